@@ -1,0 +1,56 @@
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+demo: $(READY) ## solve an example and save a picture of it
+	$(BIN)/python -m mislid.demo
+
+test: lint ## check style, types and layers, then run all tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(READY) ## check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BENCH_READY) ## measure against other solvers
+	$(BIN)/python -m benchmarks
+
+docs: $(READY) ## check the links of the documentation and run its examples
+	$(BIN)/python scripts/check_docs.py README.md docs
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are newer than pyproject.toml once installed: from then on nothing asks the network.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "mislid needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory venv
+	$(PIP) install --quiet --editable ".[dev]"
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	$(PIP) install --quiet --editable ".[dev,bench]"
+	@touch $@
+
+# Some systems ship Python without ensurepip; their own pip can fill the environment then.
+.PHONY: venv
+venv:
+	@echo "creating $(VENV) and installing mislid into it; this takes a minute, once"
+	@$(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { \
+		$(PYTHON) -m venv --clear --without-pip $(VENV) && \
+		$(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }

@@ -1,0 +1,75 @@
+"""Misspecified linear top-m identification: exact geometry, certified answers.
+
+The names below are loaded when first used, so that importing the package costs nothing.
+
+>>> import mislid
+>>> model = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
+>>> model.K, model.d
+(3, 2)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mislid import errors
+
+if TYPE_CHECKING:
+    from mislid.geometry.alternatives import closest_alternative, pair_alternative
+    from mislid.geometry.orthogonal import orthogonal_parameters
+    from mislid.geometry.projection import project
+    from mislid.geometry.spanner import initial_design, spanner
+    from mislid.geometry.time import (
+        characteristic_curve,
+        characteristic_time,
+        unstructured_threshold,
+    )
+    from mislid.geometry.tube import smallest_misspecification
+    from mislid.model import Instance, Model, load_instance
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Instance",
+    "Model",
+    "__version__",
+    "characteristic_curve",
+    "characteristic_time",
+    "closest_alternative",
+    "errors",
+    "initial_design",
+    "load_instance",
+    "orthogonal_parameters",
+    "pair_alternative",
+    "project",
+    "smallest_misspecification",
+    "spanner",
+    "unstructured_threshold",
+]
+
+_HOMES = {
+    "Instance": "mislid.model",
+    "Model": "mislid.model",
+    "characteristic_curve": "mislid.geometry.time",
+    "characteristic_time": "mislid.geometry.time",
+    "closest_alternative": "mislid.geometry.alternatives",
+    "initial_design": "mislid.geometry.spanner",
+    "load_instance": "mislid.model",
+    "orthogonal_parameters": "mislid.geometry.orthogonal",
+    "pair_alternative": "mislid.geometry.alternatives",
+    "project": "mislid.geometry.projection",
+    "smallest_misspecification": "mislid.geometry.tube",
+    "spanner": "mislid.geometry.spanner",
+    "unstructured_threshold": "mislid.geometry.time",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,277 @@
+"""Turn what a user passes into float64 arrays and plain numbers, or say what is wrong with it."""
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mislid.errors import ProblemError
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+Labels = tuple[str, ...] | tuple[int, ...]
+
+
+def as_array(value: Any, name: str, ndim: int, what: str) -> npt.NDArray[np.float64]:
+    """Give a fresh C-contiguous float64 array of `ndim` dimensions with finite entries.
+
+    >>> as_array([[1, 2], [3, 4]], "features", 2, "one row per arm")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    given = _unconverted(value, name, what)
+    if given.ndim != ndim:
+        raise ProblemError(
+            f"{name} must be {_dimensions(ndim)} of numbers, {what}; got {_shape_in_words(given)}"
+        )
+    if given.dtype.kind == "O":
+        given = _from_objects(given, name)
+    elif given.dtype.kind not in "biuf":
+        sample = f", such as {given.flat[0].item()!r}" if given.size else ""
+        raise ProblemError(
+            f"{name} must hold real numbers; got entries of type {given.dtype}{sample}"
+        )
+    with np.errstate(over="ignore"):
+        numbers = np.array(given, dtype=np.float64, order="C")
+    _refuse_not_finite(numbers, name)
+    return numbers
+
+
+def as_vector(value: Any, name: str, size: int, *, what: str = "one number per arm") -> Vector:
+    """Give a fresh float64 vector of shape (size,) with finite entries.
+
+    >>> as_vector([1, 2], "means", 2)
+    array([1., 2.])
+    >>> as_vector([1, float("nan")], "means", 2)
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: means must be finite; got nan at index 1
+    """
+    vector = as_array(value, name, 1, what)
+    if vector.size != size:
+        raise ProblemError(f"{name} must have {size} entries, {what}; got {vector.size}")
+    return vector
+
+
+def as_weights(weights: Any, size: int, name: str = "weights") -> Vector:
+    """Give a vector of shape (size,) with no negative entry and at least one positive one.
+
+    >>> as_weights([1, 0], 2)
+    array([1., 0.])
+    """
+    vector = as_vector(weights, name, size)
+    negative = np.flatnonzero(vector < 0)
+    if negative.size:
+        k = int(negative[0])
+        raise ProblemError(f"{name} must be at least 0; got {float(vector[k])!r} at index {k}")
+    if not vector.any():
+        raise ProblemError(f"{name} must have at least one positive entry; got {size} zeros")
+    # Adding zero turns -0.0 into 0.0, so that a division by a weight never gives -inf.
+    return vector + 0.0
+
+
+def as_number(
+    value: Any,
+    name: str,
+    *,
+    low: float,
+    high: float,
+    low_open: bool = False,
+    high_open: bool = False,
+    allow_inf: bool = False,
+) -> float:
+    """Give a float between `low` and `high`; infinity only where it is asked for.
+
+    >>> as_number(0.05, "delta", low=0, high=1, low_open=True, high_open=True)
+    0.05
+    >>> as_number(1, "delta", low=0, high=1, low_open=True, high_open=True)
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: delta must be a number above 0 and below 1; got 1
+    """
+    number = _float_or_nan(value)
+    above = number > low if low_open else number >= low
+    below = number < high if high_open else number <= high
+    if not (above and below) or (math.isinf(number) and not allow_inf):
+        allowed = _range_in_words(low, high, low_open, high_open, allow_inf)
+        raise ProblemError(f"{name} must be {allowed}; got {_shown(value)}")
+    return number
+
+
+def as_top_m(m: Any, K: int) -> int:
+    """Give the number of arms to identify, an integer in 1..K-1.
+
+    >>> as_top_m(3, K=5)
+    3
+    """
+    number = _integer_or_none(m)
+    if number is None or not 1 <= number <= K - 1:
+        raise ProblemError(
+            f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={_shown(m)}"
+        )
+    return number
+
+
+def as_arm(value: Any, name: str, K: int) -> int:
+    """Give an arm's index, an integer in 0..K-1.
+
+    >>> as_arm(4, "challenger", K=5)
+    4
+    """
+    number = _integer_or_none(value)
+    if number is None or not 0 <= number <= K - 1:
+        raise ProblemError(
+            f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {_shown(value)}"
+        )
+    return number
+
+
+def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
+    """Give one standard deviation per arm, shape (K,), from a scalar or a vector.
+
+    >>> as_noise(0.5, K=3)
+    array([0.5, 0.5, 0.5])
+    """
+    if _is_scalar(noise):
+        scalar = as_number(noise, name, low=0, high=math.inf, low_open=True)
+        return np.full(K, scalar)
+    vector = as_vector(noise, name, K, what="one standard deviation per arm (or a single number)")
+    wrong = np.flatnonzero(vector <= 0)
+    if wrong.size:
+        k = int(wrong[0])
+        raise ProblemError(f"{name} must be above 0; got {float(vector[k])!r} at index {k}")
+    return vector
+
+
+def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
+    """Give K distinct labels, all strings or all integers.
+
+    >>> as_labels(["a", "b"], K=2)
+    ('a', 'b')
+    """
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise ProblemError(f"{name} must be a sequence of {K} labels; got {_shown(names)}")
+    labels = tuple(_label(label, k, name) for k, label in enumerate(names))
+    if len(labels) != K:
+        raise ProblemError(f"{name} must have {K} labels, one per arm; got {len(labels)}")
+    if len({type(label) for label in labels}) > 1:
+        raise ProblemError(f"{name} must be all strings or all integers; got both kinds")
+    first: dict[str | int, int] = {}
+    for k, label in enumerate(labels):
+        if label in first:
+            raise ProblemError(
+                f"{name} must be distinct; got {label!r} for arm {first[label]} and arm {k}"
+            )
+        first[label] = k
+    return labels  # type: ignore[return-value]  # one type of label, checked above
+
+
+def _label(label: Any, k: int, name: str) -> str | int:
+    if isinstance(label, str):
+        return str(label)
+    number = _integer_or_none(label)
+    if number is None:
+        raise ProblemError(f"{name} must be strings or integers; got {_shown(label)} for arm {k}")
+    return number
+
+
+def _unconverted(value: Any, name: str, what: str) -> npt.NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ProblemError(f"{name} must have no masked entries, {what}; got a masked array")
+    try:
+        given = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    except (ValueError, TypeError, OverflowError):
+        raise ProblemError(
+            f"{name} must be a rectangular array of numbers, {what}; got rows of unequal length"
+        ) from None
+    return given
+
+
+def _from_objects(given: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+    numbers = np.empty(given.shape)
+    for index, entry in np.ndenumerate(given):
+        try:
+            # float() reads text and bytes as numbers, which hides a column read as strings.
+            if isinstance(entry, (str, bytes)):
+                raise TypeError
+            numbers[index] = float(entry)
+        except (TypeError, ValueError, OverflowError):
+            raise ProblemError(
+                f"{name} must hold real numbers; got {_shown(entry)} at {_place(index)}"
+            ) from None
+    return numbers
+
+
+def _refuse_not_finite(numbers: npt.NDArray[np.float64], name: str) -> None:
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ProblemError(
+            f"{name} must be finite; got {float(numbers[index])!r} at {_place(index)}"
+        )
+
+
+def _place(index: tuple[int, ...]) -> str:
+    if len(index) == 2:
+        return f"row {index[0]}, column {index[1]}"
+    return f"index {index[0]}"
+
+
+def _dimensions(ndim: int) -> str:
+    return "a vector" if ndim == 1 else "a matrix"
+
+
+def _shape_in_words(given: npt.NDArray[Any]) -> str:
+    if given.ndim == 0:
+        return _shown(given.item())
+    return f"an array of shape {given.shape}"
+
+
+def _is_scalar(value: Any) -> bool:
+    try:
+        return np.ndim(value) == 0
+    except ValueError:  # rows of unequal length
+        return False
+
+
+def _float_or_nan(value: Any) -> float:
+    if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
+        return math.nan
+    if not _is_scalar(value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _integer_or_none(value: Any) -> int | None:
+    if isinstance(value, (bool, np.bool_)) or not _is_scalar(value):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _range_in_words(
+    low: float, high: float, low_open: bool, high_open: bool, allow_inf: bool
+) -> str:
+    kind = "a number" if math.isfinite(high) or allow_inf else "a finite number"
+    bounds = []
+    if math.isfinite(low):
+        bounds.append(f"above {low:g}" if low_open else f"at least {low:g}")
+    if math.isfinite(high):
+        bounds.append(f"below {high:g}" if high_open else f"at most {high:g}")
+    words = " ".join([kind, " and ".join(bounds)]).strip()
+    return f"{words} (inf is allowed)" if allow_inf and math.isinf(high) else words
+
+
+def _shown(value: Any, limit: int = 60) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
