@@ -1,0 +1,76 @@
+"""Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from mislid.errors import FileFormatError, ProblemError
+from mislid.files._csv import csv_bytes, csv_table
+from mislid.files._npz import npz_bytes, npz_table
+from mislid.files._table import Table
+
+__all__ = ["Table", "read_table", "write_table"]
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """Read a .npz or .csv file, as `write_table` writes it or as `load_instance` describes it."""
+    place = _with_known_suffix(path)
+    if place.is_dir():
+        raise FileFormatError(f"path must be a file; got the directory {str(place)!r}")
+    try:
+        content = place.read_bytes()
+    except OSError as problem:
+        raise FileFormatError(
+            f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
+        ) from None
+    if not content:
+        raise FileFormatError(f"path must be a file with an instance; got {str(place)!r}, empty")
+    read = npz_table if place.suffix.lower() == ".npz" else csv_table
+    return read(content, str(place))
+
+
+def write_table(path: str | os.PathLike[str], table: Table) -> None:
+    """Write a .npz or .csv file, whole or not at all.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> table = Table(np.eye(2), np.array([0.1, 0.2]), np.ones(2), ("a", "b"), 0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(Path(folder) / "arms.csv", table)
+    ...     print((Path(folder) / "arms.csv").read_text().strip())
+    # misspecification=0.5
+    name,mean,noise,x0,x1
+    a,0.1,1.0,1.0,0.0
+    b,0.2,1.0,0.0,1.0
+    """
+    place = _with_known_suffix(path)
+    if place.is_dir() or not place.parent.is_dir():
+        raise ProblemError(
+            f"path must name a file in an existing directory; got {str(place)!r}, "
+            + ("a directory" if place.is_dir() else "whose directory does not exist")
+        )
+    write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
+    _replace(place, write(table))
+
+
+def _with_known_suffix(path: Any) -> Path:
+    try:
+        place = Path(path)
+    except TypeError:
+        raise ProblemError(f"path must be a string or a path; got {path!r}") from None
+    if place.suffix.lower() not in (".npz", ".csv"):
+        raise FileFormatError(f"path must end in .npz or .csv; got {str(place)!r}")
+    return place
+
+
+def _replace(place: Path, content: bytes) -> None:
+    draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)

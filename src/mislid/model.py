@@ -1,0 +1,380 @@
+"""What is known before sampling (`Model`) and what a simulation also knows (`Instance`)."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mislid import files
+from mislid._validation import (
+    Labels,
+    Matrix,
+    Vector,
+    as_arm,
+    as_array,
+    as_labels,
+    as_noise,
+    as_number,
+    as_top_m,
+    as_vector,
+)
+from mislid.errors import OutsideTubeWarning, ProblemError
+
+__all__ = ["Instance", "Model", "Reduction", "load_instance"]
+
+
+class Frame(Protocol):
+    """A table with row labels: what a pandas DataFrame offers and `Model` uses."""
+
+    @property
+    def index(self) -> Any:
+        """The row labels."""
+
+    def to_numpy(self) -> Any:
+        """Give the entries, shape (K, d)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Which of the given feature columns a model kept: `kept` out of `given`.
+
+    >>> Model([[1, 0, 0], [0, 0, 1]], misspecification=0.1).reduction
+    Reduction(given=3, kept=(0, 2))
+    """
+
+    given: int
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Model:
+    """Means that are linear in the features up to a bounded deviation.
+
+    The model set is M = {A theta + eta : theta in R^d, |eta_k| <= misspecification for all k}
+    for features A of shape (K, d), one row per arm (Section 2 of the paper).
+
+    Parameters
+    ----------
+    features
+        Array-like or DataFrame of shape (K, d), K >= 2; a DataFrame's index names the arms.
+        Columns that depend linearly on others are dropped: the set of means stays the same.
+    misspecification
+        Largest deviation from linearity, in [0, inf]; 0 is a linear bandit, inf has no structure.
+
+    Attributes
+    ----------
+    features
+        Float64 array of shape (K, d) and full column rank, read-only.
+    names
+        The arms' labels, or None.
+    reduction
+        The columns that were kept, or None where all were.
+
+    Examples
+    --------
+    >>> Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
+    Model(K=3, d=2, misspecification=0.1)
+    >>> Model([[1, 0, 1], [0, 1, 1], [1, 1, 2]], misspecification=0)
+    Model(K=3, d=2, misspecification=0.0, reduced from 3 columns)
+    """
+
+    features: Matrix
+    misspecification: float
+    names: Labels | None
+    reduction: Reduction | None
+    _cache: dict[Any, Any]
+
+    def __init__(self, features: npt.ArrayLike | Frame, misspecification: float) -> None:
+        given = as_array(features, "features", 2, "one row per arm and one column per feature")
+        _refuse_degenerate(given)
+        kept = _independent_columns(given)
+        everything = kept.size == given.shape[1]
+        _fill(
+            self,
+            features=_frozen(given if everything else given[:, kept]),
+            misspecification=as_number(
+                misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
+            ),
+            names=_index_labels(features, "features", given.shape[0]),
+            reduction=None if everything else Reduction(given.shape[1], tuple(kept.tolist())),
+            _cache={},
+        )
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return int(self.features.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension of the features' span."""
+        return int(self.features.shape[1])
+
+    def __repr__(self) -> str:
+        reduced = f", reduced from {self.reduction.given} columns" if self.reduction else ""
+        return f"Model(K={self.K}, d={self.d}, misspecification={self.misspecification!r}{reduced})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_model, (self.features, self.misspecification, self.names, self.reduction)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Instance:
+    """A model with the true means and the noise of its arms.
+
+    Arm k gives rewards of mean means[k] and standard deviation noise[k]. Means outside the
+    model's tube are kept, with an `OutsideTubeWarning` that gives the `deviation` they need.
+
+    Parameters
+    ----------
+    model
+        The model that an algorithm is told.
+    means
+        Array-like of shape (K,).
+    noise
+        One positive standard deviation for all arms, or one per arm.
+    names
+        K distinct strings or K distinct integers; the model's own where None.
+
+    Examples
+    --------
+    >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
+    >>> instance = Instance(model, [0.3, 0.5, 0.8], names=["a", "b", "c"])
+    >>> instance.top(2), instance.label(2)
+    ((2, 1), 'c')
+    """
+
+    model: Model
+    means: Vector
+    noise: Vector
+    names: Labels | None
+
+    def __init__(
+        self,
+        model: Model,
+        means: npt.ArrayLike,
+        noise: float | npt.ArrayLike = 1.0,
+        names: Iterable[str] | Iterable[int] | None = None,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+        true_means = as_vector(means, "means", model.K)
+        _refuse_other_labels(means, model)
+        _fill(
+            self,
+            model=model,
+            means=_frozen(true_means),
+            noise=_frozen(as_noise(noise, model.K)),
+            names=model.names if names is None else as_labels(names, model.K),
+        )
+        self._warn_outside_tube()
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return self.model.K
+
+    @property
+    def d(self) -> int:
+        """Dimension of the features' span."""
+        return self.model.d
+
+    @cached_property
+    def deviation(self) -> float:
+        """The smallest misspecification that contains the means, min_theta max_k |mu - A theta|_k.
+
+        >>> model = Model([[1], [1]], misspecification=1)
+        >>> round(Instance(model, [0, 1]).deviation, 9)
+        0.5
+        """
+        from mislid._chebyshev import chebyshev_deviation
+
+        deviation, _ = chebyshev_deviation(self.model.features, self.means)
+        return float(deviation)
+
+    def label(self, k: int) -> str | int:
+        """Give the user's name of arm k, or k itself where the arms have no names.
+
+        >>> Instance(Model([[1], [2]], 0), [1, 2], names=[10, 20]).label(1)
+        20
+        """
+        k = as_arm(k, "k", self.K)
+        return k if self.names is None else self.names[k]
+
+    def top(self, m: int) -> tuple[int, ...]:
+        """Give the m arms of largest mean, best first; the lower index wins a tie.
+
+        >>> Instance(Model([[1], [2], [2]], 0), [1, 2, 2]).top(2)
+        (1, 2)
+        """
+        m = as_top_m(m, self.K)
+        order = np.argsort(-self.means, kind="stable")
+        return tuple(order[:m].tolist())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the instance to a .npz or .csv file that `load_instance` reads back exactly.
+
+        The features are written as the model keeps them, without the columns it dropped.
+        """
+        files.write_table(
+            path,
+            files.Table(
+                features=self.model.features,
+                means=self.means,
+                noise=self.noise,
+                names=self.names,
+                misspecification=self.model.misspecification,
+            ),
+        )
+
+    def __repr__(self) -> str:
+        return f"Instance({self.model!r}, best arm {self.label(self.top(1)[0])!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_instance, (self.model, self.means, self.noise, self.names)
+
+    def _warn_outside_tube(self) -> None:
+        declared = self.model.misspecification
+        slack = 1e-9 * float(np.abs(self.means).max())
+        if math.isinf(declared) or _least_squares_deviation(self) <= declared + slack:
+            return
+        if self.deviation > declared + slack:
+            warnings.warn(
+                f"means need a misspecification of at least {self.deviation:.12g}, "
+                f"more than the declared {declared:g}",
+                OutsideTubeWarning,
+                stacklevel=3,
+            )
+
+
+def load_instance(
+    path: str | os.PathLike[str],
+    misspecification: float | None = None,
+    *,
+    noise: float | npt.ArrayLike | None = None,
+) -> Instance:
+    r"""Read an instance from a .npz or .csv file.
+
+    A .npz file holds the arrays features (K, d) and means (K,), and optionally names (K,),
+    noise (a scalar or (K,)) and misspecification (a scalar). A .csv file has a heading line with
+    a column `mean`, optionally `name` and `noise`, and one column per feature; a first line
+    `# misspecification=0.1` declares that number. The arguments override what the file says.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "arms.csv"
+    ...     _ = path.write_text("name,mean,x,y\na,0.3,1,0\nb,0.5,0,1\n")
+    ...     load_instance(path, misspecification=0.1)
+    Instance(Model(K=2, d=2, misspecification=0.1), best arm 'b')
+    """
+    table = files.read_table(path)
+    declared = table.misspecification if misspecification is None else misspecification
+    if declared is None:
+        raise ProblemError(
+            f"misspecification must be given for {os.fspath(path)!r}, which declares none; "
+            "pass load_instance(path, misspecification=...) with a number at least 0 or inf"
+        )
+    spread = noise if noise is not None else table.noise
+    return Instance(
+        Model(table.features, declared),
+        table.means,
+        noise=1.0 if spread is None else spread,
+        names=table.names,
+    )
+
+
+def _fill(record: Model | Instance, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
+def _frozen(array: Matrix) -> Matrix:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def _restore_model(
+    features: Matrix, misspecification: float, names: Labels | None, reduction: Reduction | None
+) -> Model:
+    # Neither a pickle nor a copy keeps the read-only flag, and the rank must not be judged twice.
+    model = object.__new__(Model)
+    _fill(
+        model,
+        features=_frozen(features),
+        misspecification=misspecification,
+        names=names,
+        reduction=reduction,
+        _cache={},
+    )
+    return model
+
+
+def _restore_instance(model: Model, means: Vector, noise: Vector, names: Labels | None) -> Instance:
+    instance = object.__new__(Instance)
+    _fill(instance, model=model, means=_frozen(means), noise=_frozen(noise), names=names)
+    return instance
+
+
+def _refuse_degenerate(features: Matrix) -> None:
+    K, d = features.shape
+    if K < 2:
+        raise ProblemError(f"features must have at least 2 rows, one per arm; got {K}")
+    if d < 1:
+        raise ProblemError(f"features must have at least 1 column; got shape {features.shape}")
+    if not features.any():
+        raise ProblemError(f"features must have a nonzero entry; got {K} x {d} zeros")
+
+
+def _independent_columns(features: Matrix) -> npt.NDArray[np.intp]:
+    """Indices, increasing, of columns that form a basis of the column space."""
+    scale = np.abs(features).max(axis=0)
+    nonzero = np.flatnonzero(scale)
+    scaled = features[:, nonzero] / scale[nonzero]
+    K, d = scaled.shape
+    # Far above rounding, far below a column that is collinear to nine digits.
+    threshold = min(10 * max(K, d) * np.finfo(float).eps, 1e-11)
+    if d <= K:
+        singular = np.linalg.svd(scaled, compute_uv=False)
+        if singular[-1] > threshold * singular[0]:
+            return nonzero
+    from scipy.linalg import qr
+
+    triangle, pivots = qr(scaled, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(triangle))
+    rank = int(np.count_nonzero(diagonal > threshold * diagonal[0]))
+    independent: npt.NDArray[np.intp] = nonzero[np.sort(pivots[:rank])]
+    return independent
+
+
+def _index_labels(table: Any, name: str, K: int) -> Labels | None:
+    if not (hasattr(table, "to_numpy") and hasattr(table, "index")):
+        return None
+    labels = tuple(table.index)
+    return None if labels == tuple(range(K)) else as_labels(labels, K, f"the index of {name}")
+
+
+def _refuse_other_labels(means: Any, model: Model) -> None:
+    labels = _index_labels(means, "means", model.K)
+    if labels is None or model.names is None or labels == model.names:
+        return
+    k = next(k for k in range(model.K) if labels[k] != model.names[k])
+    raise ProblemError(
+        "means must be labelled like the features, in the same order; "
+        f"got {labels[k]!r} for arm {k}, which the features call {model.names[k]!r}"
+    )
+
+
+def _least_squares_deviation(instance: Instance) -> float:
+    features = instance.model.features
+    scaled = features / np.abs(features).max(axis=0)
+    theta = np.linalg.lstsq(scaled, instance.means, rcond=None)[0]
+    return float(np.abs(instance.means - scaled @ theta).max())

@@ -1,0 +1,21 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Directory of the published instances, which are not part of the project."""
+    folder = Path(os.environ.get("MISLID_DATA", DATA))
+    if not folder.is_dir():
+        pytest.skip(f"no published instances at {folder}; set MISLID_DATA to their directory")
+    return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20211206)

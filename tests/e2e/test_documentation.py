@@ -1,0 +1,37 @@
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = "`" * 3
+
+
+def check(*documents):
+    command = [sys.executable, ROOT / "scripts" / "check_docs.py", *documents]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_links_lead_somewhere_and_examples_run():
+    done = check(ROOT / "README.md", ROOT / "docs")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_check_finds_what_is_wrong(tmp_path):
+    (tmp_path / "good.md").write_text(
+        f"# One `title`\n[up](#one-title) [web](https://example.org)\n"
+        f"{FENCE}python\nx = 1\n{FENCE}\n{FENCE}python\n>>> x\n1\n{FENCE}\n"
+        f"{FENCE}\n>>> 1\n2\n{FENCE}\n"
+    )
+    assert check(tmp_path).returncode == 0
+    (tmp_path / "bad.md").write_text(
+        f"[page](missing.md) [place](good.md#two)\n"
+        f"{FENCE}python\n1 / 0\n{FENCE}\n{FENCE}python\n>>> 1\n2\n{FENCE}\n"
+    )
+    done = check(tmp_path, tmp_path / "absent.md")
+    assert done.returncode == 1
+    assert "missing.md, which does not exist" in done.stdout
+    assert "good.md#two, a heading that does not exist" in done.stdout
+    assert "bad.md:3: the block fails" in done.stdout
+    assert "bad.md:6: the block fails" in done.stdout
+    assert "absent.md: no such file" in done.stdout
+    assert "2 documents, 5 problems" in done.stdout

@@ -1,0 +1,143 @@
+import ast
+import email
+import importlib
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import mislid
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*command, cwd, **environment):
+    """Run a command and give what it prints; a failure shows what it said."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout.strip()
+
+
+def loaded_after(statement, cwd):
+    """Top-level packages that a fresh interpreter has loaded after a statement."""
+    code = f"import sys; {statement}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    source = str(Path(mislid.__file__).parents[1])
+    return set(run(sys.executable, "-c", code, cwd=cwd, PYTHONPATH=source).split())
+
+
+def test_import_loads_nothing_but_the_package(tmp_path):
+    loaded = loaded_after("import mislid", tmp_path)
+    assert "mislid" in loaded
+    assert not loaded & {"numba", "scipy", "numpy", "matplotlib", "pandas"}
+
+
+def test_models_need_no_compiler(tmp_path):
+    loaded = loaded_after("import mislid; mislid.Model([[1], [2]], 0.1)", tmp_path)
+    assert "numpy" in loaded
+    assert not loaded & {"numba", "scipy", "matplotlib", "pandas"}
+
+
+@pytest.mark.parametrize("name", mislid.__all__)
+def test_public_names_resolve_where_they_are_defined(name):
+    value = getattr(mislid, name)
+    assert name in dir(mislid)
+    home = mislid._HOMES.get(name)
+    if home:
+        assert value is getattr(importlib.import_module(home), name)
+        assert value.__module__ == home
+        assert value.__doc__
+
+
+def test_importing_submodules_hides_no_public_function(tmp_path):
+    modules = "; ".join(f"import {home}" for home in sorted(set(mislid._HOMES.values())))
+    code = (
+        f"import mislid; {modules}; print(all(callable(getattr(mislid, n)) for n in mislid._HOMES))"
+    )
+    source = str(Path(mislid.__file__).parents[1])
+    assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=source) == "True"
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="module 'mislid' has no attribute 'identfy'"):
+        _ = mislid.identfy
+
+
+def test_type_checkers_see_what_is_loaded_lazily():
+    tree = ast.parse(Path(mislid.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    assert ast.unparse(block.test) == "TYPE_CHECKING"
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert seen == mislid._HOMES
+    assert set(mislid.__all__) == {*seen, "__version__", "errors"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    flags = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
+    run(sys.executable, "-m", "pip", "wheel", *flags, "-w", folder, ROOT, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_wheel_holds_the_package_and_nothing_else(wheel):
+    assert wheel.name == f"mislid-{mislid.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    info = f"mislid-{mislid.__version__}.dist-info"
+    assert {name.partition("/")[0] for name in names} == {"mislid", info}
+    assert "mislid/py.typed" in names
+    assert f"{info}/licenses/LICENSE" in names
+    shipped = {name for name in names if name.startswith("mislid/")} - {"mislid/py.typed"}
+    sources = (ROOT / "src").rglob("*.py")
+    assert shipped == {path.relative_to(ROOT / "src").as_posix() for path in sources}
+
+
+def test_wheel_declares_its_requirements(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"mislid-{mislid.__version__}.dist-info/METADATA").decode()
+    metadata = email.message_from_string(text)
+    core = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
+    assert {line.partition(">")[0] for line in core} == {"numpy", "scipy", "numba"}
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["License-Expression"] == "MIT"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links the installed requirements")
+def test_wheel_works_with_its_core_requirements_alone(wheel, tmp_path):
+    home = tmp_path / "environment"
+    venv.create(home, with_pip=False, symlinks=True)
+    python = home / "bin" / "python"
+    flags = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    run(sys.executable, "-m", "pip", "--python", python, "install", *flags, wheel, cwd=tmp_path)
+    site = Path(
+        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/")
+    )
+    for requirement in ("numpy", "scipy", "numba", "llvmlite"):
+        folder = Path(importlib.import_module(requirement).__file__).parent
+        for part in (folder, folder.with_name(f"{requirement}.libs")):
+            if part.exists():
+                (site / part.name).symlink_to(part)
+    code = """
+import mislid
+values = [getattr(mislid, name) for name in mislid.__all__]
+model = mislid.Model([[1, 0], [0, 1], [1, 1], [2, 2]], misspecification=1)
+print(mislid.__file__)
+print(round(mislid.Instance(model, [0, 0, 1, 0]).deviation, 6), model.d)
+"""
+    place, answer = run(python, "-I", "-c", code, cwd=tmp_path).splitlines()
+    assert Path(place).is_relative_to(site)
+    # theta_1 + theta_2 = s must fit 1 and 2 s must fit 0, with 0 and 0 for its parts: 1 - s = 2 s.
+    assert answer == "0.666667 2"

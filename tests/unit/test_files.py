@@ -1,0 +1,336 @@
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from mislid.errors import FileFormatError, ProblemError
+from mislid.model import Instance, Model, load_instance
+
+FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+MEANS = [0.3, 0.5, 0.8]
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    def write(text):
+        path = tmp_path / "arms.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def npz_file(tmp_path):
+    def write(**arrays):
+        path = tmp_path / "arms.npz"
+        np.savez(path, **arrays)
+        return path
+
+    return write
+
+
+def same(first, second):
+    return (
+        first.model.features.tobytes() == second.model.features.tobytes()
+        and first.model.misspecification == second.model.misspecification
+        and first.means.tobytes() == second.means.tobytes()
+        and first.noise.tobytes() == second.noise.tobytes()
+        and first.names == second.names
+    )
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".CSV"])
+@pytest.mark.parametrize("misspecification", [0.1 + 0.2, np.inf])
+@pytest.mark.parametrize(
+    "names",
+    [
+        None,
+        [3, 1, 2, -7, 10**15, 0],
+        ["1", "2", "3", "4", "5", "6"],
+        ['a,"b"', " padded ", "", "#4", "é\u2028ß", "x=1"],
+    ],
+    ids=["none", "integers", "digits", "awkward"],
+)
+def test_saved_instances_load_bit_for_bit(tmp_path, rng, suffix, misspecification, names):
+    features = rng.standard_normal((6, 3)) * [1e-300, 1, 1e300]
+    features[0, 0] = -0.0
+    means = features[:, 1] * np.pi
+    instance = Instance(Model(features, misspecification), means, rng.random(6) + 0.1, names)
+    path = tmp_path / f"arms{suffix}"
+    instance.save(path)
+    assert same(load_instance(path), instance)
+    assert same(load_instance(str(path)), instance)
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
+
+
+def test_saving_replaces_a_file_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "arms.npz"
+    first = Instance(Model(FEATURES, 0), MEANS)
+    first.save(path)
+
+    def refuse(*_):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(OSError, match="disk full"):
+            Instance(Model(FEATURES, 1), MEANS).save(path)
+    assert same(load_instance(path), first)
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
+    second = Instance(Model(FEATURES, 2), MEANS)
+    second.save(path)
+    assert same(load_instance(path), second)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
+def test_saved_files_have_ordinary_permissions(tmp_path):
+    Instance(Model(FEATURES, 0), MEANS).save(tmp_path / "arms.csv")
+    (tmp_path / "ordinary").touch()
+    modes = {stat.S_IMODE(place.stat().st_mode) for place in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_reduced_models_save_what_they_keep(tmp_path):
+    instance = Instance(Model(np.column_stack([FEATURES, np.ones(3), np.ones(3)]), 0), MEANS)
+    instance.save(tmp_path / "arms.csv")
+    again = load_instance(tmp_path / "arms.csv")
+    assert same(again, instance)
+    assert again.model.reduction is None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("arms.txt", "path must end in .npz or .csv; got"),
+        ("arms", "path must end in .npz or .csv; got"),
+        ("none/arms.csv", "path must name a file in an existing directory"),
+    ],
+)
+def test_save_refuses(tmp_path, name, message):
+    with pytest.raises(ProblemError, match=message):
+        Instance(Model(FEATURES, 0), MEANS).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("suffix", "names"),
+    [
+        (".npz", ["a\0", "b", "c"]),
+        (".npz", [1, 2, 10**30]),
+        (".csv", ["a\nb", "b", "c"]),
+        (".csv", ["a\r", "b", "c"]),
+        (".csv", ["\ud800", "b", "c"]),
+    ],
+)
+def test_save_refuses_names_that_would_not_come_back(tmp_path, suffix, names):
+    instance = Instance(Model(FEATURES, 0), MEANS, names=names)
+    with pytest.raises(ProblemError, match=f"names saved to {suffix} must be text without"):
+        instance.save(tmp_path / f"arms{suffix}")
+
+
+def test_npz_needs_only_features_and_means(npz_file):
+    instance = load_instance(npz_file(features=FEATURES, means=MEANS), 0.25)
+    assert instance.model.misspecification == 0.25
+    assert instance.names is None
+    np.testing.assert_array_equal(instance.noise, [1, 1, 1])
+
+
+def test_npz_may_hold_anything_else(npz_file):
+    notes = np.array([{"by": "hand"}], dtype=object)
+    instance = load_instance(npz_file(features=FEATURES, means=MEANS, notes=notes), 0.25)
+    np.testing.assert_array_equal(instance.means, MEANS)
+
+
+def test_csv_needs_only_means_and_features(csv_file):
+    instance = load_instance(csv_file("x,mean,y\n1,0.3,0\n0,0.5,1\n\n1,0.8,1"), 0.25)
+    np.testing.assert_array_equal(instance.model.features, FEATURES)
+    np.testing.assert_array_equal(instance.means, MEANS)
+    np.testing.assert_array_equal(instance.noise, [1, 1, 1])
+    assert instance.names is None
+
+
+def test_csv_of_a_spreadsheet(csv_file):
+    lines = [
+        "\ufeff# drugs, 2021",
+        "# misspecification = 0.5",
+        " name , mean,x",
+        "1, 2.0 ,3",
+        "2,4,5e0",
+    ]
+    instance = load_instance(csv_file("\r\n".join(lines)))
+    assert instance.model.misspecification == 0.5
+    assert instance.names == ("1", "2")
+    np.testing.assert_array_equal(instance.means, [2, 4])
+    np.testing.assert_array_equal(instance.model.features, [[3], [5]])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_arguments_override_the_file(tmp_path, suffix):
+    path = tmp_path / f"arms{suffix}"
+    Instance(Model(FEATURES, 0.5), MEANS, noise=2).save(path)
+    instance = load_instance(path, misspecification=np.inf, noise=[1, 2, 3])
+    assert instance.model.misspecification == np.inf
+    np.testing.assert_array_equal(instance.noise, [1, 2, 3])
+    with pytest.raises(ProblemError, match=r"misspecification must be .*; got -1"):
+        load_instance(path, -1)
+    with pytest.raises(ProblemError, match=r"noise must have 3 entries"):
+        load_instance(path, noise=[1, 2])
+
+
+def test_misspecification_must_come_from_somewhere(npz_file):
+    path = npz_file(features=FEATURES, means=MEANS)
+    with pytest.raises(ProblemError, match=r"declares none; pass load_instance\(path, missp"):
+        load_instance(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_unreadable_paths(tmp_path, suffix):
+    missing = tmp_path / f"missing{suffix}"
+    with pytest.raises(FileFormatError, match=f"missing{suffix}' .No such file"):
+        load_instance(missing, 0)
+    folder = tmp_path / f"folder{suffix}"
+    folder.mkdir()
+    with pytest.raises(FileFormatError, match="got the directory"):
+        load_instance(folder, 0)
+    empty = tmp_path / f"empty{suffix}"
+    empty.touch()
+    with pytest.raises(FileFormatError, match="empty"):
+        load_instance(empty, 0)
+
+
+@pytest.mark.parametrize("path", ["arms.txt", "arms", "", "arms.npz.bak"])
+def test_unknown_suffixes(path):
+    with pytest.raises(FileFormatError, match=r"path must end in .npz or .csv; got '"):
+        load_instance(path, 0)
+
+
+def test_paths_are_text_or_paths():
+    with pytest.raises(ProblemError, match="path must be a string or a path; got 3"):
+        load_instance(3, 0)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"means": MEANS, "rewards": MEANS}, "it lacks features and holds means, rewards"),
+        ({"features": FEATURES}, "it lacks means and holds features"),
+        ({}, "it lacks features and means and holds none"),
+        ({"features": FEATURES, "means": MEANS[:2]}, "means in '.*' must have 3 entries"),
+        ({"features": MEANS, "means": MEANS}, "features in '.*' must be a matrix"),
+        ({"features": FEATURES, "means": ["a", "b", "c"]}, "means in '.*' must hold real numbers"),
+        ({"features": [[1, np.nan], [0, 1]], "means": [0, 1]}, "features in '.*' must be finite"),
+        ({"features": FEATURES, "means": MEANS, "noise": -1}, "noise in '.*' must be a finite"),
+        ({"features": FEATURES, "means": MEANS, "names": ["a", "b"]}, "names in '.*' must have 3"),
+        (
+            {"features": FEATURES, "means": MEANS, "names": ["a", "b", "a"]},
+            "names in '.*' must be distinct; got 'a'",
+        ),
+        (
+            {"features": FEATURES, "means": MEANS, "names": np.array(["a", "b", 1], dtype=object)},
+            "array names in '.*' holds Python objects",
+        ),
+        (
+            {"features": FEATURES, "means": MEANS, "misspecification": np.nan},
+            "misspecification in '.*' must be a number at least 0",
+        ),
+    ],
+)
+def test_incomplete_npz(npz_file, arrays, message):
+    with pytest.raises(ProblemError, match=message):
+        load_instance(npz_file(**arrays))
+
+
+def test_truncated_npz_never_loads_as_something_else(tmp_path):
+    path = tmp_path / "arms.npz"
+    instance = Instance(Model(FEATURES, 0), MEANS, names=["a", "b", "c"])
+    instance.save(path)
+    whole = path.read_bytes()
+    for length in range(1, len(whole), 7):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError, match=r"not a complete .npz file"):
+            load_instance(path, 0)
+
+
+def test_damaged_npz_never_loads_as_something_else(tmp_path):
+    path = tmp_path / "arms.npz"
+    instance = Instance(Model(FEATURES, 0), MEANS)
+    instance.save(path)
+    whole = path.read_bytes()
+    for position in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            loaded = load_instance(path, 0)
+        except ProblemError:
+            continue
+        np.testing.assert_array_equal(loaded.means, MEANS)
+        np.testing.assert_array_equal(loaded.model.features, FEATURES)
+
+
+def test_a_bare_array_is_no_npz(tmp_path):
+    path = tmp_path / "arms.npz"
+    with path.open("wb") as file:
+        np.save(file, np.array(FEATURES))
+    with pytest.raises(FileFormatError, match=r"not a complete .npz file"):
+        load_instance(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mean,x\n1,2\n3,four\n", "got 'four' in line 3, column 'x'"),
+        ("# note\n\nmean,x\n1,2\nnan,4\n", "got 'nan' in line 5, column 'mean'"),
+        ("mean,x\n1,inf\n3,4\n", "got 'inf' in line 2, column 'x'"),
+        ("mean,x\n1,\n3,4\n", "got '' in line 2, column 'x'"),
+        ("mean,noise,x\n1,loud,1\n3,1,4\n", "got 'loud' in line 2, column 'noise'"),
+        ("mean,noise,x\n1,1,1\n3,0,4\n", "noise in '.*' must be above 0; got 0.0 at index 1"),
+        ('name,mean,x\n"a\nb",1,1\nc,3,x\n', "got 'x' in line 4, column 'x'"),
+        ("mean,x\n1,2\n3\n", "must have 2 cells in every line, .*; got 1 in line 3"),
+        ("mean,x\n1,2\n3,4,5\n", "must have 2 cells in every line, .*; got 3 in line 3"),
+        ("mean,x\n", "must have a heading line and one line per arm"),
+        ("\n\n", "must have a heading line and one line per arm"),
+        ("# misspecification=0.1", "must have a heading line and one line per arm"),
+        ("x,y\n1,2\n3,4\n", "column 'mean' and at least one feature column; got .* 'x', 'y'"),
+        ("name,mean\na,1\nb,2\n", "column 'mean' and at least one feature .* 'name', 'mean'"),
+        ("mean,x,x\n1,2,3\n4,5,6\n", "must have distinct headings; got 'x' twice"),
+        (",mean,x\n0,1,2\n1,4,6\n", "a heading for every column .*; column 1 has none"),
+        ("name,mean,x\na,1,2\na,3,4\n", "names in '.*' must be distinct; got 'a' for arm 0"),
+        ('name,mean,x\n"a,1,2\nb,3,4\n', "must be comma-separated; line 3 is not"),
+        (
+            "# misspecification=big\nmean,x\n1,2\n3,5\n",
+            "misspecification in '.*' must .*; got 'big'",
+        ),
+        ("# misspecification=-1\nmean,x\n1,2\n3,5\n", "misspecification in '.*' must .*; got -1.0"),
+        ("# names=integers\nname,mean,x\na,1,2\nb,3,4\n", "names in '.*' must be integers"),
+        ("mean,x\n1,2\n", "features must have at least 2 rows"),
+        ("mean,x\n1,2\n3,\u00e9\n".encode("latin-1"), "must be UTF-8 text"),
+    ],
+)
+def test_wrong_csv(csv_file, text, message):
+    path = csv_file(text)
+    with pytest.raises(ProblemError, match=message):
+        load_instance(path, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "misspecification", "sizes"),
+    [
+        ("A_eps0", 0, (10, 5)),
+        ("A_eps5", 5, (10, 5)),
+        ("B", 1, (15, 8)),
+        ("D", 0.02, (10, 5)),
+        ("E", 0.206, (103, 8)),
+    ],
+)
+def test_published_instances_load_and_round_trip(
+    shared_data, tmp_path, name, misspecification, sizes
+):
+    instance = load_instance(shared_data / "instances" / f"{name}.npz", misspecification)
+    assert (instance.K, instance.d) == sizes
+    assert instance.model.reduction is None
+    for suffix in (".npz", ".csv"):
+        instance.save(tmp_path / f"copy{suffix}")
+        assert same(load_instance(tmp_path / f"copy{suffix}"), instance)
