@@ -1,0 +1,1 @@
+"""Timings against general solvers; see docs/benchmarks.md."""

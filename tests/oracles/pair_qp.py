@@ -1,0 +1,391 @@
+"""Slow references for the pair problem, the closest alternative and the projection.
+
+Pair problem (i, j): minimise 1/2 sum_k w_k (lambda_k - mu_k)^2 over theta (d,), lambda (K,) with
+|lambda_k - phi_k'theta| <= misspecification for every arm and lambda_i >= lambda_j + tolerance.
+
+Two general QP solvers on the (theta, lambda) variables give points; `interior_point` turns every
+point into proven bounds, and gives a point of its own where theirs leave a gap. Inputs are floats
+taken as exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from decimal import localcontext
+from typing import NamedTuple
+
+import clarabel
+import numpy as np
+import quadprog
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from .arithmetic import DECIMAL, DIGITS, floats
+from .interior_point import Bracketing, Reduced, bracket, reduce, solve
+
+Floats = NDArray[np.float64]
+Point = tuple[Floats, Floats, float]
+
+
+class Bracket(NamedTuple):
+    """lower <= optimal cost <= upper, and a model (K,) that costs `upper`.
+
+    The model is NaN at arms without weight, where it is not unique. The bounds are proven in
+    76-digit decimals and rounded to the nearest float64.
+    """
+
+    lower: float
+    upper: float
+    means: Floats
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / upper."""
+        return (self.upper - self.lower) / self.upper if self.upper > self.lower else 0.0
+
+
+class Closest(NamedTuple):
+    """The cheapest of all pairs: bounds on its cost, a pair that attains `upper`, and its model."""
+
+    lower: float
+    upper: float
+    pair: tuple[int, int]
+    means: Floats
+
+
+def pair_cost_quadprog(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    challenger: int,
+    incumbent: int,
+    tolerance: float = 0.0,
+) -> tuple[float, Floats]:
+    """Cost and lambda (K,) by quadprog; NaN at arms without weight."""
+    pair = (challenger, incumbent)
+    return _float_answer(
+        _quadprog_point, features, misspecification, means, weights, pair, tolerance
+    )
+
+
+def pair_cost_clarabel(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    challenger: int,
+    incumbent: int,
+    tolerance: float = 0.0,
+) -> tuple[float, Floats]:
+    """Cost and lambda (K,) by Clarabel; NaN at arms without weight."""
+    pair = (challenger, incumbent)
+    return _float_answer(
+        _clarabel_point, features, misspecification, means, weights, pair, tolerance
+    )
+
+
+def pair_cost_exact(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    challenger: int,
+    incumbent: int,
+    tolerance: float = 0.0,
+    rtol: float = 1e-13,
+) -> Bracket:
+    """The judge: a bracket of relative width rtol by `interior_point` alone."""
+    with localcontext(prec=DIGITS):
+        found = _without_solver(
+            features, misspecification, means, weights, (challenger, incumbent), tolerance
+        )
+        if isinstance(found, Reduced):
+            found = _expanded(found, solve(found, rtol), len(means))
+    return found
+
+
+def pair_cost(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    challenger: int,
+    incumbent: int,
+    tolerance: float = 0.0,
+    rtol: float = 1e-12,
+) -> Bracket:
+    """A bracket from quadprog's and Clarabel's points, and the judge's where they leave a gap.
+
+    >>> import numpy as np
+    >>> answer = pair_cost(np.eye(2), 0.0, np.array([1.0, 0.0]), np.ones(2), 1, 0)
+    >>> answer.lower == answer.upper == 0.25
+    True
+    """
+    with localcontext(prec=DIGITS):
+        found = _without_solver(
+            features, misspecification, means, weights, (challenger, incumbent), tolerance
+        )
+        if isinstance(found, Reduced):
+            found = _expanded(found, _judged(found, rtol), len(means))
+    return found
+
+
+def closest_brute(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    m: int,
+    tolerance: float = 0.0,
+    incumbents: Iterable[int] | None = None,
+    rtol: float = 1e-12,
+) -> Closest:
+    """The cheapest of all pairs (challenger outside, incumbent inside the m best arms).
+
+    Every pair is solved by quadprog. Those whose proven lower bound is below the cheapest proven
+    upper bound are solved again by the judge. Ties for the m best go to the smaller index.
+    """
+    best = set(np.argsort(-means, kind="stable")[:m] if incumbents is None else incumbents)
+    pairs = [(i, int(j)) for j in best for i in range(len(means)) if i not in best]
+    shared = _Shared(features, misspecification, means, weights, tolerance)
+    with localcontext(prec=DIGITS):
+        first = {pair: shared.first_bracket(pair) for pair in pairs}
+        answer = _cheapest(first)
+        for pair in sorted(pairs, key=lambda pair: first[pair].lower):
+            if first[pair].lower >= answer.upper * (1 - rtol) or first[pair].gap <= rtol:
+                continue
+            first[pair] = shared.judged_bracket(pair, rtol)
+            answer = _cheapest(first)
+    return answer
+
+
+def project_brute(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    rtol: float = 1e-22,
+) -> Bracket:
+    """The projection; the default rtol gives lambda to about 1e-11 of its distance."""
+    with localcontext(prec=DIGITS):
+        if np.isinf(misspecification):
+            return Bracket(0.0, 0.0, np.where(weights > 0, means, np.nan))
+        problem = reduce(features, misspecification, means, weights, None, 0.0)
+        return _expanded(problem, solve(problem, rtol), len(means))
+
+
+def _without_solver(
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    pair: tuple[int, int],
+    tolerance: float,
+) -> Bracket | Reduced:
+    """The answer where it is a formula (no structure, no model), else the problem to solve."""
+    i, j = pair
+    if np.array_equal(features[i], features[j]) and tolerance > 2 * misspecification:
+        return Bracket(np.inf, np.inf, np.full(len(means), np.nan))
+    if np.isinf(misspecification):
+        return _unstructured(means, weights, pair, tolerance)
+    return reduce(features, misspecification, means, weights, pair, tolerance)
+
+
+def _unstructured(
+    means: Floats, weights: Floats, pair: tuple[int, int], tolerance: float
+) -> Bracket:
+    mu, w = DECIMAL.array(means), DECIMAL.array(weights)
+    i, j = pair
+    gap = mu[j] - mu[i] + DECIMAL.number(tolerance)
+    if gap <= 0 or w[i] == 0 or w[j] == 0:
+        return Bracket(0.0, 0.0, np.where(weights > 0, means, np.nan))
+    total = w[i] + w[j]
+    model = mu.copy()
+    model[i], model[j] = mu[i] + gap * w[j] / total, mu[j] - gap * w[i] / total
+    cost = float(gap * gap * w[i] * w[j] / (2 * total))
+    return Bracket(cost, cost, np.where(weights > 0, floats(model), np.nan))
+
+
+def _judged(problem: Reduced, rtol: float) -> Bracketing:
+    found = _proven(problem, (_quadprog_point, _clarabel_point))
+    if found is None:
+        return solve(problem, rtol)
+    if found.upper - found.lower > found.upper * DECIMAL.number(rtol) + problem.negligible:
+        found = found.narrowed(solve(problem, rtol))
+    return found
+
+
+def _proven(problem: Reduced, solvers: Iterable[Callable[[Reduced], Point]]) -> Bracketing | None:
+    """What the points of the QP solvers prove together; None when all of them gave up."""
+    found = None
+    if problem.eps == 0:
+        return found
+    factor = problem.factor()
+    for solver in solvers:
+        try:
+            point = solver(problem)
+        except ArithmeticError:
+            continue
+        proven = bracket(problem, point, factor)
+        found = proven if found is None else found.narrowed(proven)
+    return found
+
+
+def _expanded(problem: Reduced, found: Bracketing, size: int) -> Bracket:
+    model = np.full(size, np.nan)
+    weighted = np.asarray(problem.weights > 0, dtype=bool)
+    model[problem.arms[weighted]] = floats(found.model[weighted])
+    return Bracket(float(found.lower), float(found.upper), model)
+
+
+def _cheapest(brackets: dict[tuple[int, int], Bracket]) -> Closest:
+    pair = min(brackets, key=lambda pair: brackets[pair].upper)
+    lower = min(found.lower for found in brackets.values())
+    return Closest(lower, brackets[pair].upper, pair, brackets[pair].means)
+
+
+class _Shared:
+    """The pairs of one problem: their reductions differ only if an arm of one has no weight."""
+
+    def __init__(
+        self,
+        features: Floats,
+        misspecification: float,
+        means: Floats,
+        weights: Floats,
+        tolerance: float,
+    ) -> None:
+        self._given = features, misspecification, means, weights
+        self._tolerance = tolerance
+        self._weights = weights
+        self._common: Reduced | None = None
+
+    def first_bracket(self, pair: tuple[int, int]) -> Bracket:
+        problem = self._problem(pair)
+        if isinstance(problem, Bracket):
+            return problem
+        size = len(self._weights)
+        found = _proven(problem, (_quadprog_point,))
+        return _expanded(problem, solve(problem) if found is None else found, size)
+
+    def judged_bracket(self, pair: tuple[int, int], rtol: float) -> Bracket:
+        problem = self._problem(pair)
+        assert isinstance(problem, Reduced)
+        return _expanded(problem, solve(problem, rtol), len(self._weights))
+
+    def _problem(self, pair: tuple[int, int]) -> Bracket | Reduced:
+        i, j = pair
+        if self._weights[i] == 0 or self._weights[j] == 0 or self._common is None:
+            problem = _without_solver(*self._given, pair, self._tolerance)
+            if isinstance(problem, Reduced) and self._weights[i] > 0 and self._weights[j] > 0:
+                self._common = problem
+            return problem
+        features, misspecification, _, _ = self._given
+        if np.array_equal(features[i], features[j]) and self._tolerance > 2 * misspecification:
+            return _without_solver(*self._given, pair, self._tolerance)
+        where = {int(arm): n for n, arm in enumerate(self._common.arms)}
+        return replace(self._common, pair=(where[i], where[j]))
+
+
+def _float_answer(
+    solver: Callable[[Reduced], Point],
+    features: Floats,
+    misspecification: float,
+    means: Floats,
+    weights: Floats,
+    pair: tuple[int, int],
+    tolerance: float,
+) -> tuple[float, Floats]:
+    with localcontext(prec=DIGITS):
+        found = _without_solver(features, misspecification, means, weights, pair, tolerance)
+        if isinstance(found, Reduced):
+            factor = found.factor()
+            proven = solve(found) if found.eps == 0 else bracket(found, solver(found), factor)
+            found = _expanded(found, proven, len(means))
+    return found.upper, found.means
+
+
+class _Whitened(NamedTuple):
+    """A reduced problem in float64 with orthonormal features, unit scales: x = (theta, lambda).
+
+    theta = scale R^-1 t, lambda = centre + scale l, weights divided by their largest.
+    """
+
+    basis: Floats
+    triangle: Floats
+    scale: float
+    top: float
+    hessian: Floats
+    linear: Floats
+    inequalities: Floats
+    bounds: Floats
+
+    def point(self, x: Floats, multipliers: Floats) -> Point:
+        """(theta, z, alpha) of the reduced problem from the solver's x and multipliers >= 0."""
+        size, rank = self.basis.shape
+        theta = linalg.solve_triangular(self.triangle, x[:rank]) * self.scale
+        z = (multipliers[:size] - multipliers[size : 2 * size]) * self.scale * self.top
+        alpha = float(multipliers[2 * size :].sum()) * self.scale * self.top
+        return theta, z, alpha
+
+
+def _whitened(problem: Reduced) -> _Whitened:
+    """minimise 1/2 x'Hx - c'x with Gx <= g; rows: upper walls, lower walls, half-space."""
+    a = floats(problem.features)
+    mu, w = floats(problem.means), floats(problem.weights)
+    eps, tol = float(problem.eps), float(problem.tolerance)
+    basis, triangle = np.linalg.qr(a / np.max(np.abs(a), axis=0))
+    triangle = triangle * np.max(np.abs(a), axis=0)
+    scale = max(float(np.max(np.abs(mu))), min(eps, 1e3 * float(np.max(np.abs(mu)))), tol) or 1.0
+    top = float(w.max())
+    size, rank = a.shape
+    hessian = np.concatenate([np.zeros(rank), w / top])
+    linear = hessian * np.concatenate([np.zeros(rank), mu / scale])
+    rows = [np.hstack([-basis, np.eye(size)]), np.hstack([basis, -np.eye(size)])]
+    bounds = [np.full(2 * size, eps / scale)]
+    if problem.pair is not None:
+        rows.append(np.concatenate([np.zeros(rank), floats(problem.u)])[None])
+        bounds.append(np.array([-tol / scale]))
+    inequalities, limit = np.vstack(rows), np.concatenate(bounds)
+    return _Whitened(basis, triangle, scale, top, hessian, linear, inequalities, limit)
+
+
+def _quadprog_point(problem: Reduced, ridge: float = 1e-5, rounds: int = 8) -> Point:
+    """Proximal rounds, since quadprog wants a positive definite Hessian and theta costs nothing."""
+    qp = _whitened(problem)
+    proximal = np.where(qp.hessian > ridge, 0.0, ridge)
+    inverse_root = np.diag(1 / np.sqrt(qp.hessian + proximal))
+    x = np.zeros_like(qp.hessian)
+    multipliers = np.zeros_like(qp.bounds)
+    for _ in range(rounds):
+        before = x
+        try:
+            x, _, _, _, multipliers, _ = quadprog.solve_qp(
+                inverse_root, qp.linear + proximal * x, -qp.inequalities.T, -qp.bounds, 0, True
+            )
+        except ValueError as error:
+            raise ArithmeticError(f"quadprog: {error}") from error
+        if np.max(np.abs(x - before)) <= 1e-14:
+            break
+    return qp.point(x, multipliers)
+
+
+def _clarabel_point(problem: Reduced) -> Point:
+    qp = _whitened(problem)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = 200
+    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
+        setattr(settings, name, 1e-14)
+    solver = clarabel.DefaultSolver(
+        sparse.diags(qp.hessian, format="csc"),
+        -qp.linear,
+        sparse.csc_matrix(qp.inequalities),
+        qp.bounds,
+        [clarabel.NonnegativeConeT(len(qp.bounds))],
+        settings,
+    )
+    solution = solver.solve()
+    return qp.point(np.array(solution.x), np.array(solution.z))
