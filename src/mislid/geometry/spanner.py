@@ -1,0 +1,258 @@
+"""Barycentric spanners: d arms from which every other arm is a small combination."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mislid._validation import as_number
+from mislid.errors import CertificateError, ProblemError
+from mislid.geometry.check import Check
+from mislid.model import Model
+
+Array = NDArray[np.float64]
+Arms = NDArray[np.intp]
+
+_SLACK = 1e-10
+
+
+def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
+    """Indices, increasing, of a C-approximate barycentric spanner of the arms.
+
+    Finds d arms B such that every row of the features A (K, d) is  phi_k = sum_b x_kb phi_b  with
+    |x_kb| <= C  (Awerbuch and Kleinberg, 2008; the paper's initialization phase).  Features that
+    do not span their columns are first reduced as `Model` does, so d is their rank.  The answer
+    depends on the arms only, not on the coordinates they are written in (A -> A R).
+
+    Examples
+    --------
+    >>> spanner([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.9, 0.3]]).tolist()
+    [0, 2]
+    """
+    model = features if isinstance(features, Model) else Model(features, 0.0)
+    return spanner_coordinates(model.features, C)[0]
+
+
+def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
+    """Spanner arms B (d,) and the coordinates X (K, d) of all arms in them, A = X A_B.
+
+    X[B] is exactly the identity and |X| <= C.  X spans what A does and has singular values
+    between 1 and C sqrt(K d), however nearly collinear the features (K, d) are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> basis, X = spanner_coordinates(np.array([[2.0, 0.0], [0.0, 1e-8], [1.0, 1e-8]]))
+    >>> basis.tolist(), X.tolist()
+    ([0, 1], [[1.0, 0.0], [0.0, 1.0], [0.5, 1.0]])
+    """
+    C = as_number(C, "C", low=1.0, high=math.inf)
+    # A power of two, so that scaling a column rounds nothing.
+    scaled = np.ldexp(features, -np.frexp(np.max(np.abs(features), axis=0))[1])
+    basis, X = _largest_volume_start(scaled)
+    for _ in range(50):
+        _swap_until_small(X, basis, C)
+        X = _refined(scaled, X, basis)
+        if np.max(np.abs(X)) <= C * (1.0 + _SLACK):
+            order = np.argsort(basis)
+            return basis[order], np.ascontiguousarray(X[:, order])
+    raise CertificateError(
+        f"no {C:g}-approximate spanner was certified: the largest coefficient is "
+        f"{np.max(np.abs(X))!r}; features are collinear to rounding"
+    )
+
+
+def _largest_volume_start(features: Array) -> tuple[Arms, Array]:
+    """Greedy choice of d arms: each the farthest from the span of those before it."""
+    d = features.shape[1]
+    # Distances in an orthonormal basis of the span do not change when A becomes A R.
+    rows = np.linalg.qr(features)[0]
+    rest = rows.copy()
+    basis = np.empty(d, dtype=np.intp)
+    for i in range(d):
+        basis[i] = _first_largest(np.einsum("kj,kj->k", rest, rest))
+        direction = rest[basis[i]] / np.linalg.norm(rest[basis[i]])
+        rest -= np.outer(rest @ direction, direction)
+    return basis, np.linalg.solve(rows[basis].T, rows.T).T
+
+
+def _swap_until_small(X: Array, basis: Arms, C: float) -> None:
+    """Exchange arms while some |x_kb| exceeds C; each exchange multiplies |det A_B| by it."""
+    d = X.shape[1]
+    while True:
+        size = np.abs(X)
+        k, b = divmod(_first_largest(size.ravel()), d)
+        if size[k, b] <= C * (1.0 + _SLACK):
+            return
+        column = X[:, b] / X[k, b]
+        row = X[k].copy()
+        row[b] -= 1.0
+        X -= np.outer(column, row)
+        basis[b] = k
+
+
+def _first_largest(values: Array) -> int:
+    """The first index whose value is the largest up to rounding, so that ties do not wander."""
+    return int(np.argmax(values >= (1.0 - _SLACK) * np.max(values)))
+
+
+def _refined(features: Array, X: Array, basis: Arms) -> Array:
+    """The solution of X A_B = A to working accuracy, by iterative refinement."""
+    corner = features[basis]
+    inverse = np.linalg.inv(corner)
+    for _ in range(20):
+        change = _exact_residual(features, X, corner) @ inverse
+        X = X + change
+        # Adding 0.0 removes the sign of -0.0.
+        X[basis] = np.eye(basis.size)
+        if np.max(np.abs(change)) <= 4 * np.finfo(np.float64).eps:
+            return X + 0.0
+    raise CertificateError(
+        f"the coordinates in arms {basis.tolist()} do not converge: the last change is "
+        f"{np.max(np.abs(change))!r}; features are collinear to rounding"
+    )
+
+
+def _exact_residual(A: Array, X: Array, B: Array) -> Array:
+    """A - X B (K, d) as if computed with twice the digits and then rounded.
+
+    X and B are cut into slices so short that their products and sums round nothing; what rounds
+    when the products are subtracted is carried along.
+    """
+    bits = (53 - math.ceil(math.log2(X.shape[1] + 1))) // 2
+    right = _slices(B, 0, bits)
+    residual, carried = A, np.zeros_like(A)
+    for left in _slices(X, 1, bits):
+        for piece in right:
+            term = -(left @ piece)
+            total = residual + term
+            back = total - residual
+            carried += (residual - (total - back)) + (term - back)
+            residual = total
+    return residual + carried
+
+
+def _slices(matrix: Array, axis: int, bits: int) -> list[Array]:
+    """Matrices that add up to the given one, each with that many bits along the axis."""
+    slices: list[Array] = []
+    rest = matrix
+    while np.any(rest) and len(slices) < 5:
+        exponent = np.frexp(np.max(np.abs(rest), axis=axis, keepdims=True))[1]
+        anchor = np.ldexp(0.75, exponent + 54 - bits)
+        top = (rest + anchor) - anchor
+        slices.append(top)
+        rest = rest - top
+    return slices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InitialDesign:
+    """The deterministic pulls before the first decision: `spanner` (d,) in turn, `rounds` times.
+
+    Iterate over the design for its arms one by one, or ask for `arm(t)`, t = 0 .. length - 1;
+    no list of that length is ever made.
+
+    Examples
+    --------
+    >>> design = initial_design(Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 0.1))
+    >>> list(design), design.length, design.counts.tolist()
+    ([0, 1], 2, [1, 1, 0])
+    """
+
+    model: Model
+    rule: Literal["spanner", "eigenvalue"]
+    spanner: Arms
+    rounds: int
+
+    @property
+    def length(self) -> int:
+        """Number of pulls."""
+        return self.rounds * self.spanner.size
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each arm is pulled, (K,)."""
+        counts = np.zeros(self.model.K, dtype=np.int64)
+        counts[self.spanner] = self.rounds
+        return counts
+
+    def arm(self, t: int) -> int:
+        """The arm of pull t, counted from 0."""
+        if not 0 <= t < self.length:
+            raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
+        return int(self.spanner[t % self.spanner.size])
+
+    def __iter__(self) -> Iterator[int]:
+        return islice(cycle(self.spanner.tolist()), self.length)
+
+    def __str__(self) -> str:
+        names = self.model.names
+        arms = [k if names is None else names[k] for k in self.spanner.tolist()]
+        times = "once each" if self.rounds == 1 else f"{self.rounds:,} times each in turn"
+        return f"initial design of {self.length:,} pulls: arms {arms}, {times}"
+
+    def check(self) -> Check:
+        """Verify that the arms span, and that the rounds are the fewest that meet the rule."""
+        failures = []
+        ratio = _smallest_eigenvalue(self.model.features, self.spanner)
+        if not ratio > 1e-30:
+            failures.append(f"arms {self.spanner.tolist()} do not span {self.model.d} dimensions")
+        if self.rule == "spanner" and self.rounds != 1:
+            failures.append(f"rounds is {self.rounds}, not 1")
+        if self.rule == "eigenvalue" and not self.rounds * ratio >= 2.0 - 1e-9:
+            failures.append(f"the smallest eigenvalue of V is {self.rounds * ratio!r} L^2, below 2")
+        if self.rule == "eigenvalue" and not (self.rounds - 1) * ratio < 2.0 - 1e-12:
+            failures.append(f"{self.rounds - 1} rounds would do")
+        return Check(tuple(failures))
+
+
+def initial_design(
+    model: Model, *, rule: Literal["spanner", "eigenvalue"] = "spanner", C: float = 1.0
+) -> InitialDesign:
+    """Arms to pull before anything can be estimated, with their number known beforehand.
+
+    `rule="spanner"` pulls a C-approximate barycentric spanner once, which makes V = sum phi phi'
+    invertible.  `rule="eigenvalue"` repeats it in whole rounds until V >= 2 L^2 I with
+    L = max_k |phi_k|, which is what the paper's analysis asks for (Initialization phase, and the
+    length d ceil(2 L^2 / sigma_min) of its appendix).  Unlike the first, the second depends on
+    the coordinates in which the features are written.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [0.0, 0.1], [0.5, 0.1]], 0.1)
+    >>> print(initial_design(model))
+    initial design of 2 pulls: arms [0, 1], once each
+    >>> print(initial_design(model, rule="eigenvalue"))
+    initial design of 400 pulls: arms [0, 1], 200 times each in turn
+    """
+    if not isinstance(model, Model):
+        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    if rule not in ("spanner", "eigenvalue"):
+        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
+    arms = spanner(model, C)
+    rounds = 1 if rule == "spanner" else _rounds(_smallest_eigenvalue(model.features, arms))
+    return InitialDesign(model=model, rule=rule, spanner=arms, rounds=rounds)
+
+
+def _rounds(eigenvalue: float) -> int:
+    # An integer ratio must not become one round more by rounding.
+    rounds = math.ceil(2.0 / eigenvalue * (1.0 - 1e-12))
+    if rounds >= 2**53:
+        raise ProblemError(
+            f'rule="eigenvalue" needs {rounds:.3g} pulls of every arm of the spanner with these '
+            'features; use rule="spanner"'
+        )
+    return rounds
+
+
+def _smallest_eigenvalue(features: Array, arms: Arms) -> float:
+    """The smallest eigenvalue of the sum of phi phi' over the arms, divided by L^2."""
+    scaled = features / np.max(np.abs(features))
+    longest = float(np.max(np.linalg.norm(scaled, axis=1)))
+    return float(np.linalg.svd(scaled[arms] / longest, compute_uv=False)[-1]) ** 2
