@@ -1,0 +1,1 @@
+"""Convex problems over the model set: projection, alternatives, spanner, characteristic time."""

@@ -1,0 +1,34 @@
+"""How kernels are compiled: cached on disk, without the interpreter lock, dividing like NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Only other kernels call these: no code to call them from Python, which takes longest to compile.
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def kernel(function: F) -> F:
+    """Compile a kernel that Python calls."""
+    compiled: F = njit(**_COMMON)(function)
+    return compiled
+
+
+def inner(function: F) -> F:
+    """Compile a kernel that only kernels call."""
+    compiled: F = njit(**_COMMON, **_INNER)(function)
+    return compiled
+
+
+def inner_loop(function: F) -> F:
+    """Compile a kernel that only kernels call, with loops that vectorise."""
+    compiled: F = njit(**_COMMON, **_INNER, fastmath=_FAST)(function)
+    return compiled

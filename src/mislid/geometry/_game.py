@@ -1,0 +1,268 @@
+"""The game behind the characteristic time: an allocation against a mixture of alternatives.
+
+H = max over w in the simplex of the least  sum_k w_k g_k  over the gain vectors g of alternatives.
+Every alternative found is a cut H(w) <= g'w, so a linear program over the cuts bounds H from above
+and its multipliers mix alternatives; the closest alternative at any w bounds H from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Matrix, Vector
+from mislid.errors import CertificateError
+from mislid.geometry.duality import Proofs, unstructured_bounds
+
+Pairs = NDArray[np.int64]
+
+# A query asks for every pair this close to the cheapest one: its cut will be needed soon.
+RATIO = 1.5
+MOST_CALLS = 1000
+# A gap that did not shrink in so many calls is the search's own, and will not.
+MOST_IDLE = 40
+
+
+class Near(NamedTuple):
+    """Alternatives of least cost, cheapest first: n of them, one per pair.
+
+    Shapes: costs and bounds (n,), pairs (n, 2), means (n, K), thetas (n, d). `bounds` are proved,
+    and no pair that is left out costs less than the least of them.
+    """
+
+    costs: Vector
+    bounds: Vector
+    pairs: Pairs
+    means: Matrix
+    thetas: Matrix
+
+
+class Search(Protocol):
+    """A closest-alternative search at fixed means."""
+
+    def near(self, weights: Vector, ratio: float, limit: int) -> Near:
+        """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
+
+    def prove(self, weights: Vector, target: float) -> Proofs:
+        """Proofs for every feasible pair that costs less than `target` without structure."""
+
+
+class Cuts(NamedTuple):
+    """Alternatives that take part in the game: means (n, K), thetas (n, d), pairs (n, 2)."""
+
+    means: Matrix
+    thetas: Matrix
+    pairs: Pairs
+
+    def only(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Cuts:
+        """The cuts at some indices."""
+        return Cuts(self.means[chosen], self.thetas[chosen], self.pairs[chosen])
+
+    def and_also(self, near: Near | Cuts) -> Cuts:
+        """These cuts followed by others."""
+        return Cuts(
+            np.concatenate([self.means, near.means]),
+            np.concatenate([self.thetas, near.thetas]),
+            np.concatenate([self.pairs, near.pairs]),
+        )
+
+
+def no_cuts(K: int, d: int) -> Cuts:
+    """An empty set of cuts."""
+    return Cuts(np.empty((0, K)), np.empty((0, d)), np.empty((0, 2), dtype=np.int64))
+
+
+def no_proofs(K: int) -> Proofs:
+    """No multipliers at all."""
+    return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Equilibrium:
+    """Both sides of H, proved by the `allocation` (K,) and by the `mixture` (n,) of `cuts`.
+
+    `pool` holds all alternatives that the last linear program knew.
+    """
+
+    lower: float
+    upper: float
+    allocation: Vector
+    mixture: Vector
+    cuts: Cuts
+    calls: int
+    pool: Cuts
+
+
+def gains(means: Vector, alternatives: Matrix, noise: Vector) -> Matrix:
+    """(mu_k - lambda_k)^2 / (2 sigma_k^2) for each alternative, (n, K)."""
+    values: Matrix = 0.5 * ((alternatives - means) / noise) ** 2
+    return values
+
+
+def worst_gain(mixture: Vector, table: Matrix) -> float:
+    """max_k E_q g_k for a mixture q (n,) of the rows g of `table` (n, K): an upper bound on H."""
+    return float(np.max(mixture @ table))
+
+
+def split(means: Vector, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The m best arms and the others, in increasing order; the lower index wins a tie."""
+    order = np.argsort(-means, kind="stable")
+    return np.sort(order[:m]), np.sort(order[m:])
+
+
+def solve_game(
+    search: Search,
+    means: Vector,
+    noise: Vector,
+    rtol: float,
+    pool: Cuts,
+    start: Vector | None = None,
+) -> Equilibrium:
+    """Close the gap between both sides of H to `rtol`, by cutting planes between two points.
+
+    Each query lies between the best allocation so far and the linear program's optimum. The first
+    keeps all weights positive, which makes deep cuts; the second makes progress.
+    """
+    game = _Game(means, noise, pool, noise / noise.sum() if start is None else start)
+    query, step, idle = game.best, 0.5, 0
+    for calls in range(1, MOST_CALLS + 1):
+        near = search.near(query / noise**2, RATIO, 2 * means.size)
+        gap = game.upper - game.lower
+        better = game.answer(query, near)
+        vertex = game.improve()
+        if game.upper <= game.lower * (1.0 + rtol):
+            return game.equilibrium(calls)
+        idle = idle + 1 if game.upper - game.lower > 0.99 * gap else 0
+        if idle == MOST_IDLE:
+            break
+        step = min(0.9, 1.2 * step) if better else max(0.05, 0.6 * step)
+        query = (1.0 - step) * game.best + step * vertex
+    raise CertificateError(
+        f"the characteristic time lies in [{game.times()}] after {calls} calls, "
+        f"wider than rtol={rtol!r} allows"
+    )
+
+
+class _Game:
+    """Both sides of H as they close in, and the alternatives seen so far."""
+
+    def __init__(self, means: Vector, noise: Vector, pool: Cuts, best: Vector) -> None:
+        self._means, self._noise = means, noise
+        self._pool, self._table = pool, gains(means, pool.means, noise)
+        self._mixture, self._support = np.empty(0), pool.only(np.arange(0))
+        self.best = best
+        self.lower, self.upper = 0.0, np.inf
+
+    def answer(self, query: Vector, near: Near) -> bool:
+        """Take the closest alternatives at a query; say whether its lower side is a better one."""
+        self._pool = self._pool.and_also(near)
+        self._table = np.concatenate([self._table, gains(self._means, near.means, self._noise)])
+        proved = float(np.min(near.bounds))
+        if proved <= self.lower:
+            return False
+        self.lower, self.best = proved, query
+        return True
+
+    def improve(self) -> Vector:
+        """Solve the linear program, take its upper side if better, and return its allocation."""
+        unit = self.lower if self.lower > 0.0 else float(np.min(self._table @ self.best))
+        vertex, mixture = solve_master(self._table, unit)
+        upper = worst_gain(mixture, self._table)
+        if upper < self.upper:
+            used = mixture > 0.0
+            self.upper, self._mixture, self._support = upper, mixture[used], self._pool.only(used)
+        self._forget(mixture)
+        return vertex
+
+    def equilibrium(self, calls: int) -> Equilibrium:
+        """Both sides with what proves them."""
+        return Equilibrium(
+            self.lower, self.upper, self.best, self._mixture, self._support, calls, self._pool
+        )
+
+    def times(self) -> str:
+        """Both sides of T = 1 / H in words."""
+        longest = 1.0 / self.lower if self.lower > 0.0 else np.inf
+        return f"{1.0 / self.upper!r}, {longest!r}"
+
+    def _forget(self, mixture: Vector) -> None:
+        """Keep the cuts that the linear program used and those lowest at the best allocation."""
+        n, K = self._table.shape
+        if n > 12 * K + 200:
+            rank = np.where(mixture > 0.0, -1.0, self._table @ self.best)
+            kept = np.sort(np.argsort(rank, kind="stable")[: 6 * K + 100])
+            self._pool, self._table = self._pool.only(kept), self._table[kept]
+
+
+def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
+    """max t such that t <= g'w for each row g of `table`, w in the simplex: w and the mixture q.
+
+    Gains are measured in `unit`, so that the program's optimum is of order one.
+    """
+    from scipy.optimize import linprog
+
+    n, K = table.shape
+    for accuracy in (1e-10, 1e-7):
+        answer = linprog(
+            np.append(np.zeros(K), -1.0),
+            A_ub=np.hstack([-table / unit, np.ones((n, 1))]),
+            b_ub=np.zeros(n),
+            A_eq=np.append(np.ones(K), 0.0)[None, :],
+            b_eq=[1.0],
+            bounds=[(0.0, None)] * K + [(None, None)],
+            method="highs",
+            options={
+                "primal_feasibility_tolerance": accuracy,
+                "dual_feasibility_tolerance": accuracy,
+            },
+        )
+        if answer.x is not None and np.any(answer.ineqlin.marginals < 0.0):
+            vertex = np.maximum(answer.x[:K], 0.0)
+            mixture = np.maximum(-answer.ineqlin.marginals, 0.0)
+            return vertex / vertex.sum(), mixture / mixture.sum()
+    raise CertificateError(
+        f"the linear program of the characteristic time failed: {answer.message}"
+    )
+
+
+def all_pairs(means: Vector, m: int) -> Pairs:
+    """Every (challenger, incumbent): a row for each arm outside the top m and each inside it."""
+    top, rest = split(means, m)
+    grid = np.meshgrid(rest, top, indexing="ij")
+    pairs: Pairs = np.stack([a.ravel() for a in grid], axis=1).astype(np.int64)
+    return pairs
+
+
+class UnstructuredSearch:
+    """Closed-form alternatives without structure: only the two arms of a pair move.
+
+    cost(i, j) = (mu_j - mu_i + tolerance)^2 / (2 (1/w_i + 1/w_j)), and both arms move to
+    meet at the weighted mean.
+    """
+
+    def __init__(self, means: Vector, m: int, tolerance: float, d: int) -> None:
+        self._means = means
+        self._tolerance = tolerance
+        self._d = d
+        self._pairs = all_pairs(means, m)
+
+    def near(self, weights: Vector, ratio: float, limit: int) -> Near:
+        """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
+        costs = unstructured_bounds(self._means, weights, self._pairs, self._tolerance)
+        order = np.argsort(costs, kind="stable")[:limit]
+        order = order[costs[order] <= ratio * costs[order[0]]]
+        pairs, costs, rows = self._pairs[order], costs[order], np.arange(order.size)
+        i, j = pairs.T
+        means = np.tile(self._means, (order.size, 1))
+        target = means[rows, j] + self._tolerance
+        share = weights[j] / (weights[i] + weights[j])
+        means[rows, i] += share * (target - means[rows, i])
+        means[rows, j] = means[rows, i] - self._tolerance
+        return Near(costs, costs, pairs, means, np.zeros((order.size, self._d)))
+
+    def prove(self, weights: Vector, target: float) -> Proofs:
+        """Nothing: the costs without structure are closed forms."""
+        return no_proofs(weights.size)

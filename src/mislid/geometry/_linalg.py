@@ -1,0 +1,134 @@
+"""Small dense linear algebra for the compiled kernels: no allocation, lower triangles, C order."""
+
+from __future__ import annotations
+
+import math
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry._compile import inner_loop
+
+
+
+@inner_loop
+def gram(X: Matrix, h: Vector, out: Matrix) -> None:
+    """Lower triangle of X' diag(h) X into `out` (d, d); rows with h = 0 cost nothing."""
+    K, d = X.shape
+    for a in range(d):
+        for b in range(a + 1):
+            out[a, b] = 0.0
+    # Four rows at a time: one pass over `out` then serves four of them.
+    block0 = block1 = block2 = block3 = 0
+    filled = 0
+    for k in range(K):
+        if h[k] == 0.0:
+            continue
+        if filled == 0:
+            block0 = k
+        elif filled == 1:
+            block1 = k
+        elif filled == 2:
+            block2 = k
+        else:
+            block3 = k
+        filled += 1
+        if filled == 4:
+            filled = 0
+            for a in range(d):
+                t0 = h[block0] * X[block0, a]
+                t1 = h[block1] * X[block1, a]
+                t2 = h[block2] * X[block2, a]
+                t3 = h[block3] * X[block3, a]
+                for b in range(a + 1):
+                    out[a, b] += (
+                        t0 * X[block0, b] + t1 * X[block1, b]
+                        + t2 * X[block2, b] + t3 * X[block3, b]
+                    )
+    for r in range(filled):
+        k = block0 if r == 0 else (block1 if r == 1 else block2)
+        for a in range(d):
+            t0 = h[k] * X[k, a]
+            for b in range(a + 1):
+                out[a, b] += t0 * X[k, b]
+
+
+@inner_loop
+def cholesky(H: Matrix) -> None:
+    """Replace the lower triangle of H (d, d) by its Cholesky factor.
+
+    A pivot that rounding made non-positive is replaced by a huge one, which removes its
+    direction from every solution instead of letting noise decide it.
+    """
+    d = H.shape[0]
+    for a in range(d):
+        for b in range(a):
+            s = H[a, b]
+            for c in range(b):
+                s -= H[a, c] * H[b, c]
+            H[a, b] = s / H[b, b]
+        s = H[a, a]
+        for c in range(a):
+            s -= H[a, c] * H[a, c]
+        H[a, a] = math.sqrt(s) if s > 0.0 else 1e150
+
+
+@inner_loop
+def cholesky_solve(L: Matrix, rhs: Vector, out: Vector) -> None:
+    """Solve L L' out = rhs for the lower factor L (d, d)."""
+    d = L.shape[0]
+    for a in range(d):
+        s = rhs[a]
+        for c in range(a):
+            s -= L[a, c] * out[c]
+        out[a] = s / L[a, a]
+    for a in range(d - 1, -1, -1):
+        s = out[a] / L[a, a]
+        out[a] = s
+        for c in range(a):
+            out[c] -= L[a, c] * s
+
+
+@inner_loop
+def symmetric_times(V: Matrix, x: Vector, out: Vector) -> None:
+    """out = V x for the symmetric V (d, d) given by its lower triangle."""
+    d = V.shape[0]
+    for a in range(d):
+        out[a] = 0.0
+    for a in range(d):
+        s = V[a, a] * x[a]
+        for b in range(a):
+            s += V[a, b] * x[b]
+            out[b] += V[a, b] * x[a]
+        out[a] += s
+
+
+@inner_loop
+def times(X: Matrix, theta: Vector, out: Vector) -> None:
+    """out = X theta, (K, d) by (d,)."""
+    K, d = X.shape
+    for k in range(K):
+        s = 0.0
+        for a in range(d):
+            s += X[k, a] * theta[a]
+        out[k] = s
+
+
+@inner_loop
+def transposed_times(X: Matrix, z: Vector, out: Vector) -> None:
+    """out = X' z, (d, K) by (K,); arms with z = 0 cost nothing."""
+    K, d = X.shape
+    for a in range(d):
+        out[a] = 0.0
+    for k in range(K):
+        zk = z[k]
+        if zk != 0.0:
+            for a in range(d):
+                out[a] += zk * X[k, a]
+
+
+@inner_loop
+def dot(x: Vector, y: Vector) -> float:
+    """Inner product of two vectors of one length."""
+    s = 0.0
+    for a in range(x.shape[0]):
+        s += x[a] * y[a]
+    return s

@@ -1,0 +1,362 @@
+"""The closest alternatives: the models nearest to given means in which another answer is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
+from mislid.errors import CertificateError, ProblemError
+from mislid.geometry.check import Check
+from mislid.geometry.coordinates import Coordinates, coordinates
+from mislid.geometry.duality import (
+    Proofs,
+    cost_failures,
+    membership_failures,
+    multiplier_failures,
+    proved_bound,
+    rival_failures,
+)
+from mislid.model import Model
+
+if TYPE_CHECKING:
+    from mislid.geometry._search import SearchSpace
+
+RTOL = 1e-10
+# Certificates that a search remembers: enough for every pair that ever comes close.
+MOST_SLOTS = 256
+MEMORY = 1 << 23
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alternative:
+    """A model in which the challenger of `pair` beats its incumbent, and the proof that none is nearer.
+
+    Attributes
+    ----------
+    pair
+        (challenger, incumbent).
+    means
+        The alternative (K,); `theta` (d,) shows that it is a model.
+    cost
+        1/2 sum_k weights_k (means_k - given_k)^2; infinite where no model reverses the pair.
+    bound
+        A lower bound on the cost of every such model, proved by `multipliers` (K,) and `alpha`.
+    incumbents
+        The arms whose pairs were searched; empty where only one pair was asked for.
+    floor
+        The projection's multipliers (K,), which bound every pair of a search from below.
+    proofs
+        Certificates of pairs for which closed forms on top of the floor do not suffice.
+    pairs_solved
+        How many pair problems the search had to solve.
+    """
+
+    model: Model
+    given: Vector
+    weights: Vector
+    tolerance: float
+    pair: tuple[int, int]
+    means: Vector
+    theta: Vector
+    cost: float
+    bound: float
+    multipliers: Vector
+    alpha: float
+    incumbents: tuple[int, ...] = ()
+    floor: Vector | None = None
+    proofs: Proofs | None = None
+    pairs_solved: int = 1
+
+    def check(self, rtol: float = 1e-6) -> Check:
+        """Verify the certificate with plain NumPy, to `rtol`.
+
+        The alternative is a model that reverses the pair; no such model is nearer; and, for a
+        search, no other pair has one that is nearer.
+        """
+        failures = multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
+        if math.isfinite(self.cost):
+            failures += membership_failures(self.model, self.means, self.theta)
+            failures += self._order_failures()
+            failures += cost_failures(
+                self.given, self.weights, self.means, self.cost, self.bound, self._proved(), rtol
+            )
+        elif not math.isinf(self._proved()):
+            failures.append("the multipliers do not prove that no model reverses the pair")
+        if self.incumbents:
+            failures += rival_failures(
+                self.model, self.given, self.weights, self.incumbents, self.tolerance,
+                self.cost * (1.0 - rtol), self.floor, self.proofs,
+            )
+        return Check(tuple(failures))
+
+    def _proved(self) -> float:
+        theta = self.theta if math.isfinite(self.cost) else None
+        return proved_bound(
+            self.model, self.given, self.weights, self.multipliers, self.alpha, self.pair,
+            self.tolerance, theta,
+        )
+
+    def _order_failures(self) -> list[str]:
+        i, j = self.pair
+        short = self.means[j] + self.tolerance - self.means[i]
+        if short <= 1e-9 * (abs(self.means[i]) + abs(self.means[j]) + self.tolerance):
+            return []
+        return [
+            f"means must put arm {i} at least {self.tolerance:g} above arm {j}; "
+            f"it falls short of that by {short:g}"
+        ]
+
+
+def pair_alternative(
+    model: Model,
+    means: ArrayLike,
+    weights: ArrayLike,
+    challenger: int,
+    incumbent: int,
+    *,
+    tolerance: float = 0.0,
+) -> Alternative:
+    """The nearest model in which the challenger beats the incumbent by at least `tolerance`.
+
+    min 1/2 sum_k w_k (lambda_k - mu_k)^2 over models lambda with lambda_i >= lambda_j + tolerance,
+    for means mu (K,), weights w (K,), challenger i and incumbent j (the paper's appendix on the
+    closest alternative). The means need not be a model themselves.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> a = pair_alternative(model, [0.4, 0.5, 0.8], [1.0, 1.0, 1.0], 1, 2)
+    >>> a.means.round(4).tolist(), round(a.cost, 6)
+    ([0.3, 0.6, 0.7], 0.015)
+    >>> bool(a.check())
+    True
+    """
+    given = as_vector(means, "means", model.K)
+    w = as_weights(weights, model.K)
+    i = as_arm(challenger, "challenger", model.K)
+    j = as_arm(incumbent, "incumbent", model.K)
+    if i == j:
+        raise ProblemError(f"challenger and incumbent must be different arms; got {i} for both")
+    tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
+    if _is_unstructured(model, given, tol):
+        return _unstructured(model, given, w, i, j, tol)
+    return _structured(model, given, w, i, j, tol)
+
+
+def _is_unstructured(model: Model, given: Vector, tolerance: float) -> bool:
+    """Whether the tube around zero holds all that a pair without structure can ask for."""
+    return model.misspecification >= float(np.max(np.abs(given))) + tolerance
+
+
+def _unstructured(
+    model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float, **search: Any
+) -> Alternative:
+    """Only the two arms move, and meet at their weighted mean."""
+    means = given.copy()
+    gap = given[j] - given[i] + tolerance
+    heavy = w[i] > 0.0 and w[j] > 0.0
+    alpha = 0.0
+    if gap > 0.0:
+        share = w[j] / (w[i] + w[j]) if w[i] + w[j] > 0.0 else 1.0
+        means[i] += share * gap
+        means[j] = means[i] - tolerance
+        alpha = gap * w[i] * w[j] / (w[i] + w[j]) if heavy else 0.0
+    cost = 0.5 * alpha * max(gap, 0.0)
+    theta = np.zeros(model.d)
+    if math.isinf(model.misspecification):
+        theta = np.linalg.lstsq(model.features, means, rcond=None)[0]
+    return Alternative(
+        model, given, w, tolerance, (i, j), means, theta, cost, cost, np.zeros(model.K), alpha,
+        **search,
+    )
+
+
+def _structured(
+    model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float
+) -> Alternative:
+    from mislid.geometry import _newton as kernel
+
+    at = coordinates(model)
+    X = at.matrix
+    space = kernel.newton_space(model.K, model.d)
+    kernel.set_metric(X, w, space.metric)
+    centre = _centre(X, given, w)
+    linear = X @ centre
+    theta, start = np.zeros(model.d), np.zeros(model.d)
+    local = tolerance + (linear[j] - linear[i])
+    status, cost, bound, alpha, _ = kernel.solve(
+        X, model.misspecification, given - linear, w, i, j, local, theta, start, RTOL, space
+    )
+    _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
+    below = np.zeros(model.K)
+    kernel.means_below(w, i, j, space, below)
+    return _alternative(
+        model, at, given, w, tolerance, (i, j), given - below, theta + centre, cost, bound,
+        space.multipliers.copy(), alpha,
+    )
+
+
+def _centre(X: Vector, given: Vector, w: Vector) -> Vector:
+    """A linear fit: distances between models, not their common level, should carry the digits."""
+    root = np.sqrt(w / np.max(w))
+    centre: Vector = np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0]
+    return centre
+
+
+def _refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
+    if stalled:
+        raise CertificateError(
+            f"the alternative of challenger {pair[0]} and incumbent {pair[1]} could not be "
+            f"certified: cost {cost!r}, bound {bound!r}; the weights or features are too "
+            "ill-conditioned for double precision"
+        )
+
+
+def _alternative(
+    model: Model, at: Coordinates, given: Vector, w: Vector, tolerance: float,
+    pair: tuple[int, int], means: Vector, values: Vector, cost: float, bound: float,
+    multipliers: Vector, alpha: float, **search: Any,
+) -> Alternative:
+    if math.isinf(cost):
+        means, theta = np.full(model.K, np.nan), np.full(model.d, np.nan)
+    else:
+        theta = at.theta(model, values)
+        # Stated for the means as they are, rounded, so that anyone recomputes the same number.
+        cost = 0.5 * float(np.sum(w * (means - given) ** 2))
+    return Alternative(
+        model, given, w, tolerance, pair, means, theta, cost, min(bound, cost), multipliers, alpha,
+        **search,
+    )
+
+
+class AlternativeSearch:
+    """A closest-alternative search that remembers: for sequences of similar means and weights.
+
+    Certificates of the pairs solved so far prune later calls, and their solutions start later
+    solves. Answers are exact whatever the search remembers.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    m
+        Number of incumbents.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> search = AlternativeSearch(model, m=1)
+    >>> a = search.closest([0.4, 0.5, 0.8], [1.0, 1.0, 1.0])
+    >>> a.pair, a.pairs_solved, round(a.cost, 6)
+    ((1, 2), 1, 0.015)
+    """
+
+    def __init__(self, model: Model, m: int) -> None:
+        self.model = model
+        self.m = as_top_m(m, model.K)
+        self._space: SearchSpace | None = None
+
+    def closest(
+        self,
+        means: ArrayLike,
+        weights: ArrayLike,
+        *,
+        tolerance: float = 0.0,
+        incumbents: Iterable[int] | None = None,
+    ) -> Alternative:
+        """The closest alternative, as `closest_alternative` defines it."""
+        model = self.model
+        given = as_vector(means, "means", model.K)
+        w = as_weights(weights, model.K)
+        tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
+        chosen = _as_incumbents(incumbents, given, self.m)
+        if _is_unstructured(model, given, tol):
+            return self._unstructured(given, w, chosen, tol)
+        return self._structured(given, w, chosen, tol)
+
+    def _unstructured(
+        self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
+    ) -> Alternative:
+        challengers = np.setdiff1d(np.arange(self.model.K), incumbents)
+        gap = np.maximum(given[incumbents][None, :] - given[challengers][:, None] + tol, 0.0)
+        wi, wj = w[challengers][:, None], w[incumbents][None, :]
+        total = np.maximum(wi + wj, np.finfo(np.float64).tiny)
+        a, b = np.unravel_index(np.argmin(gap**2 * (wi / total) * wj), gap.shape)
+        i, j = int(challengers[a]), int(incumbents[b])
+        return _unstructured(
+            self.model, given, w, i, j, tol, incumbents=tuple(incumbents.tolist()), pairs_solved=1
+        )
+
+    def _structured(
+        self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
+    ) -> Alternative:
+        from mislid.geometry import _search as kernel
+
+        model, at = self.model, coordinates(self.model)
+        if self._space is None:
+            pairs = self.m * (model.K - self.m)
+            slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
+            self._space = kernel.search_space(model.K, model.d, self.m, slots)
+            self._space.centre[:] = _centre(at.matrix, given, w)
+        space = self._space
+        status, cost, bound, i, j, alpha, solves = kernel.search(
+            at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
+        )
+        _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
+        return _alternative(
+            model, at, given, w, tol, (i, j), given - space.below, space.theta, cost, bound,
+            space.multipliers.copy(), alpha, incumbents=tuple(incumbents.tolist()),
+            floor=space.floor.copy(), proofs=_proofs(space), pairs_solved=solves,
+        )
+
+
+def _proofs(space: SearchSpace) -> Proofs:
+    """The certificates that took part in the last search."""
+    used = space.slot[(space.quality > 0) & (space.slot >= 0)]
+    return Proofs(
+        space.kept_pair[used], space.kept_multipliers[used], space.kept_alpha[used]
+    )
+
+
+def _as_incumbents(
+    incumbents: Iterable[int] | None, given: Vector, m: int
+) -> NDArray[np.int64]:
+    if incumbents is None:
+        return np.sort(np.argsort(-given, kind="stable")[:m]).astype(np.int64)
+    arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
+    if len(set(arms)) != len(arms) or len(arms) != m:
+        raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")
+    return np.sort(np.array(arms, dtype=np.int64))
+
+
+def closest_alternative(
+    model: Model,
+    means: ArrayLike,
+    weights: ArrayLike,
+    m: int,
+    *,
+    tolerance: float = 0.0,
+    incumbents: Iterable[int] | None = None,
+) -> Alternative:
+    """The nearest model in which some challenger beats some incumbent by at least `tolerance`.
+
+    The cheapest of the m(K - m) problems of `pair_alternative` (Lemma 1 and Theorem 1 of the paper).
+    It is exact, though most pairs are only bounded. The incumbents are the m best of the means unless
+    given. Call `AlternativeSearch` for sequences of similar problems.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> a = closest_alternative(model, [0.4, 0.5, 0.8], [0.2, 0.4, 0.4], m=1)
+    >>> a.pair, round(a.cost, 6), bool(a.check())
+    ((1, 2), 0.005, True)
+    """
+    return AlternativeSearch(model, m).closest(
+        means, weights, tolerance=tolerance, incumbents=incumbents
+    )

@@ -1,0 +1,40 @@
+"""The coordinates in which the kernels work: values at the arms of a barycentric spanner.
+
+Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have entries of at most
+one and X[basis] is the identity. A theta in them lists the linear model's values at the basis arms.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry.spanner import Arms, spanner_coordinates
+from mislid.model import Model
+
+
+class Coordinates(NamedTuple):
+    """Spanner arms `basis` (d,) and all arms written in them, `matrix` (K, d)."""
+
+    basis: Arms
+    matrix: Matrix
+
+    def theta(self, model: Model, values: Vector) -> Vector:
+        """The model's own theta (d,) from the values (d,) at the basis arms."""
+        theta: Vector = np.linalg.solve(model.features[self.basis], values)
+        return theta
+
+
+def coordinates(model: Model) -> Coordinates:
+    """The model's coordinates, computed once.
+
+    Examples
+    --------
+    >>> coordinates(Model([[2.0, 0.0], [0.0, 1e-8], [1.0, 1e-8]], 0.1)).matrix.tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.5, 1.0]]
+    """
+    if "spanner" not in model._cache:
+        model._cache["spanner"] = spanner_coordinates(model.features)
+    return Coordinates(*model._cache["spanner"])

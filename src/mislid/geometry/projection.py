@@ -1,0 +1,173 @@
+"""The projection of means onto the model set, with the multipliers that prove it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mislid._validation import Vector, as_vector, as_weights
+from mislid.errors import CertificateError
+from mislid.geometry.check import Check
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.duality import (
+    cost_failures,
+    membership_failures,
+    multiplier_failures,
+    proved_bound,
+)
+from mislid.geometry.orthogonal import orthogonal_parameters
+from mislid.model import Model
+
+RTOL = 1e-10
+# The proximal term that picks the theta nearest to least squares, and what half of it corrects.
+NEAREST = 1e-5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """The model closest to given means, and the multipliers that prove it closest.
+
+    Attributes
+    ----------
+    means
+        The projection (K,) = features @ theta + deviation.
+    theta
+        Its linear part (d,): of all that fit, the nearest to weighted least squares.
+    deviation
+        Its distance from linearity (K,), at most the misspecification.
+    cost
+        1/2 sum_k weights_k (means_k - given_k)^2.
+    bound
+        A lower bound on the cost of any model, proved by the `multipliers` (K,).
+    """
+
+    model: Model
+    given: Vector
+    weights: Vector
+    means: Vector
+    theta: Vector
+    deviation: Vector
+    cost: float
+    bound: float
+    multipliers: Vector
+
+    def check(self, rtol: float = 1e-6) -> Check:
+        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
+        failures = membership_failures(self.model, self.means, self.theta)
+        failures += multiplier_failures(self.model, self.multipliers)
+        split = float(np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means)))
+        size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
+        if not split <= 1e-9 * size:
+            failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
+        proved = proved_bound(
+            self.model, self.given, self.weights, self.multipliers, theta=self.theta
+        )
+        failures += cost_failures(
+            self.given, self.weights, self.means, self.cost, self.bound, proved, rtol
+        )
+        return Check(tuple(failures))
+
+
+def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
+    """Project means onto the model set: the weighted nearest model.
+
+    min over theta (d,), eta (K,) of  1/2 sum_k w_k (phi_k'theta + eta_k - mu_k)^2  subject to
+    |eta_k| <= misspecification (the paper's appendix on the projection; no bound on the means).
+    An arm without weight gets its linear value.
+
+    Examples
+    --------
+    >>> model = Model([[1.0], [1.0], [1.0]], misspecification=1.0)
+    >>> p = project(model, [-2.0, -2.0, 4.0], [1.0, 1.0, 1.0])
+    >>> p.means.round(9).tolist(), p.theta.round(9).tolist(), round(p.cost, 9)
+    ([-1.333333333, -1.333333333, 0.666666667], [-0.333333333], 6.0)
+    >>> bool(p.check())
+    True
+    """
+    given = as_vector(means, "means", model.K)
+    w = as_weights(weights, model.K)
+    fitted = orthogonal_parameters(model, given, w).theta
+    linear = model.features @ fitted
+    eps = model.misspecification
+    inside = bool(np.all((np.abs(given - linear) <= eps) | (w == 0.0)))
+    if inside or eps == 0.0:
+        below = np.where((w > 0.0) & inside, 0.0, given - linear)
+        multipliers = np.zeros(model.K) if inside else w * below
+        cost = 0.5 * float(np.sum(w * below**2))
+        return _projection(model, given, w, given - below, fitted, cost, cost, multipliers)
+    return _solved(model, given, w, linear)
+
+
+def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
+    """Project where least squares leaves the tube, by the compiled kernel around least squares."""
+    from mislid.geometry import _newton as kernel
+
+    at = coordinates(model)
+    X, eps = at.matrix, model.misspecification
+    space = kernel.newton_space(model.K, model.d)
+    kernel.set_metric(X, w, space.metric)
+    centred = given - linear
+    theta, start = np.zeros(model.d), np.zeros(model.d)
+    status, cost, bound, _, _ = kernel.solve(
+        X, eps, centred, w, -1, -1, 0.0, theta, start, RTOL, space
+    )
+    if status == kernel.STALLED:
+        raise CertificateError(
+            f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
+            "the weights or features are too ill-conditioned for double precision"
+        )
+    multipliers = space.multipliers.copy()
+    nearest = _nearest(X, eps, centred, w, theta, cost)
+    below = _below(X, eps, centred, w, nearest)
+    cost = 0.5 * float(np.sum(w * below**2))
+    return _projection(
+        model, given, w, given - below, at.theta(model, linear[at.basis] + nearest), cost,
+        min(bound, cost), multipliers,
+    )
+
+
+def _below(X: Vector, eps: float, centred: Vector, w: Vector, theta: Vector) -> Vector:
+    """Centred means minus their projection for a given theta."""
+    e = centred - X @ theta
+    below: Vector = np.where(w > 0.0, e - np.clip(e, -eps, eps), e)
+    return below
+
+
+def _nearest(
+    X: Vector, eps: float, centred: Vector, w: Vector, found: Vector, cost: float
+) -> Vector:
+    """The minimiser nearest to zero in the metric of the weights.
+
+    A proximal term of size r moves it by O(r); two sizes, one half the other, cancel that. Where
+    that is not as cheap as the theta already `found`, the latter stands.
+    """
+    from mislid.geometry import _newton as kernel
+
+    K, d = X.shape
+    space = kernel.newton_space(K, d)
+    kernel.set_metric(X, w, space.metric)
+    thetas = []
+    for proximity in (NEAREST, 0.5 * NEAREST):
+        theta = np.zeros(d)
+        status = kernel.minimise(
+            X, eps, centred, w, -1, -1, 0.0, theta, proximity, False, False, 60, 0.0, 0.0, space
+        )[0]
+        if status != kernel.SOLVED:
+            return found
+        thetas.append(theta)
+    nearest: Vector = 2.0 * thetas[1] - thetas[0]
+    below = _below(X, eps, centred, w, nearest)
+    return nearest if 0.5 * float(np.sum(w * below**2)) <= cost * (1.0 + RTOL) else found
+
+
+def _projection(
+    model: Model, given: Vector, w: Vector, means: Vector, theta: Vector, cost: float,
+    bound: float, multipliers: Vector,
+) -> Projection:
+    deviation = means - model.features @ theta
+    if math.isfinite(model.misspecification):
+        deviation = np.clip(deviation, -model.misspecification, model.misspecification)
+    return Projection(model, given, w, means, theta, deviation, cost, bound, multipliers)

@@ -1,0 +1,336 @@
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+
+import mislid.geometry.time as time_module
+from mislid.errors import CertificateError, ProblemError
+from mislid.geometry import _game
+from mislid.geometry._game import Near, UnstructuredSearch, no_cuts, no_proofs, solve_game
+from mislid.geometry.time import characteristic_curve, characteristic_time
+from mislid.model import Model
+from oracles.game_brute import BruteSearch
+
+INF = math.inf
+
+
+@pytest.fixture
+def instance(rng):
+    features = rng.normal(size=(8, 3))
+    means = features @ [1.0, -0.5, 0.3] + rng.uniform(-0.1, 0.1, size=8)
+    return features, means
+
+
+def assert_brackets(time, exact, rtol=1e-9):
+    assert time.lower <= exact * (1 + rtol)
+    assert time.upper >= exact * (1 - rtol)
+    assert time.lower <= time.value <= time.upper <= time.lower * (1 + time.rtol)
+    assert time.check(), str(time.check())
+
+
+def best_arm_time(means):
+    """Closed form up to a root, for m = 1, no structure and noise 1 (Garivier and Kaufmann)."""
+    gaps = np.max(means) - np.delete(means, np.argmax(means))
+
+    def ratios(y):
+        return 2 * y / (gaps**2 - 2 * y)
+
+    top = np.min(gaps) ** 2 / 2
+    y = brentq(lambda y: np.sum(ratios(y) ** 2) - 1, 0.0, top * (1 - 1e-12), xtol=1e-300)
+    return (1 + np.sum(ratios(y))) / y
+
+
+@pytest.mark.parametrize("noise", [1.0, 3.0, [0.5, 2.0]])
+def test_two_arms_without_structure(noise):
+    time = characteristic_time(Model([[1.0], [1.0]], INF), [0.3, 0.8], 1, noise=noise, rtol=1e-6)
+    first, second = np.broadcast_to(noise, 2)
+    assert_brackets(time, 2 * (first + second) ** 2 / 0.5**2)
+    assert_allclose(
+        time.allocation, [first / (first + second), second / (first + second)], atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("K", [3, 10, 40])
+def test_best_arm_without_structure(rng, K):
+    means = rng.normal(size=K)
+    time = characteristic_time(Model(np.ones((K, 1)), INF), means, 1, rtol=1e-5)
+    assert_brackets(time, best_arm_time(means))
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.6])
+def test_one_feature_and_no_misspecification(tolerance):
+    features, theta = np.array([[1.0], [0.5], [-0.25]]), 2.0
+    noise = np.array([1.0, 0.4, 0.3])
+    time = characteristic_time(
+        Model(features, 0.0), features[:, 0] * theta, 1, noise=noise, tolerance=tolerance, rtol=1e-6
+    )
+    moved = features[:, 0] * (theta + tolerance / 1.25)
+    assert_brackets(time, 1 / np.max(moved**2 / (2 * noise**2)))
+
+
+@pytest.mark.parametrize("misspecification", [0.0, 0.05, 10.0])
+def test_as_many_features_as_arms_are_no_structure(rng, misspecification):
+    features, means = rng.normal(size=(6, 6)), rng.normal(size=6)
+    structured = characteristic_time(Model(features, misspecification), means, 2, rtol=1e-6)
+    free = characteristic_time(Model(features, INF), means, 2, rtol=1e-6)
+    assert_allclose(structured.value, free.value, rtol=2e-6)
+
+
+@pytest.mark.parametrize(("misspecification", "tolerance"), [(0.0, 0.0), (0.1, 0.05), (0.4, 0.0)])
+def test_bracket_agrees_with_a_grid_of_allocations(misspecification, tolerance):
+    features, means = np.array([[1.0, 0.0], [0.6, 0.7], [0.1, 1.0]]), np.array([1.0, 0.6, 0.2])
+    time = characteristic_time(
+        Model(features, misspecification), means, 1, tolerance=tolerance, rtol=1e-5
+    )
+    search = BruteSearch(features, misspecification, means, 1, tolerance)
+    n = 24
+    grid = [(a, b, n - a - b) for a, b in itertools.product(range(n), repeat=2) if a + b < n]
+    best = max(search.near((np.array(w) + 1e-3) / (n + 3e-3), 1.0, 1).costs[0] for w in grid)
+    assert 0.97 / time.upper <= best <= (1 + 1e-7) / time.lower
+    at_allocation = search.near(time.allocation, 1.0, 1).costs[0]
+    assert_allclose(at_allocation, 1 / time.upper, rtol=1e-6)
+    assert time.check(), str(time.check())
+
+
+@pytest.mark.parametrize("misspecification", [0.0, 0.05, 0.3])
+def test_both_sides_agree_with_the_slow_search(instance, misspecification):
+    features, means = instance
+    time = characteristic_time(Model(features, misspecification), means, 3, rtol=1e-4)
+    search = BruteSearch(features, misspecification, means, 3)
+    slow = solve_game(search, means, np.ones(8), 1e-4, no_cuts(8, 3))
+    assert time.lower <= (1 + 1e-7) / slow.lower
+    assert time.upper >= (1 - 1e-7) / slow.upper
+    assert time.check(), str(time.check())
+
+
+def test_time_scales_with_noise_and_units(instance):
+    features, means = instance
+    time = characteristic_time(Model(features, 0.1), means, 3, tolerance=0.02, rtol=1e-5)
+    noisier = characteristic_time(
+        Model(features, 0.1), means, 3, tolerance=0.02, noise=5.0, rtol=1e-5
+    )
+    other_units = characteristic_time(Model(features, 0.3), 3 * means, 3, tolerance=0.06, rtol=1e-5)
+    assert_allclose(noisier.value, 25 * time.value, rtol=2e-5)
+    assert_allclose(other_units.value, time.value / 9, rtol=2e-5)
+
+
+def test_time_does_not_depend_on_the_order_of_arms_or_the_basis(instance, rng):
+    features, means = instance
+    order, noise = rng.permutation(8), rng.uniform(0.5, 2.0, size=8)
+    time = characteristic_time(Model(features, 0.1), means, 3, noise=noise, rtol=1e-5)
+    shuffled = characteristic_time(
+        Model(features[order], 0.1), means[order], 3, noise=noise[order], rtol=1e-5
+    )
+    other_basis = characteristic_time(
+        Model(features @ rng.normal(size=(3, 3)), 0.1), means, 3, noise=noise, rtol=1e-5
+    )
+    assert_allclose(shuffled.value, time.value, rtol=2e-5)
+    assert_allclose(other_basis.value, time.value, rtol=2e-5)
+
+
+def test_time_decreases_with_tolerance(instance):
+    features, means = instance
+    times = [
+        characteristic_time(Model(features, 0.1), means, 3, tolerance=tolerance)
+        for tolerance in (0.0, 0.1, 0.5)
+    ]
+    for shorter, longer in zip(times[1:], times, strict=False):
+        assert shorter.upper < longer.lower
+
+
+def test_means_outside_the_tube_cost_their_way_into_it(instance):
+    features, means = instance
+    means = means + np.array([0.0, 3.0, 0.0, 0.0, -3.0, 0.0, 0.0, 0.0])
+    outside = characteristic_time(Model(features, 0.1), means, 3)
+    inside = characteristic_time(Model(features, 3.5), means, 3)
+    assert outside.check(), str(outside.check())
+    assert outside.upper < inside.lower
+
+
+def test_curve_grows_and_equals_the_times_one_by_one(instance):
+    features, means = instance
+    widths = [0.3, 0.0, INF, 0.1]
+    curve = characteristic_curve(Model(features, 7.0), means, 3, widths, noise=2.0)
+    assert curve.misspecifications.tolist() == widths
+    assert curve.check(), str(curve.check())
+    ordered = curve.value[np.argsort(widths)]
+    assert np.all(ordered[1:] >= ordered[:-1] * (1 - 1e-3))
+    for width, lower, upper in zip(widths, curve.lower, curve.upper, strict=True):
+        alone = characteristic_time(Model(features, width), means, 3, noise=2.0)
+        assert lower <= alone.upper * (1 + 1e-9)
+        assert upper >= alone.lower * (1 - 1e-9)
+
+
+def test_curve_check_names_the_point(instance):
+    features, means = instance
+    curve = characteristic_curve(Model(features, 0.0), means, 3, [0.0, 0.2])
+    wrong = dataclasses.replace(curve.times[1], lower=curve.times[1].lower * 0.9)
+    bad = dataclasses.replace(curve, times=(curve.times[0], wrong)).check()
+    assert not bad
+    assert all(failure.startswith("at misspecification 0.2: ") for failure in bad.failures)
+
+
+def test_samples_are_the_time_by_the_divergence(instance):
+    time = characteristic_time(Model(instance[0], 0.1), instance[1], 3)
+    assert_allclose(time.samples(0.05), time.value * 0.9 * math.log(19), rtol=1e-12)
+    assert time.samples(0.5) == 0.0
+    for delta in (0.0, 0.6, math.nan, "x"):
+        with pytest.raises(ProblemError, match="delta"):
+            time.samples(delta)
+
+
+def test_a_tie_takes_for_ever_unless_tolerated():
+    model = Model(np.eye(3), INF)
+    time = characteristic_time(model, [1.0, 0.5, 0.5], 2)
+    assert time.value == time.lower == time.upper == time.samples(0.1) == INF
+    assert "equal" in time.note
+    assert time.check()
+    assert not dataclasses.replace(time, means=np.array([1.0, 0.5, 0.4])).check()
+    assert characteristic_time(model, [1.0, 0.5, 0.5], 2, tolerance=0.1).upper < INF
+    assert characteristic_time(model, [1.0, 0.5, 0.5], 1).upper < INF
+
+
+def test_no_time_is_needed_when_no_model_reverses_a_pair():
+    model = Model(np.ones((3, 1)), 0.1)
+    time = characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.21)
+    assert time.value == time.lower == time.upper == time.samples(0.1) == 0.0
+    assert "tolerance" in time.note
+    assert time.check()
+    assert not dataclasses.replace(time, tolerance=0.1).check()
+    assert characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.2).lower > 0.0
+
+
+def test_pairs_that_cannot_be_reversed_are_left_out():
+    features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    time = characteristic_time(Model(features, 0.0), [1.0, 1.0, 0.5], 1, tolerance=0.1)
+    assert time.pairs.tolist() == [[2, 0]] * len(time.pairs)
+    assert time.check(), str(time.check())
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda t: {"lower": t.lower * (1 - 1e-6)}, "lower side"),
+        (lambda t: {"upper": t.upper * (1 - 1e-5)}, "upper side"),
+        (lambda t: {"upper": t.upper * 1.1}, "rtol"),
+        (lambda t: {"allocation": t.allocation[::-1].copy()}, "upper side"),
+        (lambda t: {"allocation": 2 * t.allocation}, "sums to"),
+        (lambda t: {"mixture": np.roll(t.mixture, 1)}, "lower side"),
+        (lambda t: {"mixture": t.mixture * 1.001}, "sums to"),
+        (lambda t: {"mixture": t.mixture[1:]}, "shape"),
+        (lambda t: {"mixture": t.mixture - 2 * t.mixture.max() * np.eye(t.mixture.size)[0]}, "neg"),
+        (lambda t: {"alternatives": 0.9 * t.alternatives + 0.1 * t.means}, "reverse"),
+        (lambda t: {"thetas": t.thetas + 1.0}, "deviate"),
+        (lambda t: {"pairs": t.pairs[:, ::-1]}, "no pair"),
+        (lambda t: {"proofs": no_proofs(8)}, "upper side"),
+        (
+            lambda t: {"proofs": t.proofs._replace(multipliers=t.proofs.multipliers + 1e-3)},
+            "must vanish",
+        ),
+        (lambda t: {"proofs": t.proofs._replace(alphas=-t.proofs.alphas)}, "alpha"),
+    ],
+)
+def test_check_catches_tampering(instance, change, complaint):
+    time = characteristic_time(Model(instance[0], 0.05), instance[1], 3)
+    assert time.check(), str(time.check())
+    check = dataclasses.replace(time, **change(time)).check()
+    assert not check
+    assert any(complaint in failure for failure in check.failures), check.failures
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"m": 0}, "m must"),
+        ({"m": 8}, "m must"),
+        ({"means": [1.0] * 7}, "means"),
+        ({"means": [math.nan] * 8}, "means"),
+        ({"noise": 0.0}, "noise"),
+        ({"noise": [1.0] * 7}, "noise"),
+        ({"tolerance": -0.1}, "tolerance"),
+        ({"tolerance": INF}, "tolerance"),
+        ({"rtol": 0.0}, "rtol"),
+        ({"rtol": 2.0}, "rtol"),
+        ({"model": "A"}, "model"),
+    ],
+)
+def test_bad_arguments_are_named(instance, change, argument):
+    features, means = instance
+    arguments = {"model": Model(features, 0.1), "means": means, "m": 3} | change
+    with pytest.raises(ProblemError, match=argument):
+        characteristic_time(**arguments)
+
+
+@pytest.mark.parametrize("widths", [0.1, "0.1", [0.1, -1.0], [math.nan], [None]])
+def test_bad_misspecifications_are_named(instance, widths):
+    with pytest.raises(ProblemError, match="misspecifications"):
+        characteristic_curve(Model(instance[0], 0.1), instance[1], 3, widths)
+
+
+class Doubtful(UnstructuredSearch):
+    """A search whose bounds fall short of its costs, and that proves nothing."""
+
+    def near(self, weights, ratio, limit):
+        near = super().near(weights, ratio, limit)
+        return near._replace(bounds=0.5 * near.bounds)
+
+
+@pytest.mark.parametrize("limit", ["MOST_CALLS", "MOST_IDLE"])
+def test_a_gap_that_does_not_close_is_an_error(instance, monkeypatch, limit):
+    features, means = instance
+    monkeypatch.setattr(_game, limit, 12)
+    monkeypatch.setattr(time_module, "_search", lambda *_: Doubtful(means, 3, 0.0, 3))
+    with pytest.raises(CertificateError, match=r"after \d\d calls, wider than rtol"):
+        characteristic_time(Model(features, 0.1), means, 3)
+
+
+def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
+    features, means = instance
+    search = BruteSearch(features, 0.05, means, 3)
+    monkeypatch.setattr(search, "prove", lambda *_: no_proofs(8))
+    monkeypatch.setattr(time_module, "_search", lambda *_: search)
+    with pytest.raises(CertificateError, match="only proved"):
+        characteristic_time(Model(features, 0.05), means, 3)
+
+
+def test_game_keeps_few_cuts(rng):
+    means = rng.normal(size=30)
+    search = UnstructuredSearch(means, 10, 0.0, 1)
+    game = solve_game(search, means, np.ones(30), 1e-6, no_cuts(30, 1))
+    assert game.mixture.size <= 31
+    assert game.pool.means.shape[0] <= 12 * 30 + 200
+
+
+def test_search_without_structure_agrees_with_the_slow_one(rng):
+    means, weights = rng.normal(size=7), rng.dirichlet(np.ones(7))
+    fast = UnstructuredSearch(means, 3, 0.1, 2).near(weights, 3.0, 5)
+    slow = BruteSearch(rng.normal(size=(7, 2)), INF, means, 3, 0.1).near(weights, 3.0, 5)
+    assert isinstance(fast, Near)
+    assert fast.pairs.tolist() == slow.pairs.tolist()
+    assert_allclose(fast.costs, slow.costs, rtol=1e-12)
+    assert_allclose(fast.means, slow.means, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "misspecification", "m", "low", "high"),
+    [
+        ("A_eps0", 0.0, 3, 123.0, 124.8),
+        ("A_eps5", 5.0, 3, 297.6, 346.5),
+        ("B", 1.0, 3, 94.2, 99.3),
+        ("D", 0.02, 5, 5602.0, 5696.0),
+        ("E", 0.206, 4, 24200.0, 24350.0),
+    ],
+)
+def test_published_instances(shared_data, name, misspecification, m, low, high):
+    with np.load(shared_data / "instances" / f"{name}.npz") as data:
+        features, means = data["features"], data["means"]
+    time = characteristic_time(Model(features, misspecification), means, m)
+    assert low <= time.lower
+    assert time.upper <= high
+    assert time.upper <= time.lower * (1 + 1e-3)
+    assert time.calls <= 60
+    assert time.check(), str(time.check())
