@@ -12,6 +12,7 @@ import math
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop
 from mislid.geometry._heap import Indices, heapify, pop
+from mislid.geometry._linalg import fill
 
 
 @inner_loop
@@ -48,8 +49,20 @@ def _pinned_row(X: Matrix, k: int, root: float, c: Vector, pivot: int, row: Vect
 
 @inner
 def graded_step(
-    X: Matrix, z: Vector, h: Vector, w: Vector, proximity: float, c: Vector, pinned: bool,
-    drift: Vector, R: Matrix, y: Vector, row: Vector, order: Indices, keys: Vector, step: Vector,
+    X: Matrix,
+    z: Vector,
+    h: Vector,
+    w: Vector,
+    proximity: float,
+    c: Vector,
+    pinned: bool,
+    drift: Vector,
+    R: Matrix,
+    y: Vector,
+    row: Vector,
+    order: Indices,
+    keys: Vector,
+    step: Vector,
 ) -> None:
     """Fill step = p, the minimiser of sum_k h_k (x_k'p - z_k / h_k)^2 + a proximal term.
 
@@ -63,8 +76,9 @@ def graded_step(
         for a in range(d):
             if abs(c[a]) > abs(c[pivot]):
                 pivot = a
-    R[:] = 0.0
-    y[:] = 0.0
+    for a in range(d):
+        fill(R[a], 0.0)
+    fill(y, 0.0)
     for proximal in (False, True):
         rows = 0
         for k in range(K):
@@ -92,7 +106,7 @@ def graded_step(
             lightest = min(lightest, w[k])
     root = 1e-3 * math.sqrt(proximity * lightest)
     for b in range(d):
-        row[:] = 0.0
+        fill(row, 0.0)
         row[b] = root
         _rotate_in(R, y, row, -root * drift[b])
     for a in range(d - 1, -1, -1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
 from mislid._validation import Vector
 from mislid.geometry._compile import inner
 
@@ -37,8 +38,8 @@ def heapify(heap: Indices, size: int, keys: Vector) -> None:
 
 @inner
 def pop(heap: Indices, size: int, keys: Vector) -> int:
-    """Remove the first entry; it moves to position size - 1, so that popping all sorts the array."""
-    first = heap[0]
+    """Remove the first entry; it moves to position size - 1, so popping all of them sorts."""
+    first: int = heap[0]
     heap[0] = heap[size - 1]
     heap[size - 1] = first
     if size > 2:

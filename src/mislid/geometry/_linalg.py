@@ -8,6 +8,28 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner_loop
 
 
+# Loops for `out[:] = x`: the error messages of a slice assignment take numba seconds to compile.
+@inner_loop
+def fill(out: Vector, value: float) -> None:
+    """Set every entry of out to `value`."""
+    for a in range(out.shape[0]):
+        out[a] = value
+
+
+@inner_loop
+def copy(x: Vector, out: Vector) -> None:
+    """out = x, vectors of one length."""
+    for a in range(out.shape[0]):
+        out[a] = x[a]
+
+
+@inner_loop
+def copy_matrix(X: Matrix, out: Matrix) -> None:
+    """out = X, matrices of one shape."""
+    for a in range(out.shape[0]):
+        for b in range(out.shape[1]):
+            out[a, b] = X[a, b]
+
 
 @inner_loop
 def gram(X: Matrix, h: Vector, out: Matrix) -> None:
@@ -40,8 +62,10 @@ def gram(X: Matrix, h: Vector, out: Matrix) -> None:
                 t3 = h[block3] * X[block3, a]
                 for b in range(a + 1):
                     out[a, b] += (
-                        t0 * X[block0, b] + t1 * X[block1, b]
-                        + t2 * X[block2, b] + t3 * X[block3, b]
+                        t0 * X[block0, b]
+                        + t1 * X[block1, b]
+                        + t2 * X[block2, b]
+                        + t3 * X[block3, b]
                     )
     for r in range(filled):
         k = block0 if r == 0 else (block1 if r == 1 else block2)

@@ -2,8 +2,8 @@
 
 Visit the pairs in increasing order of a lower bound. A pair that comes up with a crude bound gets
 a better one; one whose bound is already good is solved. The search ends when the next bound
-exceeds the best cost. The multipliers of solved pairs stay valid for ever, whatever the means and the
-weights become, so in a sequence of similar calls one solve a call is the rule.
+exceeds the best cost. The multipliers of solved pairs stay valid for ever, whatever the means and
+the weights become, so in a sequence of similar calls one solve a call is the rule.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop, kernel
 from mislid.geometry._heap import Indices, heapify, sift_down
-from mislid.geometry._linalg import cholesky, cholesky_solve, dot, times, transposed_times
-from mislid.geometry._newton import (
-    SOLVED,
-    STALLED,
-    NewtonSpace,
-    means_below,
-    newton_space,
-    set_metric,
-    solve,
+from mislid.geometry._linalg import (
+    cholesky,
+    cholesky_solve,
+    copy,
+    copy_matrix,
+    dot,
+    fill,
+    times,
+    transposed_times,
 )
+from mislid.geometry._newton import SOLVED, STALLED, means_below, solve
+from mislid.geometry._problem import NOBODY, NewtonSpace, Problem, newton_space, set_metric
 
 CRUDE, GOOD, DONE = 0, 1, 2
 
@@ -46,7 +49,6 @@ class SearchSpace(NamedTuple):
     multipliers: Vector  # (K,) of the answer
     factor: Matrix  # (d, d) of the weights' Gram matrix
     local: Vector  # (d,)
-    start: Vector  # (d,)
     direction: Vector  # (d,)
     along: Vector  # (K,)
     challengers: Indices  # (K - m,)
@@ -61,6 +63,7 @@ class SearchSpace(NamedTuple):
     kept_alpha: Vector  # (slots,)
     kept_age: Indices  # (slots,)
     clock: Indices  # (1,)
+    level: Vector  # (1,) largest of the means
 
 
 def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
@@ -78,7 +81,6 @@ def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
         multipliers=np.zeros(K),
         factor=np.zeros((d, d)),
         local=np.zeros(d),
-        start=np.zeros(d),
         direction=np.zeros(d),
         along=np.zeros(K),
         challengers=np.zeros(K - m, np.int64),
@@ -93,6 +95,7 @@ def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
         kept_alpha=np.zeros(slots),
         kept_age=np.zeros(slots, np.int64),
         clock=np.zeros(1, np.int64),
+        level=np.zeros(1),
     )
 
 
@@ -166,21 +169,23 @@ def _linear_bound(
 def _project(
     X: Matrix, eps: float, mu: Vector, w: Vector, rtol: float, space: SearchSpace
 ) -> tuple[int, float]:
-    """Project the means, starting from the last projection; returns its status and certified bound."""
+    """Project the means from the last projection on; returns the status and the certified bound."""
     newton = space.newton
     set_metric(X, w, newton.metric)
-    space.factor[:] = newton.metric
+    copy_matrix(newton.metric, space.factor)
     cholesky(space.factor)
+    space.level[0] = 0.0
+    for k in range(mu.shape[0]):
+        space.level[0] = max(space.level[0], abs(mu[k]))
     # Centre at the last projection: distances between models, not their level, carry the digits.
     times(X, space.centre, space.linear)
     for k in range(mu.shape[0]):
         space.centred[k] = mu[k] - space.linear[k]
-    space.local[:] = 0.0
-    status, _, bound, _, _ = solve(
-        X, eps, space.centred, w, -1, -1, 0.0, space.local, space.start, rtol, newton,
-    )
-    means_below(w, -1, -1, newton, space.below)
-    space.floor[:] = newton.multipliers
+    fill(space.local, 0.0)
+    projection = Problem(X, eps, space.centred, w, NOBODY, NOBODY, 0.0, space.level[0])
+    status, _, bound, _, _ = solve(projection, space.local, rtol, newton)
+    means_below(projection, newton, space.below)
+    copy(newton.multipliers, space.floor)
     for a in range(X.shape[1]):
         space.centre[a] += space.local[a]
     times(X, space.centre, space.linear)
@@ -194,10 +199,11 @@ def _project(
 def _list_pairs(
     incumbents: Indices, w: Vector, tol: float, floor: float, space: SearchSpace
 ) -> None:
-    """Give every pair its unstructured bound at the projection, on top of the cost `floor` of that."""
+    """Give every pair the projection's cost `floor` and, on top, its unstructured bound there."""
     m = incumbents.shape[0]
     place, at, linear = space.place, space.projected, space.linear
-    place[:] = 0
+    for k in range(w.shape[0]):
+        place[k] = 0
     for b in range(m):
         place[incumbents[b]] = -1 - b
     n = 0
@@ -226,7 +232,7 @@ def _list_pairs(
 
 @inner
 def _slot_for(p: int, i: int, j: int, space: SearchSpace) -> int:
-    """The slot that keeps pair p from now on: its own, an empty one, or the one unused for longest."""
+    """The slot that keeps pair p from now on: its own, an empty one, or the oldest."""
     if space.slot[p] >= 0:
         return space.slot[p]
     oldest = 0
@@ -248,7 +254,14 @@ def _slot_for(p: int, i: int, j: int, space: SearchSpace) -> int:
 
 @inner
 def _solve_pair(
-    X: Matrix, eps: float, w: Vector, p: int, i: int, j: int, tol: float, rtol: float,
+    X: Matrix,
+    eps: float,
+    w: Vector,
+    p: int,
+    i: int,
+    j: int,
+    tol: float,
+    rtol: float,
     space: SearchSpace,
 ) -> tuple[int, float, float, float]:
     """Solve pair p, warm if it was solved before, and keep its certificate."""
@@ -256,15 +269,14 @@ def _solve_pair(
     warm = space.slot[p]
     for a in range(d):
         space.local[a] = space.kept_theta[warm, a] - space.centre[a] if warm >= 0 else 0.0
-    status, cost, bound, alpha, _ = solve(
-        X, eps, space.centred, w, i, j, tol, space.local, space.start, rtol, space.newton
-    )
+    problem = Problem(X, eps, space.centred, w, i, j, tol, space.level[0])
+    status, cost, bound, alpha, _ = solve(problem, space.local, rtol, space.newton)
     if status != STALLED:
         s = _slot_for(p, i, j, space)
         space.clock[0] += 1
         space.kept_age[s] = space.clock[0]
         space.kept_alpha[s] = alpha
-        space.kept_multipliers[s] = space.newton.multipliers
+        copy(space.newton.multipliers, space.kept_multipliers[s])
         for a in range(d):
             space.kept_theta[s, a] = space.local[a] + space.centre[a]
     return status, cost, bound, alpha
@@ -272,8 +284,14 @@ def _solve_pair(
 
 @kernel
 def search(
-    X: Matrix, eps: float, mu: Vector, w: Vector, incumbents: Indices, tol: float,
-    rtol: float, space: SearchSpace,
+    X: Matrix,
+    eps: float,
+    mu: Vector,
+    w: Vector,
+    incumbents: Indices,
+    tol: float,
+    rtol: float,
+    space: SearchSpace,
 ) -> tuple[int, float, float, int, int, float, int]:
     """The closest alternative: (status, cost, bound, i, j, alpha, pairs solved).
 
@@ -312,8 +330,10 @@ def search(
             solves += 1
             if pair_cost < cost or best_i < 0:
                 cost, bound, best_i, best_j, best_alpha = pair_cost, pair_bound, i, j, alpha
-                means_below(w, i, j, space.newton, space.below)
-                space.multipliers[:] = space.newton.multipliers
+                level = space.level[0]
+                problem = Problem(X, eps, space.centred, w, i, j, tolerance, level)
+                means_below(problem, space.newton, space.below)
+                copy(space.newton.multipliers, space.multipliers)
                 for a in range(X.shape[1]):
                     space.theta[a] = space.local[a] + space.centre[a]
         sift_down(space.heap, size, space.bounds, 0)

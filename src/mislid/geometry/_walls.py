@@ -8,9 +8,9 @@ G = tol - (mu_i - mu_j), the half-space a >= b + tol reads B - A >= G, and the p
     g = min 1/2 w_i A^2 + 1/2 w_j B^2   subject to   u_i <= A <= l_i,  u_j <= B <= l_j,  B - A >= G.
 
 g is convex and piecewise quadratic in (x_i, x_j) with the gradient (-z_i, -z_j), z the tube
-multipliers: z_i = alpha + w_i A, z_j = -alpha + w_j B. It has kinks, and the edge of its domain, only
-where both arms touch a wall and B - A = G at once: the four corners. A minimiser can sit on such a
-corner, so each of them is a state of its own.
+multipliers: z_i = alpha + w_i A, z_j = -alpha + w_j B. It has kinks, and the edge of its domain,
+only where both arms touch a wall and B - A = G at once: the four corners. A minimiser can sit on
+such a corner, so each of them is a state of its own.
 """
 
 from __future__ import annotations
@@ -117,9 +117,7 @@ def corner_at(
 
 
 @inner
-def released(
-    state: int, zi: float, zj: float, alpha: float, eps: float, noise: float
-) -> int:
+def released(state: int, zi: float, zj: float, alpha: float, eps: float, noise: float) -> int:
     """Where to go from a corner with multipliers zi, zj, alpha; the state itself if optimal.
 
     A wrong sign below `noise` does not count.

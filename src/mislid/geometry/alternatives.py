@@ -35,7 +35,7 @@ MEMORY = 1 << 23
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternative:
-    """A model in which the challenger of `pair` beats its incumbent, and the proof that none is nearer.
+    """A model in which the challenger of `pair` beats its incumbent, proved to be the nearest.
 
     Attributes
     ----------
@@ -90,16 +90,28 @@ class Alternative:
             failures.append("the multipliers do not prove that no model reverses the pair")
         if self.incumbents:
             failures += rival_failures(
-                self.model, self.given, self.weights, self.incumbents, self.tolerance,
-                self.cost * (1.0 - rtol), self.floor, self.proofs,
+                self.model,
+                self.given,
+                self.weights,
+                self.incumbents,
+                self.tolerance,
+                self.cost * (1.0 - rtol),
+                self.floor,
+                self.proofs,
             )
         return Check(tuple(failures))
 
     def _proved(self) -> float:
         theta = self.theta if math.isfinite(self.cost) else None
         return proved_bound(
-            self.model, self.given, self.weights, self.multipliers, self.alpha, self.pair,
-            self.tolerance, theta,
+            self.model,
+            self.given,
+            self.weights,
+            self.multipliers,
+            self.alpha,
+            self.pair,
+            self.tolerance,
+            theta,
         )
 
     def _order_failures(self) -> list[str]:
@@ -107,10 +119,8 @@ class Alternative:
         short = self.means[j] + self.tolerance - self.means[i]
         if short <= 1e-9 * (abs(self.means[i]) + abs(self.means[j]) + self.tolerance):
             return []
-        return [
-            f"means must put arm {i} at least {self.tolerance:g} above arm {j}; "
-            f"it falls short of that by {short:g}"
-        ]
+        wanted = f"means must put arm {i} at least {self.tolerance:g} above arm {j}"
+        return [f"{wanted}; it falls short of that by {short:g}"]
 
 
 def pair_alternative(
@@ -151,7 +161,7 @@ def pair_alternative(
 
 def _is_unstructured(model: Model, given: Vector, tolerance: float) -> bool:
     """Whether the tube around zero holds all that a pair without structure can ask for."""
-    return model.misspecification >= float(np.max(np.abs(given))) + tolerance
+    return model.misspecification >= _level(given) + tolerance
 
 
 def _unstructured(
@@ -170,9 +180,19 @@ def _unstructured(
     cost = 0.5 * alpha * max(gap, 0.0)
     theta = np.zeros(model.d)
     if math.isinf(model.misspecification):
-        theta = np.linalg.lstsq(model.features, means, rcond=None)[0]
+        theta = _centre(model.features, means, np.ones(model.K))
     return Alternative(
-        model, given, w, tolerance, (i, j), means, theta, cost, cost, np.zeros(model.K), alpha,
+        model,
+        given,
+        w,
+        tolerance,
+        (i, j),
+        means,
+        theta,
+        cost,
+        cost,
+        np.zeros(model.K),
+        alpha,
         **search,
     )
 
@@ -180,33 +200,46 @@ def _unstructured(
 def _structured(
     model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float
 ) -> Alternative:
-    from mislid.geometry import _newton as kernel
+    from mislid.geometry._newton import STALLED, means_below, solve
+    from mislid.geometry._problem import Problem, newton_space, set_metric
 
     at = coordinates(model)
     X = at.matrix
-    space = kernel.newton_space(model.K, model.d)
-    kernel.set_metric(X, w, space.metric)
+    space = newton_space(model.K, model.d)
+    set_metric(X, w, space.metric)
     centre = _centre(X, given, w)
     linear = X @ centre
-    theta, start = np.zeros(model.d), np.zeros(model.d)
-    local = tolerance + (linear[j] - linear[i])
-    status, cost, bound, alpha, _ = kernel.solve(
-        X, model.misspecification, given - linear, w, i, j, local, theta, start, RTOL, space
-    )
-    _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
+    local = tolerance + float(linear[j] - linear[i])
+    problem = Problem(X, model.misspecification, given - linear, w, i, j, local, _level(given))
+    theta = np.zeros(model.d)
+    status, cost, bound, alpha, _ = solve(problem, theta, RTOL, space)
+    _refuse_stalled(status == STALLED, (i, j), cost, bound)
     below = np.zeros(model.K)
-    kernel.means_below(w, i, j, space, below)
+    means_below(problem, space, below)
     return _alternative(
-        model, at, given, w, tolerance, (i, j), given - below, theta + centre, cost, bound,
-        space.multipliers.copy(), alpha,
+        model,
+        at,
+        given,
+        w,
+        tolerance,
+        (i, j),
+        given - below,
+        theta + centre,
+        cost,
+        bound,
+        space.multipliers.copy(),
+        alpha,
     )
 
 
 def _centre(X: Vector, given: Vector, w: Vector) -> Vector:
     """A linear fit: distances between models, not their common level, should carry the digits."""
     root = np.sqrt(w / np.max(w))
-    centre: Vector = np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0]
-    return centre
+    return np.asarray(np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0], np.float64)
+
+
+def _level(given: Vector) -> float:
+    return float(np.max(np.abs(given)))
 
 
 def _refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
@@ -219,9 +252,19 @@ def _refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: fl
 
 
 def _alternative(
-    model: Model, at: Coordinates, given: Vector, w: Vector, tolerance: float,
-    pair: tuple[int, int], means: Vector, values: Vector, cost: float, bound: float,
-    multipliers: Vector, alpha: float, **search: Any,
+    model: Model,
+    at: Coordinates,
+    given: Vector,
+    w: Vector,
+    tolerance: float,
+    pair: tuple[int, int],
+    means: Vector,
+    values: Vector,
+    cost: float,
+    bound: float,
+    multipliers: Vector,
+    alpha: float,
+    **search: Any,
 ) -> Alternative:
     if math.isinf(cost):
         means, theta = np.full(model.K, np.nan), np.full(model.d, np.nan)
@@ -230,7 +273,17 @@ def _alternative(
         # Stated for the means as they are, rounded, so that anyone recomputes the same number.
         cost = 0.5 * float(np.sum(w * (means - given) ** 2))
     return Alternative(
-        model, given, w, tolerance, pair, means, theta, cost, min(bound, cost), multipliers, alpha,
+        model,
+        given,
+        w,
+        tolerance,
+        pair,
+        means,
+        theta,
+        cost,
+        min(bound, cost),
+        multipliers,
+        alpha,
         **search,
     )
 
@@ -296,37 +349,47 @@ class AlternativeSearch:
     def _structured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
-        from mislid.geometry import _search as kernel
+        from mislid.geometry._newton import STALLED
+        from mislid.geometry._search import search, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
             pairs = self.m * (model.K - self.m)
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
-            self._space = kernel.search_space(model.K, model.d, self.m, slots)
+            self._space = search_space(model.K, model.d, self.m, slots)
             self._space.centre[:] = _centre(at.matrix, given, w)
         space = self._space
-        status, cost, bound, i, j, alpha, solves = kernel.search(
+        status, cost, bound, i, j, alpha, solves = search(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
         )
-        _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
+        _refuse_stalled(status == STALLED, (i, j), cost, bound)
         return _alternative(
-            model, at, given, w, tol, (i, j), given - space.below, space.theta, cost, bound,
-            space.multipliers.copy(), alpha, incumbents=tuple(incumbents.tolist()),
-            floor=space.floor.copy(), proofs=_proofs(space), pairs_solved=solves,
+            model,
+            at,
+            given,
+            w,
+            tol,
+            (i, j),
+            given - space.below,
+            space.theta,
+            cost,
+            bound,
+            space.multipliers.copy(),
+            alpha,
+            incumbents=tuple(incumbents.tolist()),
+            floor=space.floor.copy(),
+            proofs=_proofs(space),
+            pairs_solved=solves,
         )
 
 
 def _proofs(space: SearchSpace) -> Proofs:
     """The certificates that took part in the last search."""
     used = space.slot[(space.quality > 0) & (space.slot >= 0)]
-    return Proofs(
-        space.kept_pair[used], space.kept_multipliers[used], space.kept_alpha[used]
-    )
+    return Proofs(space.kept_pair[used], space.kept_multipliers[used], space.kept_alpha[used])
 
 
-def _as_incumbents(
-    incumbents: Iterable[int] | None, given: Vector, m: int
-) -> NDArray[np.int64]:
+def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:
     if incumbents is None:
         return np.sort(np.argsort(-given, kind="stable")[:m]).astype(np.int64)
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
@@ -346,9 +409,9 @@ def closest_alternative(
 ) -> Alternative:
     """The nearest model in which some challenger beats some incumbent by at least `tolerance`.
 
-    The cheapest of the m(K - m) problems of `pair_alternative` (Lemma 1 and Theorem 1 of the paper).
-    It is exact, though most pairs are only bounded. The incumbents are the m best of the means unless
-    given. Call `AlternativeSearch` for sequences of similar problems.
+    The cheapest of the m(K - m) problems of `pair_alternative` (the paper's Lemma 1 and Theorem 1).
+    It is exact, though most pairs are only bounded. The incumbents are the m best of the means
+    unless given. Call `AlternativeSearch` for sequences of similar problems.
 
     Examples
     --------

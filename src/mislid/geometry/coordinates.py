@@ -1,7 +1,8 @@
 """The coordinates in which the kernels work: values at the arms of a barycentric spanner.
 
-Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have entries of at most
-one and X[basis] is the identity. A theta in them lists the linear model's values at the basis arms.
+Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have
+entries of at most one and X[basis] is the identity. A theta in them lists the linear model's
+values at the basis arms.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ class Coordinates(NamedTuple):
 
     def theta(self, model: Model, values: Vector) -> Vector:
         """The model's own theta (d,) from the values (d,) at the basis arms."""
-        theta: Vector = np.linalg.solve(model.features[self.basis], values)
-        return theta
+        return np.asarray(np.linalg.solve(model.features[self.basis], values), np.float64)
 
 
 def coordinates(model: Model) -> Coordinates:

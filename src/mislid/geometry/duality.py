@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 from mislid.model import Model
 
+
 class Proofs(NamedTuple):
     """Multipliers that prove a lower bound on the cost of some pairs, whatever the weights.
 
@@ -94,9 +95,10 @@ def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> 
     u[j], u[i] = 1.0, -1.0
     root = np.sqrt(weights)
     A = root[:, None] * model.features
-    fitted: Vector = model.features @ np.linalg.lstsq(
-        A.T @ A, model.features[j] - model.features[i], rcond=None
-    )[0]
+    fitted: Vector = (
+        model.features
+        @ np.linalg.lstsq(A.T @ A, model.features[j] - model.features[i], rcond=None)[0]
+    )
     return weights * fitted - u
 
 
@@ -139,7 +141,12 @@ def membership_failures(model: Model, means: Vector, theta: Vector) -> list[str]
 
 
 def cost_failures(
-    given: Vector, weights: Vector, means: Vector, cost: float, bound: float, proved: float,
+    given: Vector,
+    weights: Vector,
+    means: Vector,
+    cost: float,
+    bound: float,
+    proved: float,
     rtol: float,
 ) -> list[str]:
     """What is wrong with a cost and its bound, given the bound that is proved."""
@@ -160,8 +167,14 @@ def cost_failures(
 
 
 def rival_failures(
-    model: Model, given: Vector, weights: Vector, incumbents: tuple[int, ...], tolerance: float,
-    target: float, floor: Vector | None, proofs: Proofs | None,
+    model: Model,
+    given: Vector,
+    weights: Vector,
+    incumbents: tuple[int, ...],
+    tolerance: float,
+    target: float,
+    floor: Vector | None,
+    proofs: Proofs | None,
 ) -> list[str]:
     """Which pairs of the incumbents are not proved to cost at least `target`.
 
@@ -184,7 +197,12 @@ def rival_failures(
                 model, proofs.multipliers[n], float(proofs.alphas[n]), (i, j)
             ):
                 proved = proved_bound(
-                    model, given, weights, proofs.multipliers[n], float(proofs.alphas[n]), (i, j),
+                    model,
+                    given,
+                    weights,
+                    proofs.multipliers[n],
+                    float(proofs.alphas[n]),
+                    (i, j),
                     tolerance,
                 )
         if proved < target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,9 @@ from mislid.geometry.duality import (
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model
+
+if TYPE_CHECKING:
+    from mislid.geometry._problem import Problem
 
 RTOL = 1e-10
 # The proximal term that picks the theta nearest to least squares, and what half of it corrects.
@@ -58,7 +62,9 @@ class Projection:
         """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
         failures = membership_failures(self.model, self.means, self.theta)
         failures += multiplier_failures(self.model, self.multipliers)
-        split = float(np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means)))
+        split = float(
+            np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means))
+        )
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
@@ -93,79 +99,86 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     linear = model.features @ fitted
     eps = model.misspecification
     inside = bool(np.all((np.abs(given - linear) <= eps) | (w == 0.0)))
-    if inside or eps == 0.0:
-        below = np.where((w > 0.0) & inside, 0.0, given - linear)
-        multipliers = np.zeros(model.K) if inside else w * below
-        cost = 0.5 * float(np.sum(w * below**2))
-        return _projection(model, given, w, given - below, fitted, cost, cost, multipliers)
+    if inside:
+        means = np.where(w > 0.0, given, linear)
+        return _projection(model, given, w, means, fitted, 0.0, 0.0, np.zeros(model.K))
     return _solved(model, given, w, linear)
 
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid.geometry import _newton as kernel
+    from mislid.geometry._newton import STALLED, solve
+    from mislid.geometry._problem import NOBODY, Problem, newton_space, set_metric
 
     at = coordinates(model)
-    X, eps = at.matrix, model.misspecification
-    space = kernel.newton_space(model.K, model.d)
-    kernel.set_metric(X, w, space.metric)
     centred = given - linear
-    theta, start = np.zeros(model.d), np.zeros(model.d)
-    status, cost, bound, _, _ = kernel.solve(
-        X, eps, centred, w, -1, -1, 0.0, theta, start, RTOL, space
-    )
-    if status == kernel.STALLED:
+    space = newton_space(model.K, model.d)
+    set_metric(at.matrix, w, space.metric)
+    level = float(np.max(np.abs(given)))
+    problem = Problem(at.matrix, model.misspecification, centred, w, NOBODY, NOBODY, 0.0, level)
+    theta = np.zeros(model.d)
+    status, cost, bound, _, _ = solve(problem, theta, RTOL, space)
+    if status == STALLED:
         raise CertificateError(
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
     multipliers = space.multipliers.copy()
-    nearest = _nearest(X, eps, centred, w, theta, cost)
-    below = _below(X, eps, centred, w, nearest)
+    nearest = _nearest(problem, theta, cost)
+    below = _below(problem, nearest)
     cost = 0.5 * float(np.sum(w * below**2))
     return _projection(
-        model, given, w, given - below, at.theta(model, linear[at.basis] + nearest), cost,
-        min(bound, cost), multipliers,
+        model,
+        given,
+        w,
+        given - below,
+        at.theta(model, linear[at.basis] + nearest),
+        cost,
+        min(bound, cost),
+        multipliers,
     )
 
 
-def _below(X: Vector, eps: float, centred: Vector, w: Vector, theta: Vector) -> Vector:
+def _below(problem: Problem, theta: Vector) -> Vector:
     """Centred means minus their projection for a given theta."""
-    e = centred - X @ theta
-    below: Vector = np.where(w > 0.0, e - np.clip(e, -eps, eps), e)
+    e = problem.mu - problem.X @ theta
+    below: Vector = np.where(problem.w > 0.0, e - np.clip(e, -problem.eps, problem.eps), e)
     return below
 
 
-def _nearest(
-    X: Vector, eps: float, centred: Vector, w: Vector, found: Vector, cost: float
-) -> Vector:
+def _nearest(problem: Problem, found: Vector, cost: float) -> Vector:
     """The minimiser nearest to zero in the metric of the weights.
 
     A proximal term of size r moves it by O(r); two sizes, one half the other, cancel that. Where
     that is not as cheap as the theta already `found`, the latter stands.
     """
-    from mislid.geometry import _newton as kernel
+    from mislid.geometry._newton import SOLVED, minimise
+    from mislid.geometry._problem import newton_space, set_metric
 
-    K, d = X.shape
-    space = kernel.newton_space(K, d)
-    kernel.set_metric(X, w, space.metric)
+    K, d = problem.X.shape
+    space = newton_space(K, d)
+    set_metric(problem.X, problem.w, space.metric)
     thetas = []
     for proximity in (NEAREST, 0.5 * NEAREST):
         theta = np.zeros(d)
-        status = kernel.minimise(
-            X, eps, centred, w, -1, -1, 0.0, theta, proximity, False, False, 60, 0.0, 0.0, space
-        )[0]
-        if status != kernel.SOLVED:
+        status = minimise(problem, theta, proximity, False, False, 60, 0.0, 0.0, space)[0]
+        if status != SOLVED:
             return found
         thetas.append(theta)
     nearest: Vector = 2.0 * thetas[1] - thetas[0]
-    below = _below(X, eps, centred, w, nearest)
-    return nearest if 0.5 * float(np.sum(w * below**2)) <= cost * (1.0 + RTOL) else found
+    below = _below(problem, nearest)
+    return nearest if 0.5 * float(np.sum(problem.w * below**2)) <= cost * (1.0 + RTOL) else found
 
 
 def _projection(
-    model: Model, given: Vector, w: Vector, means: Vector, theta: Vector, cost: float,
-    bound: float, multipliers: Vector,
+    model: Model,
+    given: Vector,
+    w: Vector,
+    means: Vector,
+    theta: Vector,
+    cost: float,
+    bound: float,
+    multipliers: Vector,
 ) -> Projection:
     deviation = means - model.features @ theta
     if math.isfinite(model.misspecification):

@@ -1,0 +1,150 @@
+"""What a compiled solve reads, and the workspace it writes to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry._compile import inner_loop, kernel
+from mislid.geometry._heap import Indices
+from mislid.geometry._linalg import gram, transposed_times
+
+# Typed: numba compiles another version for a literal.
+NOBODY: int = cast(int, np.int64(-1))
+
+UNIT_ROUNDOFF = 2.0**-52
+
+
+class Problem(NamedTuple):
+    """The nearest model to the means; for a pair, the nearest with lambda_i >= lambda_j + tol.
+
+    i = j = NOBODY is the projection. Features are in spanner coordinates, X (K, d).
+    """
+
+    X: Matrix
+    eps: float
+    mu: Vector  # (K,) means
+    w: Vector  # (K,) weights
+    i: int  # challenger
+    j: int  # incumbent
+    tol: float
+    level: float  # of the means before they were centred: the size whose rounding they carry
+
+
+class NewtonSpace(NamedTuple):
+    """Everything a solve writes to; `metric` (d, d) is the proximal metric, set by the caller."""
+
+    upper: Vector  # (K,) distance of the mean above the tube's upper wall
+    lower: Vector  # (K,) and above its lower wall
+    step_x: Vector  # (K,) what the step does to the linear values
+    multipliers: Vector  # (K,)
+    curvature: Vector  # (K,)
+    old_curvature: Vector  # (K,)
+    others: Vector  # (K,) weights, zero at the pair
+    keys: Vector  # (K,)
+    order: Indices  # (K,)
+    hessian: Matrix  # (d, d)
+    metric: Matrix  # (d, d)
+    gradient: Vector  # (d,)
+    step: Vector  # (d,)
+    work: Vector  # (d,)
+    difference: Vector  # (d,) x_i - x_j
+    centre: Vector  # (d,) of the proximal term
+    drift: Vector  # (d,) theta less that
+    start: Vector  # (d,) the first attempt's theta
+    pair: Vector  # (2,) means of the pair less theirs in the solution
+
+
+def newton_space(K: int, d: int) -> NewtonSpace:
+    """A workspace for K arms and d features."""
+    upper, lower, step_x, multipliers, curvature, old_curvature, others, keys = np.zeros((8, K))
+    gradient, step, work, difference, centre, drift, start = np.zeros((7, d))
+    hessian, metric = np.zeros((2, d, d))
+    return NewtonSpace(
+        upper=upper,
+        lower=lower,
+        step_x=step_x,
+        multipliers=multipliers,
+        curvature=curvature,
+        old_curvature=old_curvature,
+        others=others,
+        keys=keys,
+        order=np.zeros(K, np.int64),
+        hessian=hessian,
+        metric=metric,
+        gradient=gradient,
+        step=step,
+        work=work,
+        difference=difference,
+        centre=centre,
+        drift=drift,
+        start=start,
+        pair=np.zeros(2),
+    )
+
+
+@kernel
+def set_metric(X: Matrix, w: Vector, metric: Matrix) -> None:
+    """metric = X' diag(w) X, lifted a little so that directions without weight have a length."""
+    gram(X, w, metric)
+    d = X.shape[1]
+    largest = 0.0
+    for a in range(d):
+        largest = max(largest, metric[a, a])
+    for a in range(d):
+        metric[a, a] += 1e-12 * largest
+
+
+@inner_loop
+def cost_scales(problem: Problem) -> tuple[float, float, float, float]:
+    """Costs to measure others by, and the lightest weight over the heaviest.
+
+    What the means cost at theta = 0 without a tube; what the farthest of them would cost if it had
+    the heaviest weight; and what the rounding of the means costs.
+    """
+    mu, w, i, j = problem.mu, problem.w, problem.i, problem.j
+    lightest, heaviest, total, cost, farthest = np.inf, 0.0, 0.0, 0.0, 0.0
+    for k in range(w.shape[0]):
+        farthest = max(farthest, abs(mu[k]))
+        if w[k] > 0.0:
+            lightest = min(lightest, w[k])
+            heaviest = max(heaviest, w[k])
+            total += w[k]
+            cost += w[k] * mu[k] * mu[k]
+    if i >= 0 and w[i] > 0.0 and w[j] > 0.0:
+        cost += problem.tol * problem.tol / (1.0 / w[i] + 1.0 / w[j])
+    worst = heaviest * (farthest + abs(problem.tol)) ** 2
+    rounding = total * (UNIT_ROUNDOFF * problem.level) ** 2
+    return cost, worst, rounding, lightest / heaviest
+
+
+@inner_loop
+def dual_bound(problem: Problem, z: Vector, alpha: float, theta: Vector, residual: Vector) -> float:
+    """The lower bound that (z, alpha) proves, less what rounding in X'z = 0 may be worth.
+
+    (v'mu + alpha tol - eps |z|_1)_+^2 / (2 sum v_k^2 / w_k), v = z + alpha (e_j - e_i).
+    """
+    mu, w, i, j = problem.mu, problem.w, problem.i, problem.j
+    transposed_times(problem.X, z, residual)
+    value, square, size = alpha * problem.tol, 0.0, abs(alpha)
+    for k in range(z.shape[0]):
+        v = z[k]
+        size += abs(v)
+        value -= problem.eps * abs(v)
+        if k == j:
+            v += alpha
+        elif k == i:
+            v -= alpha
+        if v != 0.0:
+            value += v * mu[k]
+            square += v * v / w[k] if w[k] > 0.0 else np.inf
+    for a in range(theta.shape[0]):
+        value -= 2.0 * abs(residual[a] * theta[a])
+        # The bound is blind to the scale of z: multipliers that are all rounding prove nothing.
+        if abs(residual[a]) > 1e-5 * size:
+            return 0.0
+    if value <= 0.0:
+        return 0.0
+    return value * value / (2.0 * square)

@@ -1,0 +1,95 @@
+"""One Newton step on F, by normal equations or by rotations, and the multipliers it predicts."""
+
+from __future__ import annotations
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry._compile import inner, inner_loop
+from mislid.geometry._graded import graded_step
+from mislid.geometry._linalg import (
+    cholesky,
+    cholesky_solve,
+    dot,
+    gram,
+    symmetric_times,
+    times,
+    transposed_times,
+)
+from mislid.geometry._problem import NewtonSpace, Problem
+from mislid.geometry._walls import is_pinned
+
+
+@inner_loop
+def newton_step(X: Matrix, proximity: float, state: int, space: NewtonSpace) -> float:
+    """Fill step (d,) and step_x (K,) by the normal equations; return the derivative along them."""
+    d = X.shape[1]
+    H, V, g, p = space.hessian, space.metric, space.gradient, space.step
+    transposed_times(X, space.multipliers, g)
+    symmetric_times(V, space.drift, space.work)
+    for a in range(d):
+        g[a] -= proximity * space.work[a]
+    gram(X, space.curvature, H)
+    for a in range(d):
+        for b in range(a + 1):
+            H[a, b] += proximity * V[a, b]
+    cholesky(H)
+    cholesky_solve(H, g, p)
+    if is_pinned(state):
+        cholesky_solve(H, space.difference, space.work)
+        shift = dot(space.difference, p) / dot(space.difference, space.work)
+        for a in range(d):
+            p[a] -= shift * space.work[a]
+    times(X, p, space.step_x)
+    return -dot(g, p)
+
+
+@inner
+def graded_newton_step(
+    X: Matrix, w: Vector, proximity: float, state: int, space: NewtonSpace
+) -> float:
+    """`newton_step` for weights that the normal equations cannot carry."""
+    graded_step(
+        X,
+        space.multipliers,
+        space.curvature,
+        w,
+        proximity,
+        space.difference,
+        is_pinned(state),
+        space.drift,
+        space.hessian,
+        space.gradient,
+        space.work,
+        space.order,
+        space.keys,
+        space.step,
+    )
+    times(X, space.step, space.step_x)
+    return -dot(space.multipliers, space.step_x)
+
+
+@inner_loop
+def half_space_multiplier(X: Matrix, space: NewtonSpace) -> float:
+    """The alpha with X'z + alpha c = 0 in a pinned state, read where c is largest."""
+    c = space.difference
+    transposed_times(X, space.multipliers, space.work)
+    pivot = 0
+    for a in range(c.shape[0]):
+        if abs(c[a]) > abs(c[pivot]):
+            pivot = a
+    return -space.work[pivot] / c[pivot]
+
+
+@inner
+def refine_multipliers(problem: Problem, alpha: float, space: NewtonSpace) -> float:
+    """Bring X'z closer to zero by the step's own prediction; theta stays. Returns alpha."""
+    w, i, j = problem.w, problem.i, problem.j
+    z, h, step = space.multipliers, space.curvature, space.step_x
+    for k in range(z.shape[0]):
+        z[k] -= h[k] * step[k]
+    if i < 0:
+        return alpha
+    if h[j] == 0.0 and h[i] == w[i] + w[j]:
+        return alpha - w[j] * step[i]
+    if h[i] == 0.0 and h[j] == w[i] + w[j]:
+        return alpha + w[i] * step[j]
+    return alpha
