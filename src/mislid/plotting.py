@@ -28,8 +28,8 @@ def plot_alternative(axes: Axes, instance: Instance, alternative: Alternative) -
     moved = alternative.means[order]
     axes.vlines(place, instance.means[order], moved, color=OTHER, lw=1.2)
     axes.plot(place, instance.means[order], "o", color=TRUTH, label="means", zorder=3)
-    style = {"mfc": "white", "mec": OTHER, "label": "closest alternative"}
-    axes.plot(place, moved, "D", ms=5, zorder=4, **style)
+    label = "closest alternative"
+    axes.plot(place, moved, "D", ms=5, mfc="white", mec=OTHER, label=label, zorder=4)
     pair = np.isin(order, alternative.pair)
     axes.plot(place[pair], moved[pair], "D", ms=6, color=OTHER, zorder=5)
     incumbents = len(alternative.incumbents)
