@@ -69,8 +69,13 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     if largest < SAME_FEATURES:
         fill(c, 0.0)
         return FREE if problem.tol <= 2.0 * problem.eps else -1
-    short = problem.tol - 2.0 * problem.eps - dot(c, theta)
-    if short < 0.0:
+    short = problem.tol - 2.0 * problem.eps
+    size = abs(problem.tol) + 2.0 * problem.eps
+    for a in range(c.shape[0]):
+        short -= c[a] * theta[a]
+        size += abs(c[a] * theta[a])
+    # Within rounding of the domain's edge is on it: from just inside, no step would fit.
+    if short < -1e-14 * size:
         return FREE
     copy_matrix(space.metric, space.hessian)
     cholesky(space.hessian)

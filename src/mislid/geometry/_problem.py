@@ -126,6 +126,8 @@ def dual_bound(problem: Problem, z: Vector, alpha: float, theta: Vector, residua
 
     (v'mu + alpha tol - eps |z|_1)_+^2 / (2 sum v_k^2 / w_k), v = z + alpha (e_j - e_i).
     """
+    if alpha < 0.0:
+        return 0.0
     mu, w, i, j = problem.mu, problem.w, problem.i, problem.j
     transposed_times(problem.X, z, residual)
     value, square, size = alpha * problem.tol, 0.0, abs(alpha)

@@ -156,13 +156,14 @@ def _linear_bound(
         return n * n / (2.0 * q1) if n > 0.0 else 0.0
     q0 = 1.0 / w[i] + 1.0 / w[j]
     gain = q0 - q1
-    s = 0.0
+    # rest = 1 - s, written so that nothing cancels where q0 is many orders above q1.
+    rest = 1.0
     if n1 * q0 + n0 * gain > 0.0:
-        s = min(1.0, (n1 * q0 + n0 * gain) / (gain * (n0 + n1))) if gain > 0.0 else 1.0
-    n = n0 + s * n1
+        rest = max(0.0, -n1 * q1 / (gain * (n0 + n1))) if gain > 0.0 else 0.0
+    n = n0 + (1.0 - rest) * n1
     if n <= 0.0:
         return 0.0
-    return n * n / (2.0 * (q0 - (2.0 * s - s * s) * gain))
+    return n * n / (2.0 * (q1 + rest * rest * gain))
 
 
 @inner
@@ -266,11 +267,15 @@ def _solve_pair(
 ) -> tuple[int, float, float, float]:
     """Solve pair p, warm if it was solved before, and keep its certificate."""
     d = X.shape[1]
-    warm = space.slot[p]
-    for a in range(d):
-        space.local[a] = space.kept_theta[warm, a] - space.centre[a] if warm >= 0 else 0.0
     problem = Problem(X, eps, space.centred, w, i, j, tol, space.level[0])
-    status, cost, bound, alpha, _ = solve(problem, space.local, rtol, space.newton)
+    warm = space.slot[p]
+    while True:
+        for a in range(d):
+            space.local[a] = space.kept_theta[warm, a] - space.centre[a] if warm >= 0 else 0.0
+        status, cost, bound, alpha, _ = solve(problem, space.local, rtol, space.newton)
+        if status != STALLED or warm < 0:
+            break
+        warm = -1
     if status != STALLED:
         s = _slot_for(p, i, j, space)
         space.clock[0] += 1
