@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import isfinite
 from statistics import median
+from typing import NamedTuple
 
 from mislid import Model, pair_alternative
 
@@ -21,26 +23,32 @@ LONGEST_BURST = 50
 PATIENCE = 1.5  # seconds spent on one peer and problem
 
 
+class Seconds(NamedTuple):
+    """Of a solve after all setup, and of setup and solve together."""
+
+    solve: float
+    whole: float
+
+
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of the kernel, of the public function and of every accurate peer on one problem."""
+    """Times of the kernel, of the public function and of every peer on one problem."""
 
     case: Case
     seed: int
-    ours: float
+    ours: Seconds
     public: float
     steps: int
-    peers: dict[str, float]
+    peers: dict[str, Seconds]
 
-    @property
-    def ratio(self) -> float:
+    def fastest(self, part: str) -> str:
+        """The peer with the shortest `solve` or `whole`."""
+        return min(self.peers, key=lambda name: getattr(self.peers[name], part))
+
+    def ratio(self, part: str) -> float:
         """The time of the fastest peer over ours."""
-        return min(self.peers.values()) / self.ours
-
-    @property
-    def fastest(self) -> str:
-        """The fastest peer."""
-        return min(self.peers, key=self.peers.__getitem__)
+        best: float = getattr(self.peers[self.fastest(part)], part)
+        return best / float(getattr(self.ours, part))
 
 
 def measure(case: Case, seed: int, rounds: int) -> Measured:
@@ -55,16 +63,26 @@ def measure(case: Case, seed: int, rounds: int) -> Measured:
     peers = [peer for kind in PEERS if (peer := kind()).setup(case, answer.cost)]
     if not peers:
         raise RuntimeError(f"no peer agrees with our cost {answer.cost!r} on {case.name}")
-    batch = max(1, int(BATCH / ours.seconds(3)))
-    times: dict[str, list[float]] = {"ours": [], "public": [], **{p.name: [] for p in peers}}
+    own, public = [], []
+    others: dict[str, list[Seconds]] = {peer.name: [] for peer in peers}
     for turn in range(rounds):
-        times["ours"].append(ours.seconds(batch))
-        times["public"].append(_public_seconds(model, case))
+        own.append(_own_seconds(ours))
+        public.append(_public_seconds(model, case))
         for peer in peers:
-            if turn < 2 or sum(times[peer.name]) < PATIENCE:
-                times[peer.name].append(_peer_seconds(peer))
-    medians = {name: median(values) for name, values in times.items()}
-    return Measured(case, seed, medians.pop("ours"), medians.pop("public"), ours.steps, medians)
+            times = others[peer.name]
+            if turn < 2 or sum(one.solve for one in times) < PATIENCE:
+                times.append(_peer_seconds(peer))
+    medians = {name: _median(times) for name, times in others.items()}
+    return Measured(case, seed, _median(own), median(public), ours.steps, medians)
+
+
+def _median(times: list[Seconds]) -> Seconds:
+    return Seconds(median(one.solve for one in times), median(one.whole for one in times))
+
+
+def _own_seconds(ours: ColdPair) -> Seconds:
+    repeats = max(1, int(BATCH / ours.seconds(3, from_data=True)))
+    return Seconds(ours.seconds(repeats, from_data=False), ours.seconds(repeats, from_data=True))
 
 
 def _certify(case: Case, cost: float, bound: float) -> None:
@@ -78,17 +96,18 @@ def _public_seconds(model: Model, case: Case) -> float:
     return time.perf_counter() - begin
 
 
-def _peer_seconds(peer: Peer) -> float:
-    """The median of a burst of solves; an inaccurate solve counts as never ending."""
-    times: list[float] = []
-    while not times or (len(times) < LONGEST_BURST and sum(times) < BATCH):
+def _peer_seconds(peer: Peer) -> Seconds:
+    """The medians of a burst of solves; an inaccurate solve counts as never ending."""
+    times: list[Seconds] = []
+    while not times or (len(times) < LONGEST_BURST and sum(one.solve for one in times) < BATCH):
         peer.solve()
-        times.append(peer.seconds if peer.error <= ACCURACY else float("inf"))
-    return median(times)
+        solve = peer.seconds if peer.error <= ACCURACY else float("inf")
+        times.append(Seconds(solve, min(solve + peer.setup_seconds, peer.whole_seconds)))
+    return _median(times)
 
 
 def run(quick: bool) -> str:
-    """The table of medians, and what the worst problem of every size looked like."""
+    """Tables of times and of ratios, by size of the problem."""
     cells, seeds, rounds = (QUICK_CELLS, 1, 3) if quick else (CELLS, SEEDS, 15)
     groups = []
     for arms, dimension in cells:
@@ -97,24 +116,33 @@ def run(quick: bool) -> str:
             group.append(measure(random_case(arms, dimension, seed), seed, rounds))
             progress(f"pairs: {line(group[-1])}")
         groups.append(group)
-    return "\n\n".join([_times(groups), _ratios(groups)])
+    parts = {
+        "solve": "Solve alone, all setup free of charge:",
+        "whole": "From means and weights to the answer, setup included:",
+    }
+    return "\n\n".join(
+        f"{title}\n\n{_times(groups, part)}\n\n{_ratios(groups, part)}"
+        for part, title in parts.items()
+    )
 
 
 def line(one: Measured) -> str:
     """One problem in words."""
-    return (
-        f"{one.case.name} seed {one.seed}: {duration(one.ours)} in {one.steps} steps, "
-        f"{one.fastest} {duration(one.peers[one.fastest])}, ratio {digits(one.ratio)}"
+    sides = "; ".join(
+        f"{part} {duration(getattr(one.ours, part))} against {one.fastest(part)} "
+        f"{duration(getattr(one.peers[one.fastest(part)], part))}, ratio {digits(one.ratio(part))}"
+        for part in Seconds._fields
     )
+    return f"{one.case.name} seed {one.seed}, {one.steps} steps: {sides}"
 
 
-def _times(groups: list[list[Measured]]) -> str:
+def _times(groups: list[list[Measured]], part: str) -> str:
     names = [kind.name for kind in PEERS]
     rows = [
         [
             group[0].case.name,
-            str(Spread.of(one.ours for one in group)),
-            *(_median_of(group, name) for name in names),
+            str(Spread.of(getattr(one.ours, part) for one in group)),
+            *(_median_of(group, name, part) for name in names),
             duration(median(one.public for one in group)),
         ]
         for group in groups
@@ -122,28 +150,29 @@ def _times(groups: list[list[Measured]]) -> str:
     return table(["problem", "mislid", *names, "`pair_alternative`"], rows)
 
 
-def _median_of(group: list[Measured], name: str) -> str:
+def _median_of(group: list[Measured], name: str, part: str) -> str:
     """A peer's median over the seeds, and on how many of them it was not accurate."""
-    accurate = [one.peers[name] for one in group if one.peers.get(name, float("inf")) < 1e9]
+    times = [float(getattr(one.peers[name], part)) for one in group if name in one.peers]
+    accurate = [one for one in times if isfinite(one)]
     if not accurate:
         return "inaccurate"
     failed = len(group) - len(accurate)
     return duration(median(accurate)) + (f", {failed} inaccurate" if failed else "")
 
 
-def _ratios(groups: list[list[Measured]]) -> str:
+def _ratios(groups: list[list[Measured]], part: str) -> str:
     rows = []
     for group in groups:
-        worst = min(group, key=lambda one: one.ratio)
-        spread = Spread.of(one.ratio for one in group)
+        worst = min(group, key=lambda one: one.ratio(part))
+        spread = Spread.of(one.ratio(part) for one in group)
         rows.append(
             [
                 group[0].case.name,
                 str(len(group)),
                 f"{digits(spread.median)} ({digits(spread.low)} to {digits(spread.high)})",
-                digits(worst.ratio),
-                f"{worst.fastest}, seed {worst.seed}",
-                digits(median(one.steps for one in group)),
+                digits(worst.ratio(part)),
+                f"{worst.fastest(part)}, seed {worst.seed}",
+                f"{median(one.steps for one in group):g}",
                 str(worst.steps),
             ]
         )
