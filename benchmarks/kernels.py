@@ -71,6 +71,30 @@ def _solve_again(
 
 
 @njit(nogil=True)
+def _search_again(
+    repeats: int,
+    X: Floats,
+    eps: float,
+    means: Floats,
+    w: Floats,
+    incumbents: Arms,
+    tol: float,
+    rtol: float,
+    fit: Floats,
+    mu: Floats,
+    space: SearchSpace,
+) -> tuple[float, int]:
+    """Search again and again, forgetting all certificates in between; cost and solves."""
+    cost, solves = 0.0, 0
+    for _ in range(repeats):
+        space.kept_pair[:] = -1
+        _centre(X, means, w, fit, mu, space.newton)
+        space.centre[:] = space.newton.work
+        _, cost, _, _, _, _, solves = search(X, eps, means, w, incumbents, tol, rtol, space)
+    return cost, solves
+
+
+@njit(nogil=True)
 def _search_through(
     X: Floats,
     eps: float,
@@ -114,6 +138,25 @@ class ColdPair:
         """Seconds of one solve in a compiled loop, with its own metric and centring or without."""
         begin = time.perf_counter()
         self._run(repeats, from_data=from_data)
+        return (time.perf_counter() - begin) / repeats
+
+
+class ColdSearch:
+    """The search of a case with nothing remembered, in a workspace that is used again."""
+
+    def __init__(self, case: Case, model: Model) -> None:
+        incumbents = np.sort(np.array(case.incumbents, dtype=np.int64))
+        self._space = _search_space(model, case.m, case.means, case.weights, incumbents)
+        self._arguments = (
+            coordinates(model).matrix, case.misspecification, case.means, case.weights,
+            incumbents, case.tolerance, RTOL, np.zeros(model.K), np.zeros(model.K), self._space,
+        )  # fmt: skip
+        self.cost, self.solves = _search_again(1, *self._arguments)
+
+    def seconds(self, repeats: int) -> float:
+        """Seconds of one search in a compiled loop, with its own linear fit to start from."""
+        begin = time.perf_counter()
+        self.cost, self.solves = _search_again(repeats, *self._arguments)
         return (time.perf_counter() - begin) / repeats
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from mislid import Model, pair_alternative
 from mislid.geometry.alternatives import AlternativeSearch
 
-from .cases import PUBLISHED, Case, published_case
+from .cases import MISSING, PUBLISHED, Case, published_case
 from .kernels import ColdPair, Sequence, replay
 from .report import Spread, digits, duration, progress, table
 from .sequences import simulated_run
 
-MISSING = "Skipped: the published instances are not there; set MISLID_DATA to their folder."
 SKIP = 1  # the first call of a search is cold
 SAMPLE = 50  # calls whose pair is also solved cold
 
