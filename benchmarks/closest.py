@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from .peers import ACCURACY, PEERS, Peer
 from .report import Spread, digits, duration, progress, table
 
 AMOUNTS = (0.001, 0.02)
-TRIALS = 6  # pairs that choose the fastest peer
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,24 @@ def pairs_of(case: Case) -> list[Case]:
     return [replace(case, challenger=i, incumbent=j) for i, j in product(rest, case.incumbents)]
 
 
-def brute_force(cases: list[Case], most: int, part: str) -> Brute:
-    """Solve all pairs, or `most` of them evenly spread, with the peer that wins on a few.
-
-    `part` is what it has to win at, "solve" or "whole".
-    """
+def brute_force(cases: list[Case], most: int) -> list[Brute]:
+    """Solve all pairs, or `most` of them evenly spread, with every peer."""
     model = Model(cases[0].features, cases[0].misspecification)
     spread = [cases[at] for at in _evenly(len(cases), most)]
-    trials = [spread[at] for at in _evenly(len(spread), TRIALS)]
-    scores = {kind.name: getattr(_tried(kind, model, trials), part) for kind in PEERS}
-    fastest = min(PEERS, key=lambda kind: scores[kind.name])
-    found = _tried(fastest, model, spread)
+    costs = [_pair_cost(model, case) for case in spread]
     share = len(spread) / len(cases)
-    return replace(found, solve=found.solve / share, whole=found.whole / share)
+    found = [_tried(kind, spread, costs) for kind in PEERS]
+    return [replace(one, solve=one.solve / share, whole=one.whole / share) for one in found]
 
 
 def _evenly(length: int, most: int) -> list[int]:
     return np.unique(np.linspace(0, length - 1, min(length, most)).astype(int)).tolist()
 
 
-def _tried(kind: type[Peer], model: Model, cases: list[Case]) -> Brute:
+def _tried(kind: type[Peer], cases: list[Case], costs: list[float]) -> Brute:
     solve = whole = 0.0
     cost, failed = float("inf"), 0
-    for case in cases:
-        exact = _pair_cost(model, case)
+    for case, exact in zip(cases, costs, strict=True):
         peer = kind()
         accurate = peer.setup(case, exact)
         found = peer.solve()
@@ -109,8 +103,9 @@ def measure(case: Case, repeats: int, most: int) -> list[str]:
     everything = pairs_of(case)
     row = [case.name, f"{answer.pairs_solved} of {len(everything)}", str(ours), str(public)]
     row.append(duration(fresh.median))
+    tried = brute_force(everything, most)
     for part in ("solve", "whole"):
-        brute = brute_force(everything, most, part)
+        brute = min(tried, key=attrgetter(part))
         _compare(case, answer.cost, brute, len(everything))
         seconds = getattr(brute, part)
         row += [
