@@ -32,7 +32,7 @@ def measure(arms: int, calls: int) -> dict[str, Any]:
     case = random_case(arms, DIMENSION, m=TOP)
     sequence = simulated_run(case, calls, counts=COUNTS)
     model = Model(case.features, case.misspecification)
-    compiled = replay(model, TOP, sequence, skip=1)
+    compiled = replay(model, TOP, sequence, block=5)
     search = AlternativeSearch(model, TOP)
     seconds, solves = [], []
     for means, weights in zip(sequence.means, sequence.weights, strict=True):
@@ -42,8 +42,9 @@ def measure(arms: int, calls: int) -> dict[str, Any]:
         solves.append(answer.pairs_solved)
     return {
         "arms": arms,
-        "compiled": compiled.seconds,
+        "compiled": compiled.seconds[1:],
         "cold": seconds[0],
+        "cold solves": solves[0],
         "warm": seconds[1:],
         "solves": float(np.mean(solves[1:])),
         "bytes": peak_bytes(),
@@ -83,7 +84,7 @@ def exponent(arms: list[int], seconds: list[float]) -> float:
 
 def run(quick: bool) -> str:
     """The table over sizes and the exponents."""
-    sizes, calls = (QUICK_SIZES, 5) if quick else (SIZES, 60)
+    sizes, calls = (QUICK_SIZES, 10) if quick else (SIZES, 60)
     found = []
     for arms in sizes:
         found.append(_in_own_process(arms, calls))
@@ -102,18 +103,22 @@ def run(quick: bool) -> str:
 def _row(one: dict[str, Any]) -> list[str]:
     return [
         f"{one['arms']:,}",
-        duration(one["compiled"]),
+        str(Spread.of(one["compiled"])),
         str(Spread.of(one["warm"])),
-        duration(one["cold"]),
+        f"{duration(one['cold'])}, {one['cold solves']} solved",
         f"{one['solves']:.2f}",
         f"{digits(one['bytes'] / 2**20)} MiB",
     ]
 
 
+def _median(one: dict[str, Any]) -> float:
+    return Spread.of(one["compiled"]).median
+
+
 def _exponents(found: list[dict[str, Any]]) -> str:
     large = [one for one in found if one["arms"] >= 1000] or found
     parts = [
-        f"K^{exponent([one['arms'] for one in some], [one['compiled'] for one in some]):.2f} "
+        f"K^{exponent([one['arms'] for one in some], [_median(one) for one in some]):.2f} "
         f"from K = {some[0]['arms']:,} on"
         for some in ([found, large] if large != found else [found])
     ]

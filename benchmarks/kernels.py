@@ -169,34 +169,30 @@ class Sequence(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """What a compiled program pays along a sequence, a call, and the pairs (T, 2) it found."""
+    """Seconds a call of every block of calls, and each call's solves (T,) and answer (T, 2)."""
 
-    seconds: float
+    seconds: list[float]
     solves: Arms
     pairs: Arms
     stalled: int
 
 
-def replay(model: Model, m: int, sequence: Sequence, *, skip: int = 0) -> Replay:
-    """Search along a sequence in a compiled loop; the first `skip` calls are not timed."""
+def replay(model: Model, m: int, sequence: Sequence, *, block: int) -> Replay:
+    """Search along a sequence in compiled loops, `block` calls at a time."""
     X = coordinates(model).matrix
     space = _search_space(model, m, *(array[0] for array in sequence))
     T = len(sequence.means)
     pairs, solves = np.zeros((T, 2), np.int64), np.zeros(T, np.int64)
-    stalled, seconds = 0, 0.0
-    for part in (slice(0, skip), slice(skip, T)):
+    stalled, seconds = 0, []
+    # The empty part compiles the loop, outside the clock.
+    for part in (slice(0, 0), *(slice(at, at + block) for at in range(0, T, block))):
         begin = time.perf_counter()
         stalled += _search_through(
-            X,
-            model.misspecification,
-            *(array[part] for array in sequence),
-            RTOL,
-            space,
-            pairs[part],
-            solves[part],
-        )
-        seconds = time.perf_counter() - begin
-    return Replay(seconds / (T - skip), solves, pairs, stalled)
+            X, model.misspecification, *(array[part] for array in sequence), RTOL, space,
+            pairs[part], solves[part],
+        )  # fmt: skip
+        seconds.append((time.perf_counter() - begin) / max(1, len(solves[part])))
+    return Replay(seconds[1:], solves, pairs, stalled)
 
 
 def _search_space(

@@ -20,7 +20,7 @@ QUICK_CELLS = ((10, 5), (30, 8))
 SEEDS = 7
 BATCH = 2e-3  # seconds of one solver's solves in a row, so that all find their data in the cache
 LONGEST_BURST = 50
-PATIENCE = 1.5  # seconds spent on one peer and problem
+PATIENCE = 0.5  # seconds spent on one peer and problem
 
 
 class Seconds(NamedTuple):

@@ -13,10 +13,11 @@ from mislid.geometry.alternatives import AlternativeSearch
 
 from .cases import MISSING, PUBLISHED, Case, published_case
 from .kernels import ColdPair, Sequence, replay
-from .report import Spread, digits, duration, progress, table
+from .report import Spread, digits, progress, table
 from .sequences import simulated_run
 
 SKIP = 1  # the first call of a search is cold
+BLOCK = 50  # calls that are timed together
 SAMPLE = 50  # calls whose pair is also solved cold
 
 
@@ -29,7 +30,7 @@ class Measured:
     solves: float
     most: int
     one: float
-    warm: float
+    warm: Spread
     cold: Spread
     public_warm: Spread
     public_cold: Spread
@@ -39,7 +40,7 @@ def measure(case: Case, calls: int) -> Measured:
     """Simulate a run, then replay its calls."""
     sequence = simulated_run(case, calls)
     model = Model(case.features, case.misspecification)
-    again = replay(model, case.m, sequence, skip=SKIP)
+    again = replay(model, case.m, sequence, block=BLOCK)
     if again.stalled:
         raise RuntimeError(f"{again.stalled} searches on {case.name} were not certified")
     warm = again.solves[SKIP:]
@@ -51,7 +52,7 @@ def measure(case: Case, calls: int) -> Measured:
         solves=float(np.mean(solves)),
         most=int(np.max(warm)),
         one=float(np.mean(warm == 1)),
-        warm=again.seconds,
+        warm=Spread.of(again.seconds),
         cold=Spread.of(cold),
         public_warm=Spread.of(public),
         public_cold=Spread.of(public_cold),
@@ -116,9 +117,9 @@ def _row(one: Measured) -> list[str]:
         f"{one.solves:.3f}",
         f"{100 * one.one:.1f}%",
         str(one.most),
-        duration(one.warm),
+        str(one.warm),
         str(one.cold),
-        digits(one.warm / one.cold.median),
+        digits(one.warm.median / one.cold.median),
         str(one.public_warm),
         str(one.public_cold),
     ]
