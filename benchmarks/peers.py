@@ -4,8 +4,7 @@ A peer is given every advantage. Outside the timer the data are scaled and centr
 squares, the solver does its own setup (scaling, symbolic analysis, first factorisation), and the
 variant and the tolerance that reach the accuracy fastest are chosen for the very problem.
 `Peer.seconds` is the smaller of the wall time of the solve and the time the solver reports for it,
-so Python's overhead is not charged. `Peer.setup_seconds` is what the solver's own setup took: most
-of it depends on the weights, so whoever has new data pays it again.
+so Python's overhead is not charged. `Peer.setup_seconds` is the solver's own setup, due for new data.
 
 Accuracy: |cost - reference| <= 1e-7 reference, for the cost at the point the solver returns.
 """
@@ -137,7 +136,6 @@ class Peer(ABC):
     solver_tolerance: float
     reported_seconds: float | None
     wall_seconds: float
-    # What the solver's own setup takes, as it reports it; quadprog has none.
     setup_seconds: float = 0.0
     # Setup and solve together, by the variant that is fastest at that: not always the chosen one.
     whole_seconds: float = float("inf")
