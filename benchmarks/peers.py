@@ -4,7 +4,7 @@ A peer is given every advantage. Outside the timer the data are scaled and centr
 squares, the solver does its own setup (scaling, symbolic analysis, first factorisation), and the
 variant and the tolerance that reach the accuracy fastest are chosen for the very problem.
 `Peer.seconds` is the smaller of the wall time of the solve and the time the solver reports for it,
-so Python's overhead is not charged. `Peer.setup_seconds` is the solver's own setup, due for new data.
+so Python's overhead is not charged. `Peer.setup_seconds` is the solver's own setup for new data.
 
 Accuracy: |cost - reference| <= 1e-7 reference, for the cost at the point the solver returns.
 """
