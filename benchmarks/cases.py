@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+MISSING = "Skipped: the published instances are not there; set MISLID_DATA to their folder."
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # Top-m size and declared misspecification of each published instance.

@@ -1,0 +1,53 @@
+"""Run the benchmarks: `python -m benchmarks [pairs closest warm growth time] [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from .report import machine, progress, with_section
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+# Name of the benchmark and of its section, and the module that runs it.
+BENCHMARKS = {
+    "pairs": "pairs",
+    "closest": "closest",
+    "warm": "warm",
+    "growth": "growth",
+    "time": "characteristic",
+}
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "benchmarks", nargs="*", metavar="benchmark", help=f"any of {', '.join(BENCHMARKS)}"
+    )
+    parser.add_argument("--quick", action="store_true", help="few repeats; the document stays")
+    parser.add_argument("--output", type=Path, help="another document with the same markers")
+    options = parser.parse_args(given)
+    unknown = sorted(set(options.benchmarks) - BENCHMARKS.keys())
+    if unknown:
+        parser.error(f"benchmark must be any of {', '.join(BENCHMARKS)}; got {unknown[0]}")
+    if options.output is None and not options.quick:
+        options.output = DOCUMENT
+    return options
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Print every table that is asked for and put it in its place in the document."""
+    options = arguments(given)
+    for name in options.benchmarks or BENCHMARKS:
+        progress(f"{name}: starts")
+        module = import_module(f".{BENCHMARKS[name]}", package=__package__)
+        body = f"{module.run(options.quick)}\n\n{machine()}"
+        print(f"## {name}\n\n{body}\n", flush=True)
+        if options.output is not None:
+            text = options.output.read_text(encoding="utf-8")
+            options.output.write_text(with_section(text, name, body), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
