@@ -13,9 +13,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid.geometry._linalg import cholesky, cholesky_solve, times, transposed_times
-from mislid.geometry._newton import NewtonSpace, newton_space, set_metric, solve
-from mislid.geometry._search import STALLED, SearchSpace, search
+from mislid.geometry._linalg import cholesky_solve, times, transposed_times
+from mislid.geometry._newton import STALLED, solve
+from mislid.geometry._problem import NewtonSpace, Problem, newton_space, set_metric
+from mislid.geometry._search import SearchSpace, search
 from mislid.geometry.alternatives import RTOL, AlternativeSearch
 from mislid.geometry.coordinates import coordinates
 
@@ -29,13 +30,11 @@ def _centre(
     X: Floats, means: Floats, w: Floats, fit: Floats, mu: Floats, space: NewtonSpace
 ) -> None:
     """Set the metric and take the weighted least squares fit (K,) off the means."""
-    set_metric(X, w, space.metric)
-    space.hessian[:] = space.metric
-    cholesky(space.hessian)
+    set_metric(X, w, space)
     for k in range(w.shape[0]):
         mu[k] = w[k] * means[k]
     transposed_times(X, mu, space.gradient)
-    cholesky_solve(space.hessian, space.gradient, space.work)
+    cholesky_solve(space.factor, space.gradient, space.work)
     times(X, space.work, fit)
     for k in range(w.shape[0]):
         mu[k] = means[k] - fit[k]
@@ -53,7 +52,6 @@ def _solve_again(
     j: int,
     tol: float,
     theta: Floats,
-    start: Floats,
     fit: Floats,
     mu: Floats,
     rtol: float,
@@ -65,8 +63,8 @@ def _solve_again(
         if from_data or repeat == 0:
             _centre(X, means, w, fit, mu, space)
         theta[:] = 0.0
-        local = tol + (fit[j] - fit[i])
-        _, cost, bound, _, steps = solve(X, eps, mu, w, i, j, local, theta, start, rtol, space)
+        problem = Problem(X, eps, mu, w, i, j, tol + (fit[j] - fit[i]), 1.0)
+        _, cost, bound, _, steps = solve(problem, theta, rtol, space)
     return cost, bound, steps
 
 
@@ -125,7 +123,7 @@ class ColdPair:
         K, d = model.K, model.d
         self._arguments = (
             coordinates(model).matrix, case.misspecification, case.means, case.weights,
-            case.challenger, case.incumbent, case.tolerance, np.zeros(d), np.zeros(d),
+            case.challenger, case.incumbent, case.tolerance, np.zeros(d),
             np.zeros(K), np.zeros(K), RTOL, newton_space(K, d),
         )  # fmt: skip
         self.cost, self.bound, self.steps = self._run(1, from_data=True)

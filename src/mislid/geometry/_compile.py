@@ -9,7 +9,7 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 # Only other kernels call these: no code to call them from Python, which takes longest to compile.
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.

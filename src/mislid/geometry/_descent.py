@@ -16,6 +16,19 @@ def gap_to_close(problem: Problem) -> float:
 
 
 @inner
+def unstructured(problem: Problem) -> tuple[float, float]:
+    """The bound of z = 0 and its alpha: what the pair costs if no other arm can tell."""
+    G = gap_to_close(problem)
+    if problem.i < 0 or G <= 0.0:
+        return 0.0, 0.0
+    wi, wj = problem.w[problem.i], problem.w[problem.j]
+    if wi == 0.0 or wj == 0.0:
+        return 0.0, 0.0
+    alpha = G / (1.0 / wi + 1.0 / wj)
+    return 0.5 * G * alpha, alpha
+
+
+@inner
 def _pair_at(t: float, problem: Problem, state: int, space: NewtonSpace) -> Pair:
     """`pair_state` at t along the step."""
     i, j, upper, lower = problem.i, problem.j, space.upper, space.lower
@@ -44,18 +57,27 @@ def evaluate(problem: Problem, state: int, space: NewtonSpace) -> tuple[float, f
 
 
 @inner_loop
-def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> float:
-    """Derivative of F at t along the step."""
-    w, i, j = problem.w, problem.i, problem.j
+def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> tuple[float, float]:
+    """First and second derivative of F at t along the step."""
+    i, j = problem.i, problem.j
     upper, lower, step, others = space.upper, space.lower, space.step_x, space.others
-    s = 0.0
-    for k in range(w.shape[0]):
+    slope, curvature = 0.0, 0.0
+    for k in range(step.shape[0]):
         move = t * step[k]
-        s -= others[k] * (max(upper[k] - move, 0.0) + min(lower[k] - move, 0.0)) * step[k]
-    if i < 0:
-        return s
-    _, _, zi, zj, _, _, _ = _pair_at(t, problem, state, space)
-    return s - zi * step[i] - zj * step[j]
+        excess = max(upper[k] - move, 0.0) + min(lower[k] - move, 0.0)
+        slope -= others[k] * excess * step[k]
+        curvature += others[k] * step[k] * step[k] if excess != 0.0 else 0.0
+    if i >= 0:
+        _, _, zi, zj, hi, hj, _ = _pair_at(t, problem, state, space)
+        slope -= zi * step[i] + zj * step[j]
+        curvature += hi * step[i] * step[i] + hj * step[j] * step[j]
+    return slope, curvature
+
+
+@inner
+def slope_ahead(problem: Problem, space: NewtonSpace) -> float:
+    """Derivative of F along the step, at its start, on the far side of a corner there."""
+    return _slope(1e-9, problem, FREE, space)[0]
 
 
 @inner
@@ -71,6 +93,7 @@ def line_search(
     upper, lower, step, G = space.upper, space.lower, space.step_x, gap_to_close(problem)
     natural = state if is_pinned(state) else FREE
     low, slope_low, high = 0.0, slope0, 1.0
+    accept = 0.5 * abs(slope0)
     end = natural
     speed = step[i] - step[j] if i >= 0 else 0.0
     if natural == FREE and speed != 0.0:
@@ -79,34 +102,48 @@ def line_search(
             high, end = max(edge, 0.0), UPPER_LOWER
         tie = (G - (upper[j] - upper[i])) / speed
         part = (G - (upper[j] - lower[i])) / speed
-        for t in (min(tie, part), max(tie, part)):
-            if problem.eps == 0.0 or t <= low or t >= high:
+        for at_tie in (tie <= part, tie > part):
+            t = tie if at_tie else part
+            # A full step often ends on a corner, and then the next one starts there.
+            rounding = 1e-14 * (abs(G) + abs(upper[i]) + abs(upper[j]))
+            first = abs(t * speed) <= rounding
+            last = abs((t - high) * speed) <= rounding
+            if first or last:
+                t = 0.0 if first else high
+            elif t <= low or t >= high:
+                continue
+            if problem.eps == 0.0:
                 continue
             a, b = t * step[i], t * step[j]
             corner, smaller, larger = corner_at(
-                t == tie, upper[i] - a, lower[i] - a, upper[j] - b, lower[j] - b, G, w[i], w[j]
+                at_tie, upper[i] - a, lower[i] - a, upper[j] - b, lower[j] - b, G, w[i], w[j]
             )
             if corner == FREE:
                 continue
             ahead, behind = (larger, smaller) if speed > 0.0 else (smaller, larger)
             proximal = drift + t * growth
-            if _slope(t, problem, behind, space) + proximal >= 0.0:
+            before = _slope(t, problem, behind, space)[0] + proximal
+            if not first and before >= (accept if last else 0.0):
                 high, end = t, FREE
                 break
-            after = _slope(t, problem, ahead, space) + proximal
+            after = _slope(t, problem, ahead, space)[0] + proximal
             if after >= 0.0:
                 return t, corner
             low, slope_low = t, after
-    slope_high = _slope(high, problem, natural, space) + (drift + high * growth)
-    accept = 0.1 * abs(slope0)
-    if slope_high <= accept:
-        return high, end if slope_high < 0.0 else natural
-    t = high
+    slope, curvature = _slope(high, problem, natural, space)
+    slope += drift + high * growth
+    if slope <= accept:
+        return high, end if slope < 0.0 else natural
+    t, slope_high = high, slope
     for _ in range(40):
-        t = low - slope_low * (high - low) / (slope_high - slope_low)
-        margin = 0.02 * (high - low)
-        t = min(max(t, low + margin), high - margin)
-        slope = _slope(t, problem, natural, space) + (drift + t * growth)
+        # Newton's method on the slope; the secant where that leaves the bracket.
+        t -= slope / (curvature + growth)
+        margin = 0.01 * (high - low)
+        if not low + margin < t < high - margin:
+            t = low - slope_low * (high - low) / (slope_high - slope_low)
+            t = min(max(t, low + margin), high - margin)
+        slope, curvature = _slope(t, problem, natural, space)
+        slope += drift + t * growth
         if abs(slope) <= accept:
             break
         if slope < 0.0:

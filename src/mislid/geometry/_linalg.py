@@ -32,12 +32,9 @@ def copy_matrix(X: Matrix, out: Matrix) -> None:
 
 
 @inner_loop
-def gram(X: Matrix, h: Vector, out: Matrix) -> None:
-    """Lower triangle of X' diag(h) X into `out` (d, d); rows with h = 0 cost nothing."""
+def add_gram(X: Matrix, h: Vector, out: Matrix) -> None:
+    """Add X' diag(h) X to the lower triangle of `out` (d, d)."""
     K, d = X.shape
-    for a in range(d):
-        for b in range(a + 1):
-            out[a, b] = 0.0
     # Four rows at a time: one pass over `out` then serves four of them.
     block0 = block1 = block2 = block3 = 0
     filled = 0
@@ -76,8 +73,17 @@ def gram(X: Matrix, h: Vector, out: Matrix) -> None:
 
 
 @inner_loop
+def gram(X: Matrix, h: Vector, out: Matrix) -> None:
+    """Lower triangle of X' diag(h) X into `out` (d, d); rows with h = 0 cost nothing."""
+    for a in range(X.shape[1]):
+        for b in range(a + 1):
+            out[a, b] = 0.0
+    add_gram(X, h, out)
+
+
+@inner_loop
 def cholesky(H: Matrix) -> None:
-    """Replace the lower triangle of H (d, d) by its Cholesky factor.
+    """Replace the lower triangle of H (d, d) by its Cholesky factor, with inverted pivots.
 
     A pivot that rounding made non-positive is replaced by a huge one, which removes its
     direction from every solution instead of letting noise decide it.
@@ -88,24 +94,24 @@ def cholesky(H: Matrix) -> None:
             s = H[a, b]
             for c in range(b):
                 s -= H[a, c] * H[b, c]
-            H[a, b] = s / H[b, b]
+            H[a, b] = s * H[b, b]
         s = H[a, a]
         for c in range(a):
             s -= H[a, c] * H[a, c]
-        H[a, a] = math.sqrt(s) if s > 0.0 else 1e150
+        H[a, a] = 1.0 / math.sqrt(s) if s > 0.0 else 1e-150
 
 
 @inner_loop
 def cholesky_solve(L: Matrix, rhs: Vector, out: Vector) -> None:
-    """Solve L L' out = rhs for the lower factor L (d, d)."""
+    """Solve L L' out = rhs for the lower factor L (d, d) of `cholesky`."""
     d = L.shape[0]
     for a in range(d):
         s = rhs[a]
         for c in range(a):
             s -= L[a, c] * out[c]
-        out[a] = s / L[a, a]
+        out[a] = s * L[a, a]
     for a in range(d - 1, -1, -1):
-        s = out[a] / L[a, a]
+        s = out[a] * L[a, a]
         out[a] = s
         for c in range(a):
             out[c] -= L[a, c] * s
@@ -147,6 +153,15 @@ def transposed_times(X: Matrix, z: Vector, out: Vector) -> None:
         if zk != 0.0:
             for a in range(d):
                 out[a] += zk * X[k, a]
+
+
+@inner_loop
+def weighted_square(w: Vector, x: Vector) -> float:
+    """sum_k w_k x_k^2."""
+    s = 0.0
+    for k in range(x.shape[0]):
+        s += w[k] * x[k] * x[k]
+    return s
 
 
 @inner_loop

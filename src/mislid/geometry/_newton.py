@@ -20,19 +20,18 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.geometry._compile import inner, kernel
-from mislid.geometry._descent import evaluate, gap_to_close, line_search
+from mislid.geometry._descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
 from mislid.geometry._linalg import (
-    cholesky,
     cholesky_solve,
     copy,
-    copy_matrix,
     dot,
     fill,
-    symmetric_times,
     times,
+    weighted_square,
 )
 from mislid.geometry._problem import NewtonSpace, Problem, cost_scales, dual_bound
 from mislid.geometry._steps import (
+    forget_information,
     graded_newton_step,
     half_space_multiplier,
     newton_step,
@@ -56,34 +55,29 @@ Outcome = tuple[int, float, float, float, int]
 
 
 @inner
-def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
-    """Make theta feasible for the pair; return the state there, or -1 if nothing is feasible."""
-    X, i, j = problem.X, problem.i, problem.j
-    if i < 0:
-        return FREE
-    c = space.difference
+def _difference(problem: Problem, space: NewtonSpace) -> bool:
+    """Fill x_i - x_j; return whether some model reverses the pair."""
+    X, i, j, c = problem.X, problem.i, problem.j, space.difference
     largest = 0.0
     for a in range(c.shape[0]):
         c[a] = X[i, a] - X[j, a]
         largest = max(largest, abs(c[a]))
-    if largest < SAME_FEATURES:
-        fill(c, 0.0)
-        return FREE if problem.tol <= 2.0 * problem.eps else -1
+    if largest >= SAME_FEATURES:
+        return True
+    fill(c, 0.0)
+    return problem.tol <= 2.0 * problem.eps
+
+
+@inner
+def _shortfall(problem: Problem, theta: Vector, space: NewtonSpace) -> float:
+    """By how much theta misses the domain, x_i - x_j >= tol - 2 eps; negative inside."""
     short = problem.tol - 2.0 * problem.eps
     size = abs(problem.tol) + 2.0 * problem.eps
-    for a in range(c.shape[0]):
-        short -= c[a] * theta[a]
-        size += abs(c[a] * theta[a])
-    # Within rounding of the domain's edge is on it: from just inside, no step would fit.
-    if short < -1e-14 * size:
-        return FREE
-    copy_matrix(space.metric, space.hessian)
-    cholesky(space.hessian)
-    cholesky_solve(space.hessian, c, space.work)
-    scale = short / dot(c, space.work)
-    for a in range(c.shape[0]):
-        theta[a] += scale * space.work[a]
-    return UPPER_LOWER
+    for a in range(theta.shape[0]):
+        short -= space.difference[a] * theta[a]
+        size += abs(space.difference[a] * theta[a])
+    # Within rounding of the edge is on it: from just inside, no step would fit.
+    return short if short < -1e-14 * size else max(short, 0.0)
 
 
 @inner
@@ -117,6 +111,36 @@ def _move(t: float, theta: Vector, space: NewtonSpace) -> bool:
 
 
 @inner
+def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
+    """Move a theta outside the domain into it, to the best point along V^-1 c; return the state.
+
+    Both the model that is optimal for eps = 0 and the best fit to the unstructured alternative lie
+    on that line. Fills the walls.
+    """
+    short = -1.0
+    if problem.i >= 0:
+        cholesky_solve(space.factor, space.difference, space.step)
+        short = _shortfall(problem, theta, space)
+    unit = dot(space.difference, space.step)
+    if short < 0.0 or unit == 0.0:
+        _prepare(problem, theta, FREE, space)
+        return FREE
+    for a in range(theta.shape[0]):
+        theta[a] += short / unit * space.step[a]
+    _prepare(problem, theta, UPPER_LOWER, space)
+    # From the edge, where the tube does all it can, to where the linear part alone reverses.
+    for a in range(theta.shape[0]):
+        space.step[a] *= 2.0 * problem.eps / unit
+    times(problem.X, space.step, space.step_x)
+    slope = slope_ahead(problem, space)
+    if not slope < 0.0:
+        return UPPER_LOWER
+    t, state = line_search(problem, FREE, slope, 0.0, 0.0, space)
+    _move(t, theta, space)
+    return state
+
+
+@inner
 def _same_walls(space: NewtonSpace) -> bool:
     for k in range(space.curvature.shape[0]):
         if space.curvature[k] != space.old_curvature[k]:
@@ -146,23 +170,24 @@ def minimise(
     X, i, j = problem.X, problem.i, problem.j
     z, centre = space.multipliers, space.centre
     copy(theta, centre)
-    state = _start(problem, theta, space)
-    if state < 0:
+    if i >= 0 and not _difference(problem, space):
         fill(z, 0.0)
         z[i] = 1.0
         z[j] = -1.0
         return INFEASIBLE, np.inf, np.inf, 1.0, 0
+    state = _start(problem, theta, space)
     if recentre:
         copy(theta, centre)
-    _prepare(problem, theta, state, space)
+    simple, simple_alpha = unstructured(problem)
+    forget_information(space)
     F, alpha = evaluate(problem, state, space)
     bound = 0.0
     recentred = 0
     tilted = True
     for taken in range(steps):
-        if atol >= F:
+        if F - simple <= rtol * F + atol:
             fill(z, 0.0)
-            return SOLVED, F, 0.0, 0.0, taken
+            return SOLVED, F, min(F, simple), simple_alpha, taken
         for a in range(theta.shape[0]):
             space.drift[a] = theta[a] - centre[a]
         if graded:
@@ -175,16 +200,15 @@ def minimise(
             # could only lose; once that is gone, a tiny slope can still be a long valley.
             alpha = refine_multipliers(problem, alpha, space)
         else:
-            symmetric_times(space.metric, space.step, space.work)
-            drift = proximity * dot(space.work, space.drift)
-            growth = proximity * dot(space.work, space.step)
+            drift = proximity * dot(space.pull, space.step)
+            growth = proximity * weighted_square(problem.w, space.step_x)
             t, after = line_search(problem, state, slope0, drift, growth, space)
             settled = _move(t, theta, space) and after == (state if is_pinned(state) else FREE)
             state = after
             F, alpha = evaluate(problem, state, space)
             tilted = tilted or t < 1.0
             settled = settled and _same_walls(space)
-        if not settled or atol >= F:
+        if not settled or F - simple <= rtol * F + atol:
             continue
         pinned = is_pinned(state)
         if pinned:

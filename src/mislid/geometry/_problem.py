@@ -9,7 +9,7 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner_loop, kernel
 from mislid.geometry._heap import Indices
-from mislid.geometry._linalg import gram, transposed_times
+from mislid.geometry._linalg import cholesky, copy_matrix, gram, transposed_times
 
 # Typed: numba compiles another version for a literal.
 NOBODY: int = cast(int, np.int64(-1))
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
 
 class NewtonSpace(NamedTuple):
-    """Everything a solve writes to; `metric` (d, d) is the proximal metric, set by the caller."""
+    """Everything a solve writes to; `set_metric` fills `metric` and `factor` before the first."""
 
     upper: Vector  # (K,) distance of the mean above the tube's upper wall
     lower: Vector  # (K,) and above its lower wall
@@ -46,7 +46,12 @@ class NewtonSpace(NamedTuple):
     keys: Vector  # (K,)
     order: Indices  # (K,)
     hessian: Matrix  # (d, d)
-    metric: Matrix  # (d, d)
+    information: Matrix  # (d, d) X' diag(summed) X
+    summed: Vector  # (K,)
+    change: Vector  # (K,)
+    pull: Vector  # (d,) metric times drift
+    metric: Matrix  # (d, d) of the proximal term
+    factor: Matrix  # (d, d) its Cholesky factor
     gradient: Vector  # (d,)
     step: Vector  # (d,)
     work: Vector  # (d,)
@@ -59,9 +64,10 @@ class NewtonSpace(NamedTuple):
 
 def newton_space(K: int, d: int) -> NewtonSpace:
     """A workspace for K arms and d features."""
-    upper, lower, step_x, multipliers, curvature, old_curvature, others, keys = np.zeros((8, K))
-    gradient, step, work, difference, centre, drift, start = np.zeros((7, d))
-    hessian, metric = np.zeros((2, d, d))
+    upper, lower, step_x, multipliers, curvature, old_curvature = np.zeros((6, K))
+    others, summed, change, keys = np.zeros((4, K))
+    gradient, step, work, difference, centre, drift, pull, start = np.zeros((8, d))
+    hessian, information, metric, factor = np.zeros((4, d, d))
     return NewtonSpace(
         upper=upper,
         lower=lower,
@@ -73,7 +79,12 @@ def newton_space(K: int, d: int) -> NewtonSpace:
         keys=keys,
         order=np.zeros(K, np.int64),
         hessian=hessian,
+        information=information,
+        summed=summed,
+        change=change,
+        pull=pull,
         metric=metric,
+        factor=factor,
         gradient=gradient,
         step=step,
         work=work,
@@ -86,15 +97,17 @@ def newton_space(K: int, d: int) -> NewtonSpace:
 
 
 @kernel
-def set_metric(X: Matrix, w: Vector, metric: Matrix) -> None:
+def set_metric(X: Matrix, w: Vector, space: NewtonSpace) -> None:
     """metric = X' diag(w) X, lifted a little so that directions without weight have a length."""
+    metric, d = space.metric, X.shape[1]
     gram(X, w, metric)
-    d = X.shape[1]
     largest = 0.0
     for a in range(d):
         largest = max(largest, metric[a, a])
     for a in range(d):
         metric[a, a] += 1e-12 * largest
+    copy_matrix(metric, space.factor)
+    cholesky(space.factor)
 
 
 @inner_loop

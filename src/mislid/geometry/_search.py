@@ -17,10 +17,8 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop, kernel
 from mislid.geometry._heap import Indices, heapify, sift_down
 from mislid.geometry._linalg import (
-    cholesky,
     cholesky_solve,
     copy,
-    copy_matrix,
     dot,
     fill,
     times,
@@ -47,7 +45,6 @@ class SearchSpace(NamedTuple):
     theta: Vector  # (d,) theta of the answer
     below: Vector  # (K,) means minus the answer
     multipliers: Vector  # (K,) of the answer
-    factor: Matrix  # (d, d) of the weights' Gram matrix
     local: Vector  # (d,)
     direction: Vector  # (d,)
     along: Vector  # (K,)
@@ -79,7 +76,6 @@ def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
         theta=np.zeros(d),
         below=np.zeros(K),
         multipliers=np.zeros(K),
-        factor=np.zeros((d, d)),
         local=np.zeros(d),
         direction=np.zeros(d),
         along=np.zeros(K),
@@ -132,7 +128,7 @@ def _linear_bound(
     g, along, at = space.direction, space.along, space.projected
     for a in range(d):
         space.local[a] = X[i, a] - X[j, a]
-    cholesky_solve(space.factor, space.local, g)
+    cholesky_solve(space.newton.factor, space.local, g)
     q1 = dot(space.local, g)
     times(X, g, along)
     size, value = 0.0, 0.0
@@ -172,9 +168,7 @@ def _project(
 ) -> tuple[int, float]:
     """Project the means from the last projection on; returns the status and the certified bound."""
     newton = space.newton
-    set_metric(X, w, newton.metric)
-    copy_matrix(newton.metric, space.factor)
-    cholesky(space.factor)
+    set_metric(X, w, newton)
     space.level[0] = 0.0
     for k in range(mu.shape[0]):
         space.level[0] = max(space.level[0], abs(mu[k]))

@@ -6,9 +6,11 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop
 from mislid.geometry._graded import graded_step
 from mislid.geometry._linalg import (
+    add_gram,
     cholesky,
     cholesky_solve,
     dot,
+    fill,
     gram,
     symmetric_times,
     times,
@@ -18,19 +20,44 @@ from mislid.geometry._problem import NewtonSpace, Problem
 from mislid.geometry._walls import is_pinned
 
 
+@inner
+def forget_information(space: NewtonSpace) -> None:
+    """Start the sums of `newton_step` anew."""
+    fill(space.summed, 0.0)
+    for a in range(space.step.shape[0]):
+        fill(space.information[a], 0.0)
+
+
+@inner_loop
+def _sum_information(X: Matrix, space: NewtonSpace) -> None:
+    """X' diag(h) X: arms that touch a wall since the last step are added.
+
+    Once one has left, everything is summed anew: subtracting it would leave its rounding behind.
+    """
+    h, summed = space.curvature, space.summed
+    left = False
+    for k in range(h.shape[0]):
+        left = left or (summed[k] != 0.0 and summed[k] != h[k])
+        space.change[k] = h[k] - summed[k]
+        summed[k] = h[k]
+    if left:
+        gram(X, h, space.information)
+    else:
+        add_gram(X, space.change, space.information)
+
+
 @inner_loop
 def newton_step(X: Matrix, proximity: float, state: int, space: NewtonSpace) -> float:
     """Fill step (d,) and step_x (K,) by the normal equations; return the derivative along them."""
     d = X.shape[1]
     H, V, g, p = space.hessian, space.metric, space.gradient, space.step
     transposed_times(X, space.multipliers, g)
-    symmetric_times(V, space.drift, space.work)
+    symmetric_times(V, space.drift, space.pull)
+    _sum_information(X, space)
     for a in range(d):
-        g[a] -= proximity * space.work[a]
-    gram(X, space.curvature, H)
-    for a in range(d):
+        g[a] -= proximity * space.pull[a]
         for b in range(a + 1):
-            H[a, b] += proximity * V[a, b]
+            H[a, b] = space.information[a, b] + proximity * V[a, b]
     cholesky(H)
     cholesky_solve(H, g, p)
     if is_pinned(state):
@@ -47,6 +74,7 @@ def graded_newton_step(
     X: Matrix, w: Vector, proximity: float, state: int, space: NewtonSpace
 ) -> float:
     """`newton_step` for weights that the normal equations cannot carry."""
+    symmetric_times(space.metric, space.drift, space.pull)
     graded_step(
         X,
         space.multipliers,

@@ -206,7 +206,7 @@ def _structured(
     at = coordinates(model)
     X = at.matrix
     space = newton_space(model.K, model.d)
-    set_metric(X, w, space.metric)
+    set_metric(X, w, space)
     centre = _centre(X, given, w)
     linear = X @ centre
     local = tolerance + float(linear[j] - linear[i])

@@ -113,7 +113,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
     at = coordinates(model)
     centred = given - linear
     space = newton_space(model.K, model.d)
-    set_metric(at.matrix, w, space.metric)
+    set_metric(at.matrix, w, space)
     level = float(np.max(np.abs(given)))
     problem = Problem(at.matrix, model.misspecification, centred, w, NOBODY, NOBODY, 0.0, level)
     theta = np.zeros(model.d)
@@ -157,7 +157,7 @@ def _nearest(problem: Problem, found: Vector, cost: float) -> Vector:
 
     K, d = problem.X.shape
     space = newton_space(K, d)
-    set_metric(problem.X, problem.w, space.metric)
+    set_metric(problem.X, problem.w, space)
     thetas = []
     for proximity in (NEAREST, 0.5 * NEAREST):
         theta = np.zeros(d)
