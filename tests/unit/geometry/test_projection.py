@@ -193,7 +193,7 @@ def test_what_cannot_be_certified_raises(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(_newton, "solve", lambda *_: (_newton.STALLED, 2.0, 1.0, 0.0, 9))
     model = Model([[1.0], [1.0]], 0.1)
     with pytest.raises(
-        CertificateError, match="projection could not be certified: cost 2.*bound 1"
+        CertificateError, match=r"projection could not be certified: cost 2.*bound 1"
     ):
         project(model, [0.0, 1.0], [1.0, 1.0])
 
