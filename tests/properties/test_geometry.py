@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from mislid.geometry.projection import project
 from mislid.model import Model
 
 Floats = NDArray[np.float64]
-
-settings.register_profile("geometry", derandomize=True, deadline=None, max_examples=150)
-settings.load_profile("geometry")
 
 RTOL = 1e-9
 
@@ -268,7 +265,7 @@ def test_every_answer_proves_itself(case: Case) -> None:
 def test_any_feasible_multipliers_are_a_lower_bound(
     case: Case, seed: int, power: float, alpha: float
 ) -> None:
-    """z in the null space of A' and alpha >= 0, from nowhere: whatever was stored is safe to use."""
+    """z in the null space of A' and alpha >= 0, from nowhere: whatever is stored is safe to use."""
     found = case.pair()
     basis = null_space(found.model.features.T)
     rng = np.random.default_rng(seed)
