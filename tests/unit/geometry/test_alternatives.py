@@ -331,8 +331,9 @@ class TestAnswers:
         assert_array_equal(found.given, MEANS)
         assert_array_equal(found.weights, WEIGHTS)
 
-    def test_plain_numbers(self) -> None:
-        found = closest_alternative(THREE, MEANS, WEIGHTS, 1)
+    @pytest.mark.parametrize("eps", [0.0, 0.1, INF])
+    def test_plain_numbers(self, eps: float) -> None:
+        found = closest_alternative(Model(THREE.features, eps), MEANS, WEIGHTS, 1)
         assert type(found.cost) is float
         assert type(found.bound) is float
         assert type(found.alpha) is float

@@ -59,7 +59,7 @@ def test_the_example_needs_every_part_of_the_certificate() -> None:
 
 def test_the_scale_of_multipliers_is_not_a_claim() -> None:
     found = closest()
-    for factor in (1e-6, 3.0, 1e6):
+    for factor in (1e-200, 1e-6, 3.0, 1e200):
         scaled = replace(found, multipliers=factor * found.multipliers, alpha=factor * found.alpha)
         assert scaled.check(rtol=1e-9)
     shown = projection()
@@ -244,6 +244,13 @@ def test_stored_multipliers_prove_a_bound_at_any_means_and_weights() -> None:
         )
         truth = pair_cost_exact(FEATURES, 0.1, means, weights, i, j, TOLERANCE)
         assert bound <= truth.upper * (1 + 1e-12)
+
+
+def test_multipliers_that_are_almost_nothing_do_not_prove_the_impossible() -> None:
+    found = closest()
+    tiny = replace(found, cost=INF, bound=INF, multipliers=np.zeros(9), alpha=1e-170)
+    assert "the multipliers do not prove that no model reverses" in str(tiny.check())
+    assert proved_bound(MODEL, MEANS, WEIGHTS, np.zeros(9), 1e-170, found.pair) <= found.cost
 
 
 def test_a_verdict_reads_well() -> None:
