@@ -3,6 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples in every run; compiling takes longer than any deadline.
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=200)
+settings.load_profile("fixed")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

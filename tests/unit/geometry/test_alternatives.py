@@ -1,0 +1,415 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mislid.errors import CertificateError, ProblemError
+from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
+from mislid.model import Instance, Model, load_instance
+from oracles.agreement import Survey, disagreements, drawn, slack
+from oracles.instances import Problem
+from oracles.pair_qp import closest_brute, pair_cost, pair_cost_exact
+
+INF = math.inf
+THREE = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
+MEANS, WEIGHTS = [0.4, 0.5, 0.8], [1.0, 2.0, 3.0]
+
+
+def pair_of(problem: Problem, pair: tuple[int, int]) -> Alternative:
+    model = Model(problem.features, problem.misspecification)
+    return pair_alternative(
+        model, problem.means, problem.weights, *pair, tolerance=problem.tolerance
+    )
+
+
+def closest_of(problem: Problem) -> Alternative:
+    model = Model(problem.features, problem.misspecification)
+    return closest_alternative(
+        model, problem.means, problem.weights, problem.m, tolerance=problem.tolerance
+    )
+
+
+def judged(problem: Problem, found: Alternative) -> list[str]:
+    """What the judge finds wrong with an alternative to its own pair."""
+    truth = pair_cost_exact(
+        problem.features, problem.misspecification, problem.means, problem.weights,
+        *found.pair, problem.tolerance,
+    )  # fmt: skip
+    return disagreements(problem, found, truth.lower, truth.upper)
+
+
+def brute(problem: Problem, found: Alternative) -> list[str]:
+    """What brute force over all pairs finds wrong with a closest alternative."""
+    truth = closest_brute(
+        problem.features, problem.misspecification, problem.means, problem.weights,
+        problem.m, problem.tolerance,
+    )  # fmt: skip
+    return disagreements(problem, found, truth.lower, truth.upper)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+class TestAgainstTheJudge:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_pairs(self, seed: int, hard: bool) -> None:
+        survey = Survey()
+        for index in range(250):
+            problem, rng = drawn(seed, index, hard=hard)
+            pair = problem.random_pair(rng)
+            survey.ask(problem, index, lambda p=problem, q=pair: judged(p, pair_of(p, q)))
+        assert survey.verdict() == []
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_closest(self, seed: int, hard: bool) -> None:
+        survey = Survey()
+        for index in range(100):
+            problem, _ = drawn(100 + seed, index, largest=14, hard=hard)
+            survey.ask(problem, index, lambda p=problem: brute(p, closest_of(p)))
+        assert survey.verdict() == []
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_certificates_hold(self, seed: int, hard: bool) -> None:
+        """Up to 900 pairs each: no brute force, but every answer proves itself in plain NumPy."""
+        survey = Survey()
+        for index in range(250):
+            problem, rng = drawn(200 + seed, index, hard=hard)
+            pair = problem.random_pair(rng)
+            for solve in (closest_of, lambda p, q=pair: pair_of(p, q)):
+                survey.ask(problem, index, lambda f=solve, p=problem: list(f(p).check().failures))
+        assert survey.verdict() == []
+
+
+class TestConsistency:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_no_pair_is_cheaper_than_the_closest(self, seed: int) -> None:
+        for index in range(40):
+            problem, _ = drawn(300 + seed, index, largest=12)
+            found = closest_of(problem)
+            inside = problem.incumbents
+            outside = [k for k in range(len(problem.means)) if k not in inside]
+            costs = {(i, j): pair_of(problem, (i, j)).cost for i in outside for j in inside}
+            cheapest = min(costs.values())
+            if math.isinf(cheapest):
+                assert found.cost == INF
+                continue
+            allowed = slack(problem, cheapest)
+            assert abs(found.cost - cheapest) <= allowed, (index, problem.kind)
+            assert costs[found.pair] <= cheapest + allowed
+
+    def test_the_alternative_itself_is_the_judges(self) -> None:
+        for index in range(300):
+            problem, rng = drawn(7, index, hard=False)
+            pair = problem.random_pair(rng)
+            truth = pair_cost_exact(
+                problem.features, problem.misspecification, problem.means, problem.weights, *pair,
+                problem.tolerance, rtol=1e-22,
+            )  # fmt: skip
+            found = pair_of(problem, pair)
+            if math.isinf(truth.upper):
+                continue
+            # Strong convexity: 1/2 sum w (lambda - lambda*)^2 <= cost - cost*.
+            weighted = problem.weights > 0
+            away = (found.means - truth.means)[weighted]
+            distance = float(np.sum(problem.weights[weighted] * away**2)) / 2
+            assert distance <= 2 * slack(problem, truth.upper), (index, problem.kind)
+
+
+@pytest.fixture(params=["A_eps0", "A_eps5", "B", "D", "E"])
+def published(request: pytest.FixtureRequest, shared_data) -> Instance:  # type: ignore[no-untyped-def]
+    file = shared_data / "instances" / f"{request.param}.npz"
+    with np.load(file) as arrays:
+        declared = float(arrays["misspecification"]) if "misspecification" in arrays else None
+    wide = load_instance(file, misspecification=INF)
+    return load_instance(file, misspecification=wide.deviation if declared is None else declared)
+
+
+class TestPublishedInstances:
+    @pytest.mark.parametrize("factor", [0.0, 0.1, 1.0, 10.0])
+    def test_every_pair_agrees_with_the_oracle(self, published: Instance, factor: float) -> None:
+        model = Model(published.model.features, factor * published.deviation)
+        rng = np.random.default_rng(5)
+        weights = rng.dirichlet(np.ones(model.K))
+        best = published.top(3)
+        others = [k for k in range(model.K) if k not in best]
+        for i in rng.permutation(others)[:6].tolist():
+            j = int(rng.choice(best))
+            found = pair_alternative(model, published.means, weights, i, j)
+            truth = pair_cost(
+                model.features, model.misspecification, published.means, weights, i, j
+            )
+            assert_allclose(found.cost, truth.upper, rtol=1e-9)
+            assert_allclose(found.bound, truth.lower, rtol=1e-9)
+            assert found.check(rtol=1e-9)
+
+    @pytest.mark.parametrize("factor", [0.0, 0.1, 1.0, 10.0])
+    def test_closest_holds(self, published: Instance, factor: float) -> None:
+        model = Model(published.model.features, factor * published.deviation)
+        weights = np.full(model.K, 1 / model.K)
+        found = closest_alternative(model, published.means, weights, 3)
+        assert str(found.check(rtol=1e-9)) == "holds"
+        assert found.pairs_solved <= 10
+
+
+class TestLimits:
+    def test_no_structure_is_a_formula(self) -> None:
+        found = pair_alternative(Model(THREE.features, INF), MEANS, WEIGHTS, 1, 2, tolerance=0.2)
+        assert_allclose(found.cost, 0.5**2 / (2 * (1 / 2 + 1 / 3)), rtol=1e-14)
+        assert found.bound == found.cost
+        assert_array_equal(found.multipliers, np.zeros(3))
+        assert_allclose(found.means, [0.4, 0.8, 0.6], atol=1e-15)
+        assert found.check()
+
+    def test_a_huge_misspecification_is_no_structure(self) -> None:
+        huge, inf = (
+            pair_alternative(Model(THREE.features, eps), MEANS, WEIGHTS, 1, 2)
+            for eps in (1e12, INF)
+        )
+        assert huge.cost == inf.cost
+        assert_array_equal(huge.means, inf.means)
+
+    @pytest.mark.parametrize("eps", [0.0, 1e-300, 1e-14])
+    def test_a_tiny_misspecification_is_a_linear_model(self, eps: float) -> None:
+        features, means, weights = THREE.features, np.array(MEANS), np.array(WEIGHTS)
+        information = features.T @ (weights[:, None] * features)
+        theta = np.linalg.solve(information, features.T @ (weights * means))
+        c = features[2] - features[1]
+        cost = weights @ (means - features @ theta) ** 2 / 2
+        cost += (c @ theta + 0.2) ** 2 / (2 * c @ np.linalg.solve(information, c))
+        found = pair_alternative(Model(features, eps), means, weights, 1, 2, tolerance=0.2)
+        assert_allclose(found.cost, cost, rtol=1e-9)
+        assert found.check(rtol=1e-9)
+
+    @pytest.mark.parametrize("eps", [0.0, 0.1, 1.0, INF])
+    def test_two_arms(self, eps: float) -> None:
+        found = closest_alternative(Model([[1.0], [2.0]], eps), [0.0, 1.0], [1.0, 1.0], 1)
+        truth = pair_cost_exact(
+            np.array([[1.0], [2.0]]), eps, np.array([0.0, 1.0]), np.ones(2), 0, 1
+        )
+        assert found.pair == (0, 1)
+        assert_allclose(found.cost, truth.upper, rtol=1e-12)
+        assert found.check()
+
+    def test_a_reversed_pair_costs_what_the_projection_costs(self) -> None:
+        found = pair_alternative(THREE, [0.4, 0.5, 0.8], WEIGHTS, 2, 1)
+        assert found.cost == 0.0
+        assert found.alpha == 0.0
+        assert found.check()
+
+    @pytest.mark.parametrize("tolerance", [0.0, 1e-12, 1.0, 1e9])
+    def test_any_tolerance(self, tolerance: float) -> None:
+        found = pair_alternative(THREE, MEANS, WEIGHTS, 1, 2, tolerance=tolerance)
+        truth = pair_cost_exact(
+            THREE.features, 0.1, np.array(MEANS), np.array(WEIGHTS), 1, 2, tolerance
+        )
+        assert_allclose(found.cost, truth.upper, rtol=1e-9)
+        assert found.means[1] - found.means[2] >= tolerance * (1 - 1e-12) - 1e-15
+        assert found.check(rtol=1e-9)
+
+    @pytest.mark.parametrize("distance", [1e2, 1e6, 1e10])
+    def test_means_far_outside_the_tube(self, distance: float) -> None:
+        rng = np.random.default_rng(11)
+        features, weights = rng.normal(size=(12, 3)), rng.uniform(1, 2, 12)
+        means = features @ np.ones(3) + distance * rng.normal(size=12)
+        model = Model(features, 0.1)
+        i, j = int(np.argmin(means)), int(np.argmax(means))
+        found = pair_alternative(model, means, weights, i, j)
+        truth = pair_cost_exact(features, 0.1, means, weights, i, j)
+        assert_allclose([found.cost, found.bound], truth.upper, rtol=1e-9)
+        assert found.check(rtol=1e-9)
+
+    @pytest.mark.parametrize("power", [-6, 6])
+    def test_the_features_scale_does_not_matter(self, power: int) -> None:
+        rng = np.random.default_rng(12)
+        features, means = rng.normal(size=(12, 3)), rng.normal(size=12)
+        plain, scaled = (
+            closest_alternative(Model(factor * features, 0.1), means, np.ones(12), 4)
+            for factor in (1.0, 10.0**power)
+        )
+        assert plain.pair == scaled.pair
+        assert_allclose(plain.cost, scaled.cost, rtol=1e-9)
+
+    def test_all_but_one_are_incumbents(self) -> None:
+        rng = np.random.default_rng(13)
+        features, means, weights = rng.normal(size=(9, 4)), rng.normal(size=9), np.ones(9)
+        found = closest_alternative(Model(features, 0.2), means, weights, 8)
+        truth = closest_brute(features, 0.2, means, weights, 8)
+        assert found.pair == truth.pair
+        assert found.pair[0] == int(np.argmin(means))
+        assert_allclose(found.cost, truth.upper, rtol=1e-9)
+
+
+class TestDegenerate:
+    TWINS = Model([[1.0], [1.0], [2.0]], 0.5)
+
+    def test_twins_cannot_be_further_apart_than_the_tube_is_wide(self) -> None:
+        found = pair_alternative(self.TWINS, [0.3, 0.0, 1.0], np.ones(3), 1, 0, tolerance=1.5)
+        assert found.cost == found.bound == INF
+        assert np.isnan(found.means).all()
+        assert np.isnan(found.theta).all()
+        assert found.check()
+
+    def test_twins_as_far_apart_as_the_tube_is_wide(self) -> None:
+        means = np.array([0.3, 0.0, 1.0])
+        found = pair_alternative(self.TWINS, means, np.ones(3), 1, 0, tolerance=1.0)
+        truth = pair_cost_exact(self.TWINS.features, 0.5, means, np.ones(3), 1, 0, 1.0)
+        assert_allclose(found.cost, truth.upper, rtol=1e-9)
+        assert found.check()
+
+    def test_a_search_passes_over_pairs_that_no_model_reverses(self) -> None:
+        means = np.array([0.3, 0.0, 0.9])
+        found = closest_alternative(self.TWINS, means, np.ones(3), 1, tolerance=1.5, incumbents=[0])
+        assert found.pair == (2, 0)
+        assert str(found.check()) == "holds"
+
+    def test_a_search_among_twins_only(self) -> None:
+        model = Model(np.ones((4, 1)), 0.1)
+        found = closest_alternative(model, [0.3, 0.2, 0.1, 0.0], np.ones(4), 2, tolerance=1.0)
+        assert found.cost == INF
+        assert found.check()
+
+    def test_arms_without_weight_are_free(self) -> None:
+        found = pair_alternative(Model(np.eye(3), 0.1), [0.0, 1.0, 2.0], [0.0, 1.0, 1.0], 0, 2)
+        assert found.cost == 0.0
+        assert_allclose(found.means[1:], [1.0, 2.0], atol=1e-12)
+        assert found.means[0] >= found.means[2]
+        assert found.check()
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_zero_weights_are_the_limit_of_small_ones(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        features, means = rng.normal(size=(8, 3)), rng.normal(size=8)
+        weights = np.where(rng.random(8) < 0.4, 0.0, rng.uniform(0.5, 1.0, 8))
+        weights[0] = 1.0
+        model = Model(features, 0.1)
+        exact = pair_alternative(model, means, weights, 1, 2, tolerance=0.5)
+        small = pair_alternative(model, means, weights + 1e-11, 1, 2, tolerance=0.5)
+        assert exact.cost <= small.cost * (1 + 1e-9)
+        assert_allclose(exact.cost, small.cost, atol=1e-9)
+
+    def test_one_arm_with_weight(self) -> None:
+        model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.0)
+        found = closest_alternative(model, MEANS, [0.0, 0.0, 1.0], 1)
+        assert found.cost == 0.0
+        assert found.check()
+
+    def test_reduced_columns_change_nothing(self) -> None:
+        rng = np.random.default_rng(14)
+        features, means = rng.normal(size=(10, 3)), rng.normal(size=10)
+        redundant = np.hstack([features, features @ rng.normal(size=(3, 2))])
+        found = closest_alternative(Model(redundant, 0.1), means, np.ones(10), 3)
+        assert_allclose(
+            found.cost, closest_alternative(Model(features, 0.1), means, np.ones(10), 3).cost,
+            rtol=1e-9,
+        )  # fmt: skip
+
+    def test_ties_go_to_the_first_arms(self) -> None:
+        found = closest_alternative(Model(np.eye(4), 0.1), np.zeros(4), np.ones(4), 2)
+        assert found.incumbents == (0, 1)
+        assert found.cost == 0.0
+
+
+class TestAnswers:
+    def test_cold_calls_are_deterministic(self) -> None:
+        for index in range(30):
+            problem, rng = drawn(9, index)
+            pair = problem.random_pair(rng)
+            for solve in (closest_of, lambda p, pair=pair: pair_of(p, pair)):
+                one, other = solve(problem), solve(problem)
+                assert (one.pair, one.cost, one.bound, one.alpha, one.pairs_solved) == (
+                    other.pair, other.cost, other.bound, other.alpha, other.pairs_solved,
+                )  # fmt: skip
+                assert_array_equal(one.means, other.means)
+                assert_array_equal(one.theta, other.theta)
+                assert_array_equal(one.multipliers, other.multipliers)
+
+    def test_input_is_left_alone_and_kept(self) -> None:
+        means, weights = np.array(MEANS), np.array(WEIGHTS)
+        found = closest_alternative(THREE, means, weights, 1)
+        assert_array_equal(means, MEANS)
+        assert_array_equal(weights, WEIGHTS)
+        means[0] = weights[0] = 9.0
+        assert_array_equal(found.given, MEANS)
+        assert_array_equal(found.weights, WEIGHTS)
+
+    @pytest.mark.parametrize("eps", [0.0, 0.1, INF])
+    def test_plain_numbers(self, eps: float) -> None:
+        found = closest_alternative(Model(THREE.features, eps), MEANS, WEIGHTS, 1)
+        assert type(found.cost) is float
+        assert type(found.bound) is float
+        assert type(found.alpha) is float
+        assert [type(arm) for arm in found.pair] == [int, int]
+        assert found.means.shape == found.multipliers.shape == (3,)
+        assert found.theta.shape == (2,)
+
+    def test_incumbents_may_be_any_arms(self) -> None:
+        found = closest_alternative(THREE, MEANS, WEIGHTS, 1, incumbents=[0])
+        truth = closest_brute(
+            THREE.features, 0.1, np.array(MEANS), np.array(WEIGHTS), 1, incumbents=[0]
+        )
+        assert found.incumbents == (0,)
+        assert_allclose(found.cost, truth.upper, atol=1e-15)
+
+    def test_what_cannot_be_certified_raises(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from mislid.geometry import _newton, _search
+
+        stalled = _newton.STALLED
+        monkeypatch.setattr(_newton, "solve", lambda *_: (stalled, 2.0, 1.0, 0.0, 9))
+        monkeypatch.setattr(_search, "search", lambda *_: (stalled, 2.0, 1.0, 1, 2, 0.0, 1))
+        message = r"challenger 1 .*incumbent 2 .*cost 2.*bound 1"
+        with pytest.raises(CertificateError, match=message):
+            pair_alternative(THREE, MEANS, WEIGHTS, 1, 2)
+        with pytest.raises(CertificateError, match=message):
+            closest_alternative(THREE, MEANS, WEIGHTS, 1)
+
+
+BAD = [
+    ({"means": [1.0, 2.0]}, "means must have 3 entries.*got 2"),
+    ({"means": [1.0, math.nan, 2.0]}, "means must be finite; got nan at index 1"),
+    ({"means": [1.0, INF, 2.0]}, "means must be finite; got inf at index 1"),
+    ({"means": ["a", "b", "c"]}, "means must hold real numbers.*'a'"),
+    ({"means": [[1.0, 2.0, 3.0]]}, r"means must be a vector.*shape \(1, 3\)"),
+    ({"weights": [1.0, -1.0, 1.0]}, "weights must be at least 0; got -1.0 at index 1"),
+    ({"weights": [0.0, 0.0, 0.0]}, "weights must have at least one positive entry; got 3 zeros"),
+    ({"weights": [1.0, math.nan, 1.0]}, "weights must be finite; got nan at index 1"),
+    ({"weights": [1.0]}, "weights must have 3 entries.*got 1"),
+    ({"tolerance": -0.1}, "tolerance must be a finite number at least 0; got -0.1"),
+    ({"tolerance": math.nan}, "tolerance must be .*at least 0; got nan"),
+    ({"tolerance": INF}, "tolerance must be a finite number at least 0; got inf"),
+    ({"tolerance": "much"}, "tolerance must be .*got 'much'"),
+]
+BAD_PAIR = [
+    ({"challenger": 3}, "challenger must be an arm index from 0 to 2 with K=3 arms; got 3"),
+    ({"challenger": -1}, "challenger must be an arm index from 0 to 2.*got -1"),
+    ({"incumbent": 1.0}, "incumbent must be an arm index from 0 to 2.*got 1.0"),
+    ({"challenger": 2}, "challenger and incumbent must be different arms; got 2 for both"),
+]
+BAD_SEARCH = [
+    ({"m": 0}, "m must be an integer from 1 to 2 with K=3 arms; got m=0"),
+    ({"m": 3}, "m must be an integer from 1 to 2 with K=3 arms; got m=3"),
+    ({"m": 1.5}, "m must be an integer from 1 to 2 with K=3 arms; got m=1.5"),
+    ({"incumbents": [1, 2]}, r"incumbents must be 1 different arms; got \[1, 2\]"),
+    ({"incumbents": []}, r"incumbents must be 1 different arms; got \[\]"),
+    ({"incumbents": [7]}, "incumbents must be an arm index from 0 to 2 with K=3 arms; got 7"),
+    ({"incumbents": ["a"]}, "incumbents must be an arm index from 0 to 2.*got 'a'"),
+    ({"incumbents": 2}, "incumbents must be .*got 2"),
+]
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(("change", "message"), BAD + BAD_PAIR)
+    def test_pair(self, change: dict[str, object], message: str) -> None:
+        good = {
+            "means": MEANS,
+            "weights": WEIGHTS,
+            "challenger": 1,
+            "incumbent": 2,
+            "tolerance": 0.0,
+        }
+        with pytest.raises(ProblemError, match=message):
+            pair_alternative(THREE, **{**good, **change})  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(("change", "message"), BAD + BAD_SEARCH)
+    def test_closest(self, change: dict[str, object], message: str) -> None:
+        good = {"means": MEANS, "weights": WEIGHTS, "m": 1, "tolerance": 0.0}
+        with pytest.raises(ProblemError, match=message):
+            closest_alternative(THREE, **{**good, **change})  # type: ignore[arg-type]

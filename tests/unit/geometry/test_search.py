@@ -1,0 +1,248 @@
+"""Searches that remember give the answers of searches that do not."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from mislid.errors import CertificateError, ProblemError
+from mislid.geometry import alternatives
+from mislid.geometry.alternatives import Alternative, AlternativeSearch, closest_alternative
+from mislid.model import Model
+from oracles.agreement import ABSOLUTE, HARD, WELL_CONDITIONED, drawn
+from oracles.instances import Problem
+from oracles.pair_qp import closest_brute
+
+Floats = NDArray[np.float64]
+
+
+class Round(NamedTuple):
+    """One call of a search."""
+
+    means: Floats
+    weights: Floats
+    tolerance: float
+    incumbents: list[int] | None
+
+
+def rounds(problem: Problem, rng: Generator, count: int) -> Iterator[Round]:
+    """Means that drift and jump, an arm pulled or forgotten, incumbents of any choice."""
+    means, weights, tolerance = problem.means, problem.weights, problem.tolerance
+    size = float(np.ptp(means)) or 1.0
+    incumbents = None
+    for _ in range(count):
+        yield Round(means, weights, tolerance, incumbents)
+        means = means + 10.0 ** rng.uniform(-6, -1) * size * rng.normal(size=means.size)
+        weights = weights.copy()
+        arm = int(rng.integers(means.size))
+        weights[arm] += rng.choice([0.01 * weights.max(), 1.0, weights[arm]])
+        if rng.random() < 0.1:
+            weights[rng.integers(means.size)] = 0.0
+        if not weights.any():
+            weights[arm] = 1.0
+        if rng.random() < 0.2:
+            incumbents = sorted(rng.choice(means.size, problem.m, replace=False).tolist())
+        elif rng.random() < 0.2:
+            incumbents = None
+        if rng.random() < 0.1:
+            tolerance *= rng.uniform(0, 2)
+
+
+def answer(search: AlternativeSearch, at: Round) -> Alternative | None:
+    """The search's answer, None where it refuses."""
+    try:
+        return search.closest(
+            at.means, at.weights, tolerance=at.tolerance, incumbents=at.incumbents
+        )
+    except CertificateError:
+        return None
+
+
+def allowed(at: Round, cost: float, hard: bool) -> float:
+    size = np.max(at.weights) * (np.max(np.abs(at.means)) + at.tolerance) ** 2
+    return (HARD if hard else WELL_CONDITIONED) * cost + ABSOLUTE * float(size)
+
+
+def difference(at: Round, warm: Alternative | None, hard: bool, model: Model, m: int) -> str:
+    """What is wrong with a warm answer next to a cold one; nothing where both are right."""
+    cold = answer(AlternativeSearch(model, m), at)
+    if cold is None or warm is None:
+        return "" if hard else f"refused: cold {cold is None}, warm {warm is None}"
+    if math.isinf(cold.cost) or math.isinf(warm.cost):
+        return "" if cold.cost == warm.cost else f"cold {cold.cost}, warm {warm.cost}"
+    slack = allowed(at, cold.cost, hard)
+    if abs(warm.cost - cold.cost) > slack or warm.cost - warm.bound > slack:
+        return f"cold {cold.cost!r} {cold.pair}, warm {warm.cost!r} {warm.pair} {warm.bound!r}"
+    return ""
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_warm_is_cold(seed: int, hard: bool) -> None:
+    wrong = []
+    for index in range(75):
+        problem, rng = drawn(seed, index, largest=30, hard=hard)
+        model = Model(problem.features, problem.misspecification)
+        search = AlternativeSearch(model, problem.m)
+        for n, at in enumerate(rounds(problem, rng, 10)):
+            text = difference(at, answer(search, at), hard, model, problem.m)
+            if text:
+                wrong.append((index, n, problem.kind, text))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_warm_certificates_hold(hard: bool) -> None:
+    wrong = []
+    for index in range(60):
+        problem, rng = drawn(10, index, largest=20, hard=hard)
+        search = AlternativeSearch(Model(problem.features, problem.misspecification), problem.m)
+        for n, at in enumerate(rounds(problem, rng, 8)):
+            found = answer(search, at)
+            if found is not None and not found.check():
+                wrong.append((index, n, problem.kind, found.check().failures[0]))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_warm_agrees_with_brute_force(seed: int) -> None:
+    problem, rng = drawn(20, seed, largest=10, hard=False)
+    search = AlternativeSearch(Model(problem.features, problem.misspecification), problem.m)
+    for at in rounds(problem, rng, 15):
+        found = answer(search, at)
+        truth = closest_brute(
+            problem.features, problem.misspecification, at.means, at.weights, problem.m,
+            at.tolerance, at.incumbents,
+        )  # fmt: skip
+        assert found is not None
+        if math.isinf(truth.upper):
+            assert found.cost == math.inf
+            continue
+        slack = allowed(at, truth.upper, hard=False)
+        assert truth.lower - slack <= found.cost <= truth.upper + slack
+
+
+class TestRegressions:
+    def test_a_start_within_rounding_of_the_edge(self) -> None:
+        """Two arms, linear: the last solution clears the half-space by a unit in its last place."""
+        search = AlternativeSearch(Model(np.eye(2), 0.0), 1)
+        tolerance = 0.0006968013140922213
+        search.closest(
+            [-0.004198604988522, 0.0008777190146278578],
+            [0.4552538438373072, 0.5447461561626927],
+            tolerance=tolerance,
+        )
+        means = [-0.004198573207144104, 0.0008777103957576681]
+        weights = [0.46070130539893417, 0.5447461561626927]
+        found = search.closest(means, weights, tolerance=tolerance)
+        gap = means[1] - means[0] + tolerance
+        assert_allclose(found.cost, gap**2 / (2 * (1 / weights[0] + 1 / weights[1])), rtol=1e-9)
+
+    def test_a_pair_that_is_no_longer_in_order(self) -> None:
+        """A linear pair starts on the half-space though the new means lie beyond: alpha is 0."""
+        rng = np.random.default_rng(4)
+        wrong = []
+        for index in range(300):
+            features = rng.normal(size=(6, 2))
+            model, weights = Model(features, 0.0), rng.uniform(0.5, 1, 6)
+            before, after = 10 * rng.normal(size=(2, 6))
+            top = [int(np.argmax(before))]
+            search = AlternativeSearch(model, 1)
+            search.closest(before, weights)
+            warm = search.closest(after, weights, incumbents=top)
+            cold = closest_alternative(model, after, weights, 1, incumbents=top)
+            if abs(warm.cost - cold.cost) > 1e-9 * cold.cost or warm.alpha < 0:
+                wrong.append((index, warm.cost, cold.cost, warm.alpha))
+        assert wrong == []
+
+    def test_a_bound_between_weights_of_fourteen_orders(self) -> None:
+        """Twins of very different weights: the linear bound must not lose its digits."""
+        features = [[1.0, -0.5], [1.0, -0.5], [0.8, -1.0], [0.8, -1.0]]
+        means = np.array([0.049, 0.0685, -0.0175, -0.0233])
+        weights = np.array([467.0, 9.6e-6, 1.483, 1.61e-12])
+        for eps in (0.0, 1e-9, 2.3e-7, 1e-5):
+            found = closest_alternative(Model(features, eps), means, weights, 3, tolerance=0.008)
+            truth = closest_brute(np.array(features), eps, means, weights, 3, 0.008)
+            assert_allclose(found.cost, truth.upper, rtol=1e-6)
+            assert str(found.check()) == "holds"
+
+    def test_pairs_that_no_model_reverses_have_a_name(self) -> None:
+        model = Model(np.ones((4, 1)), 0.1)
+        found = closest_alternative(model, [0.3, 0.2, 0.1, 0.0], np.ones(4), 2, tolerance=1.0)
+        assert found.cost == math.inf
+        assert found.pair[0] in (2, 3)
+        assert found.pair[1] in (0, 1)
+
+
+class TestMemory:
+    def test_repeating_a_call_solves_one_pair_at_most(self) -> None:
+        rng = np.random.default_rng(1)
+        features = rng.normal(size=(40, 5))
+        means = features @ rng.normal(size=5) + rng.uniform(-0.1, 0.1, 40)
+        search = AlternativeSearch(Model(features, 0.1), 5)
+        first = search.closest(means, np.ones(40))
+        again = search.closest(means, np.ones(40))
+        assert again.pairs_solved <= 1
+        assert again.pair == first.pair
+        assert_allclose(again.cost, first.cost, rtol=1e-9)
+
+    def test_few_slots_change_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rng = np.random.default_rng(2)
+        model = Model(rng.normal(size=(25, 4)), 0.05)
+        plenty = AlternativeSearch(model, 5)
+        monkeypatch.setattr(alternatives, "MOST_SLOTS", 2)
+        scarce = AlternativeSearch(model, 5)
+        means = rng.normal(size=25)
+        for _ in range(30):
+            means = means + 0.05 * rng.normal(size=25)
+            weights = rng.dirichlet(np.ones(25))
+            one, other = plenty.closest(means, weights), scarce.closest(means, weights)
+            assert_allclose(one.cost, other.cost, rtol=1e-9)
+            assert other.check()
+            assert len(other.proofs.pairs) <= 2  # type: ignore[union-attr]
+
+    def test_answers_do_not_change_with_later_calls(self) -> None:
+        rng = np.random.default_rng(3)
+        search = AlternativeSearch(Model(rng.normal(size=(12, 3)), 0.1), 3)
+        found = search.closest(rng.normal(size=12), np.ones(12))
+        kept = {
+            name: np.array(getattr(found, name))
+            for name in ("means", "theta", "multipliers", "floor")
+        }
+        proofs = [np.array(part) for part in found.proofs]  # type: ignore[union-attr]
+        for _ in range(5):
+            search.closest(rng.normal(size=12), rng.uniform(0.5, 1, 12))
+        for name, value in kept.items():
+            assert_array_equal(getattr(found, name), value)
+        for part, value in zip(found.proofs, proofs, strict=True):  # type: ignore[arg-type]
+            assert_array_equal(part, value)
+        assert found.check()
+
+    def test_a_failed_call_does_not_spoil_the_next(self) -> None:
+        search = AlternativeSearch(Model([[1.0], [2.0], [3.0]], 0.1), 1)
+        with pytest.raises(ProblemError):
+            search.closest([1.0, 2.0, math.nan], np.ones(3))
+        found = search.closest([1.0, 2.0, 3.0], np.ones(3))
+        cold = closest_alternative(search.model, [1.0, 2.0, 3.0], np.ones(3), 1)
+        assert found.cost == cold.cost
+
+    def test_a_slow_sequence_solves_about_one_pair_a_call(self) -> None:
+        """Pulling one arm a round, as a run does."""
+        rng = np.random.default_rng(6)
+        features = rng.normal(size=(20, 4))
+        truth = features @ rng.normal(size=4) + rng.uniform(-0.05, 0.05, 20)
+        search = AlternativeSearch(Model(features, 0.05), 3)
+        counts = np.ones(20)
+        sums = truth + rng.normal(size=20)
+        solved = []
+        for _ in range(2000):
+            arm = int(rng.integers(20))
+            counts[arm] += 1
+            sums[arm] += truth[arm] + rng.normal()
+            solved.append(search.closest(sums / counts, counts).pairs_solved)
+        assert np.mean(solved[200:]) <= 1.2
