@@ -13,7 +13,7 @@ _COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy",
 # Only other kernels call these: no code to call them from Python, which takes longest to compile.
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_FAST = {"reassoc", "nsz"}
 
 
 def kernel(function: F) -> F:
