@@ -11,23 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
-from mislid.errors import CertificateError, ProblemError
+from mislid.errors import ProblemError
+from mislid.geometry._pair_solver import RTOL, PairSolver, centre, refuse_stalled
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
     Proofs,
     cost_failures,
+    is_unstructured,
     membership_failures,
     multiplier_failures,
+    order_failures,
     proved_bound,
     rival_failures,
 )
+from mislid.geometry.pairs import top_arms
 from mislid.model import Model
 
 if TYPE_CHECKING:
     from mislid.geometry._search import SearchSpace
 
-RTOL = 1e-10
 # Certificates that a search remembers: enough for every pair that ever comes close.
 MOST_SLOTS = 256
 MEMORY = 1 << 23
@@ -82,7 +85,7 @@ class Alternative:
         failures = multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
             failures += membership_failures(self.model, self.means, self.theta)
-            failures += self._order_failures()
+            failures += order_failures(self.given, self.means, self.pair, self.tolerance)
             failures += cost_failures(
                 self.given, self.weights, self.means, self.cost, self.bound, self._proved(), rtol
             )
@@ -101,16 +104,6 @@ class Alternative:
             self.model, self.given, self.weights, self.multipliers, self.alpha, self.pair,
             self.tolerance, theta,
         )
-
-    def _order_failures(self) -> list[str]:
-        i, j = self.pair
-        short = self.means[j] + self.tolerance - self.means[i]
-        if short <= 1e-9 * (abs(self.means[i]) + abs(self.means[j]) + self.tolerance):
-            return []
-        return [
-            f"means must put arm {i} at least {self.tolerance:g} above arm {j}; "
-            f"it falls short of that by {short:g}"
-        ]
 
 
 def pair_alternative(
@@ -144,14 +137,9 @@ def pair_alternative(
     if i == j:
         raise ProblemError(f"challenger and incumbent must be different arms; got {i} for both")
     tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
-    if _is_unstructured(model, given, tol):
+    if is_unstructured(model, given, tol):
         return _unstructured(model, given, w, i, j, tol)
     return _structured(model, given, w, i, j, tol)
-
-
-def _is_unstructured(model: Model, given: Vector, tolerance: float) -> bool:
-    """Whether the tube around zero holds all that a pair without structure can ask for."""
-    return model.misspecification >= float(np.max(np.abs(given))) + tolerance
 
 
 def _unstructured(
@@ -180,42 +168,13 @@ def _unstructured(
 def _structured(
     model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float
 ) -> Alternative:
-    from mislid.geometry import _newton as kernel
-
-    at = coordinates(model)
-    X = at.matrix
-    space = kernel.newton_space(model.K, model.d)
-    kernel.set_metric(X, w, space.metric)
-    centre = _centre(X, given, w)
-    linear = X @ centre
-    theta, start = np.zeros(model.d), np.zeros(model.d)
-    local = tolerance + (linear[j] - linear[i])
-    status, cost, bound, alpha, _ = kernel.solve(
-        X, model.misspecification, given - linear, w, i, j, local, theta, start, RTOL, space
+    cost, bound, means, values, multipliers, alpha = PairSolver(model, given, w).solve(
+        (i, j), tolerance
     )
-    _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
-    below = np.zeros(model.K)
-    kernel.means_below(w, i, j, space, below)
     return _alternative(
-        model, at, given, w, tolerance, (i, j), given - below, theta + centre, cost, bound,
-        space.multipliers.copy(), alpha,
+        model, coordinates(model), given, w, tolerance, (i, j), means, values, cost, bound,
+        multipliers, alpha,
     )
-
-
-def _centre(X: Vector, given: Vector, w: Vector) -> Vector:
-    """A linear fit: distances between models, not their common level, should carry the digits."""
-    root = np.sqrt(w / np.max(w))
-    centre: Vector = np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0]
-    return centre
-
-
-def _refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
-    if stalled:
-        raise CertificateError(
-            f"the alternative of challenger {pair[0]} and incumbent {pair[1]} could not be "
-            f"certified: cost {cost!r}, bound {bound!r}; the weights or features are too "
-            "ill-conditioned for double precision"
-        )
 
 
 def _alternative(
@@ -276,7 +235,7 @@ class AlternativeSearch:
         w = as_weights(weights, model.K)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
         chosen = _as_incumbents(incumbents, given, self.m)
-        if _is_unstructured(model, given, tol):
+        if is_unstructured(model, given, tol):
             return self._unstructured(given, w, chosen, tol)
         return self._structured(given, w, chosen, tol)
 
@@ -303,12 +262,12 @@ class AlternativeSearch:
             pairs = self.m * (model.K - self.m)
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
             self._space = kernel.search_space(model.K, model.d, self.m, slots)
-            self._space.centre[:] = _centre(at.matrix, given, w)
+            self._space.centre[:] = centre(at.matrix, given, w)
         space = self._space
         status, cost, bound, i, j, alpha, solves = kernel.search(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
         )
-        _refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
+        refuse_stalled(status == kernel.STALLED, (i, j), cost, bound)
         return _alternative(
             model, at, given, w, tol, (i, j), given - space.below, space.theta, cost, bound,
             space.multipliers.copy(), alpha, incumbents=tuple(incumbents.tolist()),
@@ -328,7 +287,7 @@ def _as_incumbents(
     incumbents: Iterable[int] | None, given: Vector, m: int
 ) -> NDArray[np.int64]:
     if incumbents is None:
-        return np.sort(np.argsort(-given, kind="stable")[:m]).astype(np.int64)
+        return top_arms(given, m)
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")

@@ -84,7 +84,7 @@ def test_a_tie_has_no_use_for_structure():
         (lambda t: {"unstructured_time": 1.1 * t.unstructured_time}, "within rtol"),
         (lambda t: {"mixture": 0.9 * t.mixture}, "sums to"),
         (lambda t: {"pairs": t.pairs[:, ::-1]}, "no pair"),
-        (lambda t: {"alternatives": 0.5 * (t.alternatives + t.means)}, "reverse"),
+        (lambda t: {"alternatives": 0.5 * (t.alternatives + t.means)}, "falls short"),
     ],
 )
 def test_check_catches_tampering(instance, change, complaint):

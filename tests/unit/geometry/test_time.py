@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 import mislid.geometry.time as time_module
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry import _game
-from mislid.geometry._game import Near, UnstructuredSearch, no_cuts, no_proofs, solve_game
+from mislid.geometry._game import Near, UnstructuredSearch, no_cuts, solve_game
+from mislid.geometry.duality import no_proofs
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 from oracles.game_brute import BruteSearch
@@ -223,7 +224,7 @@ def test_pairs_that_cannot_be_reversed_are_left_out():
         (lambda t: {"mixture": t.mixture * 1.001}, "sums to"),
         (lambda t: {"mixture": t.mixture[1:]}, "shape"),
         (lambda t: {"mixture": t.mixture - 2 * t.mixture.max() * np.eye(t.mixture.size)[0]}, "neg"),
-        (lambda t: {"alternatives": 0.9 * t.alternatives + 0.1 * t.means}, "reverse"),
+        (lambda t: {"alternatives": 0.9 * t.alternatives + 0.1 * t.means}, "falls short"),
         (lambda t: {"thetas": t.thetas + 1.0}, "deviate"),
         (lambda t: {"pairs": t.pairs[:, ::-1]}, "no pair"),
         (lambda t: {"proofs": no_proofs(8)}, "upper side"),

@@ -1,0 +1,98 @@
+"""The compiled pair problem for Python callers: one workspace, any pair, certificates as arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.errors import CertificateError
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Model
+
+# Cost and bound agree to this. Anything coarser leaves multipliers that do not balance.
+RTOL = 1e-10
+
+
+class PairSolution(NamedTuple):
+    """An alternative of a pair and what proves it nearest, all in fresh arrays.
+
+    Shapes: means (K,), values (d,) of its linear part at the spanner's arms, multipliers (K,).
+    The cost is infinite where no model reverses the pair, and the means then mean nothing.
+    """
+
+    cost: float
+    bound: float
+    means: Vector
+    values: Vector
+    multipliers: Vector
+    alpha: float
+
+
+class PairSolver:
+    """Solves pairs at fixed means (K,) and at the weights (K,) given last."""
+
+    def __init__(self, model: Model, given: Vector, weights: Vector) -> None:
+        from mislid.geometry import _newton as kernel
+
+        self._kernel = kernel
+        self._X = coordinates(model).matrix
+        self._eps = model.misspecification
+        self._given = given
+        self._space = kernel.newton_space(model.K, model.d)
+        self._start = np.zeros(model.d)
+        self.weigh(weights)
+
+    def weigh(self, weights: Vector) -> None:
+        """Change the weights."""
+        self._weights = weights
+        self._kernel.set_metric(self._X, weights, self._space.metric)
+        self._centre = centre(self._X, self._given, weights)
+        self._linear = self._X @ self._centre
+        self._centred = self._given - self._linear
+
+    def solve(self, pair: tuple[int, int], tolerance: float) -> PairSolution:
+        """Solve one pair."""
+        i, j = pair
+        theta = np.zeros(self._X.shape[1])
+        status, cost, bound, alpha, _ = self._kernel.solve(
+            self._X,
+            self._eps,
+            self._centred,
+            self._weights,
+            i,
+            j,
+            tolerance + (self._linear[j] - self._linear[i]),
+            theta,
+            self._start,
+            RTOL,
+            self._space,
+        )
+        refuse_stalled(status == self._kernel.STALLED, pair, cost, bound)
+        below = np.zeros(self._given.size)
+        self._kernel.means_below(self._weights, i, j, self._space, below)
+        return PairSolution(
+            cost,
+            bound,
+            self._given - below,
+            theta + self._centre,
+            self._space.multipliers.copy(),
+            alpha,
+        )
+
+
+def centre(X: Matrix, given: Vector, weights: Vector) -> Vector:
+    """A linear fit: distances between models, not their common level, should carry the digits."""
+    root = np.sqrt(weights / np.max(weights))
+    return np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0].astype(np.float64)
+
+
+def refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
+    """Raise where a solve did not certify its answer."""
+    if stalled:
+        raise CertificateError(
+            f"the alternative of challenger {pair[0]} and incumbent {pair[1]} could not be "
+            f"certified: cost {cost!r}, bound {bound!r}; the weights or features are too "
+            "ill-conditioned for double precision"
+        )
