@@ -53,7 +53,7 @@ def alternative_failures(
         return failures
     for n, (i, j) in enumerate(cuts.pairs.tolist()):
         wrong = order_failures(means, cuts.means[n], (i, j), tolerance)
-        wrong += membership_failures(model, cuts.means[n], cuts.thetas[n])
+        wrong += membership_failures(model, means, cuts.means[n], cuts.thetas[n])
         failures += [f"alternative {n}: {failure}" for failure in wrong]
     return failures
 

@@ -9,6 +9,7 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.duality import balanced
 from mislid.model import Model
 
 # Cost and bound agree to this. Anything coarser leaves multipliers that do not balance.
@@ -37,8 +38,8 @@ class PairSolver:
         from mislid.geometry import _newton as kernel
 
         self._kernel = kernel
+        self._model = model
         self._X = coordinates(model).matrix
-        self._eps = model.misspecification
         self._given = given
         self._space = kernel.newton_space(model.K, model.d)
         self._start = np.zeros(model.d)
@@ -58,7 +59,7 @@ class PairSolver:
         theta = np.zeros(self._X.shape[1])
         status, cost, bound, alpha, _ = self._kernel.solve(
             self._X,
-            self._eps,
+            self._model.misspecification,
             self._centred,
             self._weights,
             i,
@@ -77,7 +78,7 @@ class PairSolver:
             bound,
             self._given - below,
             theta + self._centre,
-            self._space.multipliers.copy(),
+            balanced(self._model, self._weights, self._space.multipliers.copy(), alpha, pair),
             alpha,
         )
 

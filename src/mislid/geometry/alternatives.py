@@ -84,7 +84,7 @@ class Alternative:
         """
         failures = multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
-            failures += membership_failures(self.model, self.means, self.theta)
+            failures += membership_failures(self.model, self.given, self.means, self.theta)
             failures += order_failures(self.given, self.means, self.pair, self.tolerance)
             failures += cost_failures(
                 self.given, self.weights, self.means, self.cost, self.bound, self._proved(), rtol

@@ -159,15 +159,31 @@ def _balance(model: Model, proofs: Proofs) -> tuple[Matrix, Matrix]:
     return np.abs(proofs.multipliers @ model.features), sizes @ np.abs(model.features)
 
 
-def feasible(model: Model, proofs: Proofs) -> NDArray[np.bool_]:
+def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.bool_]:
     """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding."""
     if math.isinf(model.misspecification):
         balanced = proofs.multipliers == 0.0
     else:
         residual, scale = _balance(model, proofs)
-        balanced = residual <= SLACK * scale
+        balanced = residual <= slack * scale
     holds: NDArray[np.bool_] = (proofs.alphas >= 0.0) & np.all(balanced, axis=1)
     return holds
+
+
+def balanced(
+    model: Model, weights: Vector, multipliers: Vector, alpha: float, pair: tuple[int, int]
+) -> Vector:
+    """The multipliers (K,), moved onto A'z = 0 where rounding has left them too far from it.
+
+    The move is the least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
+    """
+    if feasible(model, _one_proof(multipliers, alpha, pair), 0.1 * SLACK)[0]:
+        return multipliers
+    root = np.sqrt(weights)
+    A = model.features / np.max(np.abs(model.features), axis=0)
+    move = np.linalg.lstsq((root[:, None] * A).T, A.T @ multipliers, rcond=None)[0]
+    moved: Vector = multipliers - root * move
+    return moved
 
 
 def multiplier_failures(
@@ -194,10 +210,10 @@ def multiplier_failures(
     return failures
 
 
-def membership_failures(model: Model, means: Vector, theta: Vector) -> list[str]:
-    """What keeps means (K,) from lying in the tube around A theta."""
+def membership_failures(model: Model, given: Vector, means: Vector, theta: Vector) -> list[str]:
+    """What keeps means (K,), found near the given ones, from lying in the tube around A theta."""
     sizes = np.abs(model.features) @ np.abs(theta) + np.abs(means)
-    slack = SLACK * sizes + LARGEST_SLACK * np.max(sizes)
+    slack = SLACK * sizes + LARGEST_SLACK * np.max(sizes + np.abs(given))
     excess = np.abs(means - model.features @ theta) - model.misspecification
     worst = int(np.argmax(excess - slack))
     if excess[worst] <= slack[worst]:
@@ -212,7 +228,7 @@ def order_failures(
     """What keeps means (K,), found near the given ones, from reversing a pair."""
     i, j = pair
     short = float(means[j] + tolerance - means[i])
-    largest = float(np.max(np.abs(given)) + np.max(np.abs(means)))
+    largest = float(np.max(np.abs(means) + np.abs(given)))
     slack = SLACK * float(abs(means[i]) + abs(means[j]) + tolerance) + LARGEST_SLACK * largest
     if short <= slack:
         return []

@@ -319,7 +319,9 @@ def _answer(
 ) -> tuple[CharacteristicTime, Cuts]:
     """The time and the cuts that the game ended with."""
     tie = question.tie(model)
-    if len(tie.means) and not membership_failures(model, tie.means[0], tie.thetas[0]):
+    if len(tie.means) and not membership_failures(
+        model, question.means, tie.means[0], tie.thetas[0]
+    ):
         return _endless(model, question, tie), pool
     search = _search(model, question)
     game = solve_game(

@@ -108,6 +108,20 @@ def test_both_sides_agree_with_the_slow_search(instance, misspecification):
     assert time.check(), str(time.check())
 
 
+@pytest.mark.parametrize(("misspecification", "tolerance"), [(0.0, 0.05), (0.1, 0.0), (INF, 0.2)])
+def test_noise_of_each_arm_agrees_with_the_slow_search(instance, rng, misspecification, tolerance):
+    features, means = instance
+    noise = rng.uniform(0.3, 3.0, size=8)
+    model = Model(features, misspecification)
+    time = characteristic_time(model, means, 3, noise=noise, tolerance=tolerance, rtol=1e-5)
+    search = BruteSearch(features, misspecification, means, 3, tolerance)
+    slow = solve_game(search, means, noise, 1e-5, no_cuts(8, 3))
+    assert time.lower <= (1 + 1e-7) / slow.lower
+    assert time.upper >= (1 - 1e-7) / slow.upper
+    assert time.check(), str(time.check())
+    assert time.pairs_solved >= (0 if misspecification == INF else time.calls)
+
+
 def test_time_scales_with_noise_and_units(instance):
     features, means = instance
     time = characteristic_time(Model(features, 0.1), means, 3, tolerance=0.02, rtol=1e-5)
@@ -195,6 +209,21 @@ def test_a_tie_takes_for_ever_unless_tolerated():
     assert characteristic_time(model, [1.0, 0.5, 0.5], 1).upper < INF
 
 
+def test_a_tie_of_means_that_are_no_model_can_be_told():
+    # No model of this line has three equal means but zero, so something is always far off.
+    features, means = np.array([[1.0], [2.0], [3.0]]), np.ones(3)
+    for misspecification in (0.0, 0.3):
+        time = characteristic_time(Model(features, misspecification), means, 1, rtol=1e-6)
+        search = BruteSearch(features, misspecification, means, 1)
+        slow = solve_game(search, means, np.ones(3), 1e-6, no_cuts(3, 1))
+        assert_allclose(time.value, 1 / slow.lower, rtol=2e-6)
+        assert time.check(), str(time.check())
+    wide = characteristic_time(Model(features, 0.5), means, 1)
+    assert wide.value == INF
+    assert wide.check(), str(wide.check())
+    assert not dataclasses.replace(wide, model=Model(features, 0.49)).check()
+
+
 def test_no_time_is_needed_when_no_model_reverses_a_pair():
     model = Model(np.ones((3, 1)), 0.1)
     time = characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.21)
@@ -233,6 +262,24 @@ def test_pairs_that_cannot_be_reversed_are_left_out():
             "must vanish",
         ),
         (lambda t: {"proofs": t.proofs._replace(alphas=-t.proofs.alphas)}, "alpha"),
+        (lambda t: {"proofs": t.proofs._replace(alphas=2 * t.proofs.alphas)}, "upper side"),
+        (lambda t: {"proofs": t.proofs._replace(pairs=t.proofs.pairs[:, ::-1])}, "no pair"),
+        (lambda t: {"proofs": t.proofs._replace(pairs=t.proofs.pairs + 99)}, "no pair"),
+        (lambda t: {"proofs": t.proofs._replace(alphas=t.proofs.alphas[1:])}, "shape"),
+        (lambda t: {"pairs": t.pairs[1:]}, "shape"),
+        (lambda t: {"thetas": t.thetas[:, 1:]}, "shape"),
+        (lambda t: {"allocation": t.allocation[1:]}, "shape"),
+        (lambda t: {"allocation": np.full(8, np.nan)}, "allocation"),
+        (lambda t: {"alternatives": np.full_like(t.alternatives, np.nan)}, "falls short"),
+        (lambda t: {"thetas": np.full_like(t.thetas, np.nan)}, "deviate"),
+        (lambda t: {"mixture": np.full_like(t.mixture, np.nan)}, "mixture"),
+        (lambda t: {"lower": np.nan}, "rtol"),
+        (lambda t: {"upper": np.inf}, "rtol"),
+        (lambda t: {"noise": 0.9 * t.noise}, "lower side"),
+        (lambda t: {"noise": 1.1 * t.noise}, "upper side"),
+        (lambda t: {"tolerance": 0.01}, "falls short"),
+        (lambda t: {"model": Model(t.model.features, 0.04)}, "deviate"),
+        (lambda t: {"model": Model(t.model.features, 0.06)}, "upper side"),
     ],
 )
 def test_check_catches_tampering(instance, change, complaint):
