@@ -21,7 +21,7 @@ from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.model import Model
 
 # Rounding that is forgiven in A'z = 0, against |A|'|z|, and in statements about an arm's mean,
-# against its size; and what the largest mean in sight adds to the latter.
+# against its size; and what the largest of their kind in sight add to these.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
 # Scales s in [0, 1] of z_lin that are tried.
@@ -150,23 +150,27 @@ def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> 
     return z
 
 
-def _balance(model: Model, proofs: Proofs) -> tuple[Matrix, Matrix]:
-    """|A'z| and the scale on which it must vanish, both (n, d)."""
+def _balance(model: Model, proofs: Proofs, slack: float = SLACK) -> tuple[Matrix, Matrix]:
+    """|A'z| and what of it is forgiven, both (n, d)."""
     rows = np.arange(proofs.alphas.size)
     sizes = np.abs(proofs.multipliers)
     for side in proofs.pairs.T:
         sizes[rows, side] += np.abs(proofs.alphas)
-    return np.abs(proofs.multipliers @ model.features), sizes @ np.abs(model.features)
+    A = np.abs(model.features)
+    # A column whose arms have next to no multipliers is rounding altogether.
+    largest = np.sum(sizes, axis=1)[:, None] * np.max(A, axis=0)
+    allowed: Matrix = slack * (sizes @ A) + LARGEST_SLACK * largest
+    return np.abs(proofs.multipliers @ model.features), allowed
 
 
 def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.bool_]:
     """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding."""
     if math.isinf(model.misspecification):
-        balanced = proofs.multipliers == 0.0
+        balances = proofs.multipliers == 0.0
     else:
-        residual, scale = _balance(model, proofs)
-        balanced = residual <= slack * scale
-    holds: NDArray[np.bool_] = (proofs.alphas >= 0.0) & np.all(balanced, axis=1)
+        residual, allowed = _balance(model, proofs, slack)
+        balances = residual <= allowed
+    holds: NDArray[np.bool_] = (proofs.alphas >= 0.0) & np.all(balances, axis=1)
     return holds
 
 
@@ -200,12 +204,12 @@ def multiplier_failures(
         if np.any(multipliers != 0.0):
             failures.append("multipliers must vanish where the model has no structure")
         return failures
-    residual, scale = (sides[0] for sides in _balance(model, proof))
-    worst = int(np.argmax(residual - SLACK * scale))
-    if not residual[worst] <= SLACK * scale[worst]:
+    residual, allowed = (sides[0] for sides in _balance(model, proof))
+    worst = int(np.argmax(residual - allowed))
+    if not residual[worst] <= allowed[worst]:
         failures.append(
-            f"features.T @ multipliers must vanish; column {worst} gives {residual[worst]:g} "
-            f"on a scale of {scale[worst]:g}"
+            f"features.T @ multipliers must vanish; column {worst} gives {residual[worst]:g}, "
+            f"more than the {allowed[worst]:g} of rounding"
         )
     return failures
 

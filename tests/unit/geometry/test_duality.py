@@ -180,6 +180,13 @@ def test_membership_allows_rounding_and_nothing_else():
     assert membership_failures(model, given, np.full(3, 1e-17), np.zeros(1)) == []
 
 
+def test_a_column_of_nothing_but_rounding_is_balanced():
+    model = Model(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1e3]]), 0.0)
+    for dust, failures in ((1e-17, 0), (1e-6, 1)):
+        z = np.array([1.0, -1.0, dust])
+        assert len(multiplier_failures(model, z, 1.0, (1, 0))) == failures
+
+
 def test_balancing_repairs_rounding_and_leaves_weightless_arms_alone(problem):
     model, means, weights = problem
     weights = weights * np.array([0.0, 1e-9, 1.0, 1.0, 1e3, 1.0, 1e-6, 1.0])
