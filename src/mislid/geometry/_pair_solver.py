@@ -73,14 +73,10 @@ class PairSolver:
         refuse_stalled(status == self._kernel.STALLED, pair, cost, bound)
         below = np.zeros(self._given.size)
         self._kernel.means_below(self._weights, i, j, self._space, below)
-        return PairSolution(
-            cost,
-            bound,
-            self._given - below,
-            theta + self._centre,
-            balanced(self._model, self._weights, self._space.multipliers.copy(), alpha, pair),
-            alpha,
-        )
+        # Where the half-space does not bind, alpha is rounding of either sign.
+        alpha = max(alpha, 0.0)
+        z = balanced(self._model, self._weights, self._space.multipliers.copy(), alpha, pair)
+        return PairSolution(cost, bound, self._given - below, theta + self._centre, z, alpha)
 
 
 def centre(X: Matrix, given: Vector, weights: Vector) -> Vector:

@@ -232,9 +232,7 @@ def order_failures(
     """What keeps means (K,), found near the given ones, from reversing a pair."""
     i, j = pair
     short = float(means[j] + tolerance - means[i])
-    largest = float(np.max(np.abs(means) + np.abs(given)))
-    slack = SLACK * float(abs(means[i]) + abs(means[j]) + tolerance) + LARGEST_SLACK * largest
-    if short <= slack:
+    if short <= LARGEST_SLACK * (float(np.max(np.abs(means) + np.abs(given))) + tolerance):
         return []
     above = f"{tolerance:g} above arm {j}; it falls short of that by {short:g}"
     return [f"means must put arm {i} at least {above}"]

@@ -33,7 +33,13 @@ from mislid.geometry._game_check import (
 )
 from mislid.geometry._pair_search import PairSearch
 from mislid.geometry.check import Check
-from mislid.geometry.duality import Proofs, is_unstructured, membership_failures, no_proofs
+from mislid.geometry.duality import (
+    Proofs,
+    is_unstructured,
+    membership_failures,
+    no_proofs,
+    order_failures,
+)
 from mislid.geometry.pairs import Pairs, top_arms
 from mislid.model import Model
 
@@ -53,12 +59,13 @@ class Question(NamedTuple):
     def tie(self, model: Model) -> Cuts:
         """The means themselves, where their m-th and next are equal: a model of another answer.
 
-        Its tube is as narrow as can be, whatever the model's misspecification.
+        Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
+        the model's misspecification.
         """
         top = top_arms(self.means, self.m)
         rest = np.setdiff1d(np.arange(model.K), top)
-        i, j = rest[np.argmax(self.means[rest])], top[np.argmin(self.means[top])]
-        if self.tolerance > 0.0 or self.means[i] < self.means[j]:
+        i, j = int(rest[np.argmax(self.means[rest])]), int(top[np.argmin(self.means[top])])
+        if self.tolerance > 0.0 or order_failures(self.means, self.means, (i, j), 0.0):
             return no_cuts(model.K, model.d)
         _, theta = chebyshev_deviation(model.features, self.means)
         return Cuts(self.means[None, :], theta[None, :], np.array([[i, j]]))

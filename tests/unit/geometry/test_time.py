@@ -209,6 +209,18 @@ def test_a_tie_takes_for_ever_unless_tolerated():
     assert characteristic_time(model, [1.0, 0.5, 0.5], 1).upper < INF
 
 
+def test_a_tie_up_to_rounding_is_a_tie():
+    means = np.array([1.0, 0.3, 0.1 + 0.2])
+    assert means[1] != means[2]
+    time = characteristic_time(Model(np.eye(3), 0.0), means, 2)
+    assert time.value == INF
+    assert time.check(), str(time.check())
+    means[2] = 0.3 + 1e-9
+    apart = characteristic_time(Model(np.eye(3), 0.0), means, 2)
+    assert_allclose(apart.value, 8 / (means[2] - means[1]) ** 2, rtol=2e-3)
+    assert not dataclasses.replace(time, means=means).check()
+
+
 def test_a_tie_of_means_that_are_no_model_can_be_told():
     # No model of this line has three equal means but zero, so something is always far off.
     features, means = np.array([[1.0], [2.0], [3.0]]), np.ones(3)
@@ -232,6 +244,15 @@ def test_no_time_is_needed_when_no_model_reverses_a_pair():
     assert time.check()
     assert not dataclasses.replace(time, tolerance=0.1).check()
     assert characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.2).lower > 0.0
+
+
+def test_pairs_that_the_projection_reverses_cost_what_it_costs(rng):
+    # Far outside the tube the nearest model already reverses pairs, and alpha is rounding.
+    for _ in range(20):
+        features = np.eye(3)[rng.permutation(np.arange(9) % 3)]
+        means = rng.normal(size=9)
+        time = characteristic_time(Model(features, 0.01), means, 4)
+        assert time.check(), str(time.check())
 
 
 def test_pairs_that_cannot_be_reversed_are_left_out():
