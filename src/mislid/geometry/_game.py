@@ -21,6 +21,8 @@ from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5
 MOST_CALLS = 1000
+# The simplex method has been seen to cycle; beyond so many steps a row or column it does.
+MOST_PIVOTS = 5
 # A gap that did not shrink in so many calls is the search's own, and will not.
 MOST_IDLE = 40
 
@@ -202,7 +204,9 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
     from scipy.optimize import linprog
 
     n, K = table.shape
-    for accuracy in (1e-10, 1e-7):
+    pivots = MOST_PIVOTS * (n + K)
+    attempts = (("highs-ds", 1e-10, pivots), ("highs-ipm", 1e-10, None), ("highs-ds", 1e-7, pivots))
+    for method, accuracy, most in attempts:
         answer = linprog(
             np.append(np.zeros(K), -1.0),
             A_ub=np.hstack([-table / unit, np.ones((n, 1))]),
@@ -210,8 +214,9 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
             A_eq=np.append(np.ones(K), 0.0)[None, :],
             b_eq=[1.0],
             bounds=[(0.0, None)] * K + [(None, None)],
-            method="highs",
+            method=method,
             options={
+                "maxiter": most,
                 "primal_feasibility_tolerance": accuracy,
                 "dual_feasibility_tolerance": accuracy,
             },

@@ -366,6 +366,15 @@ def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
         characteristic_time(Model(features, 0.05), means, 3)
 
 
+@pytest.mark.parametrize("pivots", [5, 0])
+def test_linear_program_is_solved_with_or_without_the_simplex_method(rng, monkeypatch, pivots):
+    monkeypatch.setattr(_game, "MOST_PIVOTS", pivots)
+    table = rng.uniform(size=(30, 6))
+    allocation, mixture = _game.solve_master(table, 0.5)
+    assert_allclose([allocation.sum(), mixture.sum()], 1.0, rtol=1e-12)
+    assert_allclose(np.min(table @ allocation), np.max(mixture @ table), rtol=1e-8)
+
+
 def test_game_keeps_few_cuts(rng):
     means = rng.normal(size=30)
     search = UnstructuredSearch(means, 10, 0.0, 1)
@@ -403,3 +412,13 @@ def test_published_instances(shared_data, name, misspecification, m, low, high):
     assert time.upper <= time.lower * (1 + 1e-3)
     assert time.calls <= 60
     assert time.check(), str(time.check())
+
+
+def test_curve_of_the_published_instance(shared_data):
+    # The wider tubes start from cuts that are up to a million times too high.
+    with np.load(shared_data / "instances" / "E.npz") as data:
+        features, means = data["features"], data["means"]
+    widths = [0.0, 0.0165, 0.0827, 0.165, INF]
+    curve = characteristic_curve(Model(features, 0.206), means, 4, widths)
+    assert curve.check(), str(curve.check())
+    assert_allclose(curve.value, [155.6, 213.2, 2128.0, 24255.0, 24536.0], rtol=2e-3)
