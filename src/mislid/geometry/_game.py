@@ -167,7 +167,8 @@ class _Game:
 
     def improve(self) -> Vector:
         """Solve the linear program, take its upper side if better, and return its allocation."""
-        unit = self.lower if self.lower > 0.0 else float(np.min(self._table @ self.best))
+        start = np.stack([self.best, np.full(self.best.size, 1.0 / self.best.size)])
+        unit = float(np.max(np.min(self._table @ start.T, axis=0)))
         vertex, mixture = solve_master(self._table, unit)
         upper = worst_gain(mixture, self._table)
         if upper < self.upper:
@@ -205,8 +206,11 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
 
     n, K = table.shape
     pivots = MOST_PIVOTS * (n + K)
-    attempts = (("highs-ds", 1e-10, pivots), ("highs-ipm", 1e-10, None), ("highs-ds", 1e-7, pivots))
-    for method, accuracy, most in attempts:
+    for method, accuracy, most in (
+        ("highs-ds", 1e-10, pivots),
+        ("highs-ds", 1e-7, pivots),
+        ("highs-ipm", 1e-7, pivots + 200),
+    ):
         answer = linprog(
             np.append(np.zeros(K), -1.0),
             A_ub=np.hstack([-table / unit, np.ones((n, 1))]),
