@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from mislid.geometry.orthogonal import orthogonal_parameters
     from mislid.geometry.projection import project
     from mislid.geometry.spanner import initial_design, spanner
-    from mislid.geometry.time import (
-        characteristic_curve,
-        characteristic_time,
-        unstructured_threshold,
-    )
+    from mislid.geometry.threshold import unstructured_threshold
+    from mislid.geometry.time import characteristic_curve, characteristic_time
     from mislid.geometry.tube import smallest_misspecification
     from mislid.model import Instance, Model, load_instance
 
@@ -59,7 +56,7 @@ _HOMES = {
     "project": "mislid.geometry.projection",
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
-    "unstructured_threshold": "mislid.geometry.time",
+    "unstructured_threshold": "mislid.geometry.threshold",
 }
 
 

@@ -41,7 +41,7 @@ class BruteSearch:
         order = np.argsort(-self.means, kind="stable").tolist()
         self.pairs = np.array([(i, j) for i in order[m:] for j in order[:m]])
         self._span, self._to_span = np.linalg.qr(self.features)
-        self.solves = 0
+        self.solved = 0
 
     def near(self, weights: Array, ratio: float, limit: int) -> Near:
         """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
@@ -78,7 +78,7 @@ class BruteSearch:
 
     def pair(self, weights: Array, i: int, j: int) -> Found:
         """Cost, proved bound, pair, alternative (K,), its centre theta (d,), multipliers, alpha."""
-        self.solves += 1
+        self.solved += 1
         K, d = self.features.shape
         u = np.zeros(K)
         u[j], u[i] = 1.0, -1.0

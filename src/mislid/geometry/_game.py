@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
-from mislid.geometry.duality import Proofs, unstructured_bounds
-
-Pairs = NDArray[np.int64]
+from mislid.geometry.duality import Proofs, no_proofs, unstructured_bounds
+from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5
 MOST_CALLS = 1000
+# The simplex method has been seen to cycle; beyond so many steps a row or column it does.
+MOST_PIVOTS = 5
 # A gap that did not shrink in so many calls is the search's own, and will not.
 MOST_IDLE = 40
 
@@ -41,13 +42,18 @@ class Near(NamedTuple):
 
 
 class Search(Protocol):
-    """A closest-alternative search at fixed means."""
+    """A closest-alternative search at fixed means; `solved` counts its pair problems."""
+
+    solved: int
 
     def near(self, weights: Vector, ratio: float, limit: int) -> Near:
-        """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
+        """The alternatives whose cost is within `ratio` of the least, at most `limit`.
+
+        None where no model reverses a pair.
+        """
 
     def prove(self, weights: Vector, target: float) -> Proofs:
-        """Proofs for every feasible pair that costs less than `target` without structure."""
+        """Proofs for every pair that costs less than `target` without structure."""
 
 
 class Cuts(NamedTuple):
@@ -73,11 +79,6 @@ class Cuts(NamedTuple):
 def no_cuts(K: int, d: int) -> Cuts:
     """An empty set of cuts."""
     return Cuts(np.empty((0, K)), np.empty((0, d)), np.empty((0, 2), dtype=np.int64))
-
-
-def no_proofs(K: int) -> Proofs:
-    """No multipliers at all."""
-    return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,6 @@ def worst_gain(mixture: Vector, table: Matrix) -> float:
     return float(np.max(mixture @ table))
 
 
-def split(means: Vector, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The m best arms and the others, in increasing order; the lower index wins a tie."""
-    order = np.argsort(-means, kind="stable")
-    return np.sort(order[:m]), np.sort(order[m:])
-
-
 def solve_game(
     search: Search,
     means: Vector,
@@ -124,12 +119,16 @@ def solve_game(
     """Close the gap between both sides of H to `rtol`, by cutting planes between two points.
 
     Each query lies between the best allocation so far and the linear program's optimum. The first
-    keeps all weights positive, which makes deep cuts; the second makes progress.
+    keeps all weights positive, which makes deep cuts; the second makes progress. Without any
+    alternative H is infinite, whatever the allocation.
     """
     game = _Game(means, noise, pool, noise / noise.sum() if start is None else start)
     query, step, idle = game.best, 0.5, 0
     for calls in range(1, MOST_CALLS + 1):
         near = search.near(query / noise**2, RATIO, 2 * means.size)
+        if near.costs.size == 0:
+            game.lower = np.inf
+            return game.equilibrium(calls)
         gap = game.upper - game.lower
         better = game.answer(query, near)
         vertex = game.improve()
@@ -168,7 +167,8 @@ class _Game:
 
     def improve(self) -> Vector:
         """Solve the linear program, take its upper side if better, and return its allocation."""
-        unit = self.lower if self.lower > 0.0 else float(np.min(self._table @ self.best))
+        start = np.stack([self.best, np.full(self.best.size, 1.0 / self.best.size)])
+        unit = float(np.max(np.min(self._table @ start.T, axis=0)))
         vertex, mixture = solve_master(self._table, unit)
         upper = worst_gain(mixture, self._table)
         if upper < self.upper:
@@ -205,7 +205,12 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
     from scipy.optimize import linprog
 
     n, K = table.shape
-    for accuracy in (1e-10, 1e-7):
+    pivots = MOST_PIVOTS * (n + K)
+    for method, accuracy, most in (
+        ("highs-ds", 1e-10, pivots),
+        ("highs-ds", 1e-7, pivots),
+        ("highs-ipm", 1e-7, pivots + 200),
+    ):
         answer = linprog(
             np.append(np.zeros(K), -1.0),
             A_ub=np.hstack([-table / unit, np.ones((n, 1))]),
@@ -213,8 +218,9 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
             A_eq=np.append(np.ones(K), 0.0)[None, :],
             b_eq=[1.0],
             bounds=[(0.0, None)] * K + [(None, None)],
-            method="highs",
+            method=method,
             options={
+                "maxiter": most,
                 "primal_feasibility_tolerance": accuracy,
                 "dual_feasibility_tolerance": accuracy,
             },
@@ -228,14 +234,6 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
     )
 
 
-def all_pairs(means: Vector, m: int) -> Pairs:
-    """Every (challenger, incumbent): a row for each arm outside the top m and each inside it."""
-    top, rest = split(means, m)
-    grid = np.meshgrid(rest, top, indexing="ij")
-    pairs: Pairs = np.stack([a.ravel() for a in grid], axis=1).astype(np.int64)
-    return pairs
-
-
 class UnstructuredSearch:
     """Closed-form alternatives without structure: only the two arms of a pair move.
 
@@ -247,7 +245,8 @@ class UnstructuredSearch:
         self._means = means
         self._tolerance = tolerance
         self._d = d
-        self._pairs = all_pairs(means, m)
+        self._pairs = all_pairs(means.size, top_arms(means, m))
+        self.solved = 0
 
     def near(self, weights: Vector, ratio: float, limit: int) -> Near:
         """The alternatives whose cost is within `ratio` of the least, at most `limit`."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mislid._validation import Vector
-from mislid.geometry._game import Near, all_pairs
-from mislid.geometry._game_check import dual_bounds, feasible
-from mislid.geometry.alternatives import Alternative, pair_alternative
-from mislid.geometry.duality import Proofs, unstructured_bounds
+from mislid.geometry._game import Near
+from mislid.geometry._pair_solver import PairSolution, PairSolver
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.duality import (
+    Proofs,
+    linear_fit,
+    no_proofs,
+    proved_bounds,
+    unstructured_bounds,
+)
+from mislid.geometry.pairs import all_pairs, top_arms
 from mislid.model import Model
 
 
@@ -20,47 +29,73 @@ class PairSearch:
     """
 
     def __init__(self, model: Model, means: Vector, m: int, tolerance: float) -> None:
-        pairs = all_pairs(means, m)
-        pairs = pairs[feasible(model, pairs, tolerance)]
         self._model = model
         self._means = means
         self._tolerance = tolerance
-        self._proofs = Proofs(pairs, np.zeros((len(pairs), model.K)), np.ones(len(pairs)))
+        self._theta = linear_fit(model, means)
+        self._pairs = all_pairs(model.K, top_arms(means, m))
+        self._solver = PairSolver(model, means, np.ones(model.K))
+        self._kept: dict[int, PairSolution] = {}
+        self.solved = 0
 
     def near(self, weights: Vector, ratio: float, limit: int) -> Near:
         """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
+        self._solver.weigh(weights)
         bounds = self._bounds(weights)
-        found: list[Alternative] = []
-        best = np.inf
-        for p in np.argsort(bounds, kind="stable"):
-            if bounds[p] > (ratio * best if len(found) < limit else best):
+        costs: dict[int, float] = {}
+        best = math.inf
+        for p in np.argsort(bounds, kind="stable").tolist():
+            if bounds[p] > (ratio * best if len(costs) < limit else best):
                 break
-            found.append(self._solve(weights, int(p)))
-            best = min(best, found[-1].cost)
-        found.sort(key=lambda alternative: alternative.cost)
-        kept = [alternative for alternative in found if alternative.cost <= ratio * best][:limit]
-        return Near(
-            np.array([alternative.cost for alternative in kept]),
-            np.array([alternative.bound for alternative in kept]),
-            np.array([alternative.pair for alternative in kept], dtype=np.int64),
-            np.array([alternative.means for alternative in kept]),
-            np.array([alternative.theta for alternative in kept]),
-        )
+            cost = self._solve(p).cost
+            if math.isfinite(cost):
+                costs[p] = cost
+                best = min(best, cost)
+        chosen = [p for p in sorted(costs, key=costs.__getitem__) if costs[p] <= ratio * best]
+        return self._near(weights, chosen[:limit])
 
     def prove(self, weights: Vector, target: float) -> Proofs:
-        """Proofs for every feasible pair that costs less than `target` without structure."""
-        pairs = self._proofs.pairs
-        needed = unstructured_bounds(self._means, weights, pairs, self._tolerance) < target
-        for p in np.flatnonzero(needed & (self._bounds(weights) < target)):
-            self._solve(weights, int(p))
-        return Proofs(pairs[needed], self._proofs.multipliers[needed], self._proofs.alphas[needed])
+        """Proofs for every pair that costs less than `target` without structure."""
+        self._solver.weigh(weights)
+        free = unstructured_bounds(self._means, weights, self._pairs, self._tolerance)
+        needed = np.flatnonzero(free < target)
+        bounds = self._bounds(weights)
+        for p in needed.tolist():
+            if bounds[p] < target:
+                self._solve(p)
+        return self._proofs(needed.tolist())
 
     def _bounds(self, weights: Vector) -> Vector:
-        return dual_bounds(self._model, self._means, weights, self._tolerance, self._proofs)
+        bounds = unstructured_bounds(self._means, weights, self._pairs, self._tolerance)
+        solved = list(self._kept)
+        proved = proved_bounds(
+            self._model, self._means, weights, self._tolerance, self._proofs(solved), self._theta
+        )
+        bounds[solved] = np.maximum(bounds[solved], proved)
+        return bounds
 
-    def _solve(self, weights: Vector, p: int) -> Alternative:
-        i, j = self._proofs.pairs[p].tolist()
-        found = pair_alternative(self._model, self._means, weights, i, j, tolerance=self._tolerance)
-        self._proofs.multipliers[p] = found.multipliers
-        self._proofs.alphas[p] = found.alpha
-        return found
+    def _proofs(self, chosen: list[int]) -> Proofs:
+        if not chosen:
+            return no_proofs(self._model.K)
+        return Proofs(
+            self._pairs[chosen],
+            np.array([self._kept[p].multipliers for p in chosen]),
+            np.array([self._kept[p].alpha for p in chosen]),
+        )
+
+    def _solve(self, p: int) -> PairSolution:
+        i, j = self._pairs[p].tolist()
+        self._kept[p] = self._solver.solve((i, j), self._tolerance)
+        self.solved += 1
+        return self._kept[p]
+
+    def _near(self, weights: Vector, chosen: list[int]) -> Near:
+        K, d = self._model.K, self._model.d
+        found = [self._kept[p] for p in chosen]
+        means = np.array([solution.means for solution in found]).reshape(-1, K)
+        values = np.array([solution.values for solution in found]).reshape(-1, d)
+        # Stated for the means as they are, rounded, so that anyone recomputes the same numbers.
+        costs = 0.5 * (means - self._means) ** 2 @ weights
+        bounds = np.minimum([solution.bound for solution in found], costs)
+        thetas = coordinates(self._model).theta(self._model, values.T).T
+        return Near(costs, bounds, self._pairs[chosen], means, thetas)

@@ -307,9 +307,7 @@ def search(
     cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
     while True:
         p = space.heap[0]
-        if best_i >= 0 and (
-            space.quality[p] == DONE or space.bounds[p] >= cost * (1.0 - 1e-10)
-        ):
+        if best_i >= 0 and (space.quality[p] == DONE or space.bounds[p] >= cost * (1.0 - 1e-10)):
             break
         i, j = space.challengers[p // m], incumbents[p % m]
         tolerance = tol + (space.linear[j] - space.linear[i])

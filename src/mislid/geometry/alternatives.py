@@ -11,23 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
-from mislid.errors import CertificateError, ProblemError
+from mislid.errors import ProblemError
+from mislid.geometry._pair_solver import RTOL, PairSolver, centre, refuse_stalled
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
     Proofs,
     cost_failures,
+    is_unstructured,
     membership_failures,
     multiplier_failures,
+    order_failures,
     proved_bound,
     rival_failures,
 )
+from mislid.geometry.pairs import top_arms
 from mislid.model import Model
 
 if TYPE_CHECKING:
     from mislid.geometry._search import SearchSpace
 
-RTOL = 1e-10
 # Certificates that a search remembers: enough for every pair that ever comes close.
 MOST_SLOTS = 256
 MEMORY = 1 << 23
@@ -81,8 +84,8 @@ class Alternative:
         """
         failures = multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
-            failures += membership_failures(self.model, self.means, self.theta)
-            failures += self._order_failures()
+            failures += membership_failures(self.model, self.given, self.means, self.theta)
+            failures += order_failures(self.given, self.means, self.pair, self.tolerance)
             failures += cost_failures(
                 self.given, self.weights, self.means, self.cost, self.bound, self._proved(), rtol
             )
@@ -113,14 +116,6 @@ class Alternative:
             self.tolerance,
             theta,
         )
-
-    def _order_failures(self) -> list[str]:
-        i, j = self.pair
-        short = self.means[j] + self.tolerance - self.means[i]
-        if short <= 1e-9 * (abs(self.means[i]) + abs(self.means[j]) + self.tolerance):
-            return []
-        wanted = f"means must put arm {i} at least {self.tolerance:g} above arm {j}"
-        return [f"{wanted}; it falls short of that by {short:g}"]
 
 
 def pair_alternative(
@@ -154,14 +149,9 @@ def pair_alternative(
     if i == j:
         raise ProblemError(f"challenger and incumbent must be different arms; got {i} for both")
     tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
-    if _is_unstructured(model, given, tol):
+    if is_unstructured(model, given, tol):
         return _unstructured(model, given, w, i, j, tol)
     return _structured(model, given, w, i, j, tol)
-
-
-def _is_unstructured(model: Model, given: Vector, tolerance: float) -> bool:
-    """Whether the tube around zero holds all that a pair without structure can ask for."""
-    return model.misspecification >= _level(given) + tolerance
 
 
 def _unstructured(
@@ -180,7 +170,7 @@ def _unstructured(
     cost = 0.5 * alpha * max(gap, 0.0)
     theta = np.zeros(model.d)
     if math.isinf(model.misspecification):
-        theta = _centre(model.features, means, np.ones(model.K))
+        theta = centre(model.features, means, np.ones(model.K))
     return Alternative(
         model,
         given,
@@ -200,55 +190,23 @@ def _unstructured(
 def _structured(
     model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float
 ) -> Alternative:
-    from mislid.geometry._newton import STALLED, means_below, solve
-    from mislid.geometry._problem import Problem, newton_space, set_metric
-
-    at = coordinates(model)
-    X = at.matrix
-    space = newton_space(model.K, model.d)
-    set_metric(X, w, space)
-    centre = _centre(X, given, w)
-    linear = X @ centre
-    local = tolerance + float(linear[j] - linear[i])
-    problem = Problem(X, model.misspecification, given - linear, w, i, j, local, _level(given))
-    theta = np.zeros(model.d)
-    status, cost, bound, alpha, _ = solve(problem, theta, RTOL, space)
-    _refuse_stalled(status == STALLED, (i, j), cost, bound)
-    below = np.zeros(model.K)
-    means_below(problem, space, below)
+    cost, bound, means, values, multipliers, alpha = PairSolver(model, given, w).solve(
+        (i, j), tolerance
+    )
     return _alternative(
         model,
-        at,
+        coordinates(model),
         given,
         w,
         tolerance,
         (i, j),
-        given - below,
-        theta + centre,
+        means,
+        values,
         cost,
         bound,
-        space.multipliers.copy(),
+        multipliers,
         alpha,
     )
-
-
-def _centre(X: Vector, given: Vector, w: Vector) -> Vector:
-    """A linear fit: distances between models, not their common level, should carry the digits."""
-    root = np.sqrt(w / np.max(w))
-    return np.asarray(np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0], np.float64)
-
-
-def _level(given: Vector) -> float:
-    return float(np.max(np.abs(given)))
-
-
-def _refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:
-    if stalled:
-        raise CertificateError(
-            f"the alternative of challenger {pair[0]} and incumbent {pair[1]} could not be "
-            f"certified: cost {cost!r}, bound {bound!r}; the weights or features are too "
-            "ill-conditioned for double precision"
-        )
 
 
 def _alternative(
@@ -329,7 +287,7 @@ class AlternativeSearch:
         w = as_weights(weights, model.K)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
         chosen = _as_incumbents(incumbents, given, self.m)
-        if _is_unstructured(model, given, tol):
+        if is_unstructured(model, given, tol):
             return self._unstructured(given, w, chosen, tol)
         return self._structured(given, w, chosen, tol)
 
@@ -357,12 +315,12 @@ class AlternativeSearch:
             pairs = self.m * (model.K - self.m)
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
             self._space = search_space(model.K, model.d, self.m, slots)
-            self._space.centre[:] = _centre(at.matrix, given, w)
+            self._space.centre[:] = centre(at.matrix, given, w)
         space = self._space
         status, cost, bound, i, j, alpha, solves = search(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
         )
-        _refuse_stalled(status == STALLED, (i, j), cost, bound)
+        refuse_stalled(status == STALLED, (i, j), cost, bound)
         return _alternative(
             model,
             at,
@@ -391,7 +349,7 @@ def _proofs(space: SearchSpace) -> Proofs:
 
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:
     if incumbents is None:
-        return np.sort(np.argsort(-given, kind="stable")[:m]).astype(np.int64)
+        return top_arms(given, m)
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
+from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.model import Model
+
+# Rounding that is forgiven in A'z = 0, against |A|'|z|, and in statements about an arm's mean,
+# against its size; and what the largest of their kind in sight add to these.
+SLACK = 1e-9
+LARGEST_SLACK = 1e-13
+# Scales s in [0, 1] of z_lin that are tried.
+SCALES = np.linspace(0.0, 1.0, 101)
 
 
 class Proofs(NamedTuple):
@@ -26,13 +34,55 @@ class Proofs(NamedTuple):
     Shapes: pairs (n, 2), multipliers (n, K) with A'z = 0 in each row, alphas (n,).
     """
 
-    pairs: NDArray[np.int64]
+    pairs: Pairs
     multipliers: Matrix
     alphas: Vector
 
 
-# Rounding that is forgiven in A'z = 0, against |A|'|z|, and in statements about means.
-SLACK = 1e-9
+def no_proofs(K: int) -> Proofs:
+    """No multipliers at all."""
+    return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
+
+
+def _one_proof(multipliers: Vector, alpha: float, pair: tuple[int, int] | None) -> Proofs:
+    """Without a pair, alpha is 0 and any arm stands for it."""
+    return Proofs(np.array([pair or (0, 0)]), multipliers[None, :], np.array([float(alpha)]))
+
+
+def linear_fit(model: Model, means: Vector) -> Vector:
+    """A theta (d,) by least squares, whatever the columns' units."""
+    scale = np.max(np.abs(model.features), axis=0)
+    theta: Vector = np.linalg.lstsq(model.features / scale, means, rcond=None)[0] / scale
+    return theta
+
+
+def proved_bounds(
+    model: Model,
+    means: Vector,
+    weights: Vector,
+    tolerance: float,
+    proofs: Proofs,
+    theta: Vector | None = None,
+) -> Vector:
+    """The lower bound that each proof (n,) gives at these means (K,) and weights (K,).
+
+    `theta` (d,) only helps rounding: where A'z = 0 the means may be measured from any linear model.
+    A bound is infinite where v = 0 shows that no model reverses the pair.
+    """
+    rows = np.arange(proofs.alphas.size)
+    i, j = proofs.pairs.T
+    v = proofs.multipliers.copy()
+    v[rows, j] += proofs.alphas
+    v[rows, i] -= proofs.alphas
+    linear = np.zeros(model.K) if theta is None else model.features @ theta
+    sizes = np.sum(np.abs(proofs.multipliers), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        walls = np.where(sizes > 0.0, model.misspecification * sizes, 0.0)
+        apart = proofs.alphas * (tolerance + (linear[j] - linear[i]))
+        value = np.maximum(v @ (means - linear) + apart - walls, 0.0)
+        square = np.sum(np.where(v == 0.0, 0.0, v**2 / weights), axis=1)
+        bounds: Vector = np.where(value > 0.0, value**2 / (2.0 * square), 0.0)
+    return bounds
 
 
 def proved_bound(
@@ -45,10 +95,7 @@ def proved_bound(
     tolerance: float = 0.0,
     theta: Vector | None = None,
 ) -> float:
-    """The lower bound that (multipliers, alpha) prove at these means (K,) and weights (K,).
-
-    Without a pair it is a bound on the projection's cost. `theta` (d,) only helps rounding: where
-    A'z = 0 the means may be measured from any linear model.
+    """`proved_bounds` of one proof; without a pair it bounds the projection's cost.
 
     Examples
     --------
@@ -57,27 +104,11 @@ def proved_bound(
     >>> proved_bound(model, np.array([1.0, 0.0]), np.ones(2), np.zeros(2), 1.0, (1, 0))
     0.25
     """
-    centred = means if theta is None else means - model.features @ theta
-    v = np.array(multipliers)
-    value = alpha * tolerance
-    if pair is not None:
-        i, j = pair
-        v[j] += alpha
-        v[i] -= alpha
-        if theta is not None:
-            value += alpha * float((model.features[j] - model.features[i]) @ theta)
-    size = float(np.sum(np.abs(multipliers)))
-    value += float(v @ centred) - (model.misspecification * size if size > 0.0 else 0.0)
-    moved = v != 0.0
-    if value <= 0.0 or np.any(weights[moved] == 0.0):
-        return 0.0
-    square = float(np.sum(v[moved] ** 2 / weights[moved]))
-    return value**2 / (2.0 * square) if square > 0.0 else math.inf
+    proof = _one_proof(multipliers, alpha, pair)
+    return float(proved_bounds(model, means, weights, tolerance, proof, theta)[0])
 
 
-def unstructured_bounds(
-    means: Vector, weights: Vector, pairs: NDArray[np.int64], tolerance: float
-) -> Vector:
+def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
     """The bound of z = 0 for each pair (n, 2): what the pair costs if no other arm can tell."""
     i, j = pairs.T
     gap = np.maximum(means[j] - means[i] + tolerance, 0.0)
@@ -88,24 +119,84 @@ def unstructured_bounds(
     return bounds
 
 
+def is_unstructured(model: Model, means: Vector, tolerance: float) -> bool:
+    """Whether the tube around zero holds all that a pair without structure can ask for."""
+    return model.misspecification >= float(np.max(np.abs(means))) + tolerance
+
+
+def pair_bounds(
+    model: Model, means: Vector, weights: Vector, pairs: Pairs, tolerance: float, proofs: Proofs
+) -> Vector:
+    """A lower bound on the cost of each pair (n, 2): no structure, or a proof that is feasible."""
+    bounds = unstructured_bounds(means, weights, pairs, tolerance)
+    place = {(i, j): n for n, (i, j) in enumerate(pairs.tolist())}
+    proved = proved_bounds(model, means, weights, tolerance, proofs, linear_fit(model, means))
+    proved[~feasible(model, proofs)] = 0.0
+    for (i, j), bound in zip(proofs.pairs.tolist(), proved, strict=True):
+        if (i, j) in place:
+            n = place[i, j]
+            bounds[n] = max(bounds[n], bound)
+    return bounds
+
+
 def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> Vector:
     """z = (D A V^-1 A' - I) u, V = A'DA, u = e_j - e_i: optimal where the model is linear."""
     i, j = pair
-    u = np.zeros(model.K)
-    u[j], u[i] = 1.0, -1.0
+    A = model.features
+    gram = A.T @ (weights[:, None] * A)
+    z: Vector = weights * (A @ np.linalg.lstsq(gram, A[j] - A[i], rcond=None)[0])
+    z[j] -= 1.0
+    z[i] += 1.0
+    return z
+
+
+def _balance(model: Model, proofs: Proofs, slack: float = SLACK) -> tuple[Matrix, Matrix]:
+    """|A'z| and what of it is forgiven, both (n, d)."""
+    rows = np.arange(proofs.alphas.size)
+    sizes = np.abs(proofs.multipliers)
+    for side in proofs.pairs.T:
+        sizes[rows, side] += np.abs(proofs.alphas)
+    A = np.abs(model.features)
+    # A column whose arms have next to no multipliers is rounding altogether.
+    largest = np.sum(sizes, axis=1)[:, None] * np.max(A, axis=0)
+    allowed: Matrix = slack * (sizes @ A) + LARGEST_SLACK * largest
+    return np.abs(proofs.multipliers @ model.features), allowed
+
+
+def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.bool_]:
+    """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding."""
+    if math.isinf(model.misspecification):
+        balances = proofs.multipliers == 0.0
+    else:
+        residual, allowed = _balance(model, proofs, slack)
+        balances = residual <= allowed
+    holds: NDArray[np.bool_] = (proofs.alphas >= 0.0) & np.all(balances, axis=1)
+    return holds
+
+
+def balanced(
+    model: Model, weights: Vector, multipliers: Vector, alpha: float, pair: tuple[int, int]
+) -> Vector:
+    """The multipliers (K,), moved onto A'z = 0 where rounding has left them too far from it.
+
+    The move is the least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
+    """
+    if feasible(model, _one_proof(multipliers, alpha, pair), 0.1 * SLACK)[0]:
+        return multipliers
     root = np.sqrt(weights)
-    A = root[:, None] * model.features
-    fitted: Vector = (
-        model.features
-        @ np.linalg.lstsq(A.T @ A, model.features[j] - model.features[i], rcond=None)[0]
-    )
-    return weights * fitted - u
+    A = model.features / np.max(np.abs(model.features), axis=0)
+    move = np.linalg.lstsq((root[:, None] * A).T, A.T @ multipliers, rcond=None)[0]
+    moved: Vector = multipliers - root * move
+    return moved
 
 
 def multiplier_failures(
     model: Model, multipliers: Vector, alpha: float = 0.0, pair: tuple[int, int] | None = None
 ) -> list[str]:
     """What keeps (multipliers, alpha) from being feasible for a pair, or for the projection."""
+    proof = _one_proof(multipliers, alpha, pair)
+    if feasible(model, proof)[0]:
+        return []
     failures = []
     if not alpha >= 0.0:
         failures.append(f"alpha must not be negative; got {alpha:g}")
@@ -113,31 +204,38 @@ def multiplier_failures(
         if np.any(multipliers != 0.0):
             failures.append("multipliers must vanish where the model has no structure")
         return failures
-    sizes = np.abs(multipliers)
-    if pair is not None:
-        sizes[list(pair)] += abs(alpha)
-    residual, scale = np.abs(model.features.T @ multipliers), np.abs(model.features).T @ sizes
-    worst = int(np.argmax(residual - SLACK * scale))
-    if not residual[worst] <= SLACK * scale[worst]:
+    residual, allowed = (sides[0] for sides in _balance(model, proof))
+    worst = int(np.argmax(residual - allowed))
+    if not residual[worst] <= allowed[worst]:
         failures.append(
-            f"features.T @ multipliers must vanish; column {worst} gives {residual[worst]:g} "
-            f"on a scale of {scale[worst]:g}"
+            f"features.T @ multipliers must vanish; column {worst} gives {residual[worst]:g}, "
+            f"more than the {allowed[worst]:g} of rounding"
         )
     return failures
 
 
-def membership_failures(model: Model, means: Vector, theta: Vector) -> list[str]:
-    """What keeps means (K,) from lying in the tube around A theta."""
-    fitted = model.features @ theta
-    rounding = np.abs(model.features) @ np.abs(theta) + np.abs(means)
-    excess = np.abs(means - fitted) - model.misspecification
-    worst = int(np.argmax(excess - SLACK * rounding))
-    if excess[worst] > SLACK * rounding[worst]:
-        return [
-            f"means must deviate from features @ theta by at most {model.misspecification:g}; "
-            f"arm {worst} exceeds that by {excess[worst]:g}"
-        ]
-    return []
+def membership_failures(model: Model, given: Vector, means: Vector, theta: Vector) -> list[str]:
+    """What keeps means (K,), found near the given ones, from lying in the tube around A theta."""
+    sizes = np.abs(model.features) @ np.abs(theta) + np.abs(means)
+    slack = SLACK * sizes + LARGEST_SLACK * np.max(sizes + np.abs(given))
+    excess = np.abs(means - model.features @ theta) - model.misspecification
+    worst = int(np.argmax(excess - slack))
+    if excess[worst] <= slack[worst]:
+        return []
+    allowed = f"{model.misspecification:g}; arm {worst} exceeds that by {excess[worst]:g}"
+    return [f"means must deviate from features @ theta by at most {allowed}"]
+
+
+def order_failures(
+    given: Vector, means: Vector, pair: tuple[int, int], tolerance: float
+) -> list[str]:
+    """What keeps means (K,), found near the given ones, from reversing a pair."""
+    i, j = pair
+    short = float(means[j] + tolerance - means[i])
+    if short <= LARGEST_SLACK * (float(np.max(np.abs(means) + np.abs(given))) + tolerance):
+        return []
+    above = f"{tolerance:g} above arm {j}; it falls short of that by {short:g}"
+    return [f"means must put arm {i} at least {above}"]
 
 
 def cost_failures(
@@ -153,7 +251,7 @@ def cost_failures(
     failures = []
     moved = means - given
     actual = 0.5 * float(np.sum(weights * moved**2))
-    scale = float(np.max(weights)) * float(np.max(np.abs(given - means), initial=0.0)) ** 2
+    scale = float(np.max(weights)) * float(np.max(np.abs(moved), initial=0.0)) ** 2
     slack = rtol * cost + 1e-12 * scale
     if not abs(actual - cost) <= SLACK * cost + 1e-13 * scale:
         failures.append(f"cost must be 1/2 sum w (means - given)^2 = {actual!r}; got {cost!r}")
@@ -178,62 +276,58 @@ def rival_failures(
 ) -> list[str]:
     """Which pairs of the incumbents are not proved to cost at least `target`.
 
-    Tried in this order: no structure on top of the floor, multipliers on file, z_lin on top of
-    the floor.
+    Proved by no structure, on top of the floor or not, by multipliers on file, or by z_lin on top
+    of the floor.
     """
-    challengers = np.setdiff1d(np.arange(model.K), incumbents)
-    pairs = np.array([(i, j) for i in challengers for j in incumbents])
-    floor = np.zeros(model.K) if floor is None else floor
-    least = proved_bound(model, given, weights, floor)
-    nearest = given - np.divide(floor, weights, out=np.zeros(model.K), where=weights > 0.0)
-    open_pairs = pairs[least + unstructured_bounds(nearest, weights, pairs, tolerance) < target]
-    on_file = {} if proofs is None else {tuple(p): n for n, p in enumerate(proofs.pairs.tolist())}
+    pairs = all_pairs(model.K, np.array(incumbents))
+    on_file = no_proofs(model.K) if proofs is None else proofs
+    least, nearest = _projected(model, given, weights, floor)
+    bounds = np.maximum(
+        pair_bounds(model, given, weights, pairs, tolerance, on_file),
+        least + unstructured_bounds(nearest, weights, pairs, tolerance),
+    )
     failures = []
-    for i, j in open_pairs.tolist():
-        proved = 0.0
-        if proofs is not None and (i, j) in on_file:
-            n = on_file[i, j]
-            if not multiplier_failures(
-                model, proofs.multipliers[n], float(proofs.alphas[n]), (i, j)
-            ):
-                proved = proved_bound(
-                    model,
-                    given,
-                    weights,
-                    proofs.multipliers[n],
-                    float(proofs.alphas[n]),
-                    (i, j),
-                    tolerance,
-                )
-        if proved < target:
-            proved = max(proved, least + _linear_gain(model, nearest, weights, (i, j), tolerance))
-        if proved < target:
+    for n in np.flatnonzero(~(bounds >= target)).tolist():
+        i, j = pairs[n].tolist()
+        linear = least + _linear_bound(model, nearest, weights, (i, j), tolerance)
+        proved = max(float(bounds[n]), linear)
+        if not proved >= target:
             failures.append(
                 f"pair ({i}, {j}) must cost at least {target!r}; only {proved!r} is proved"
             )
     return failures
 
 
-def _linear_gain(
+def _projected(
+    model: Model, given: Vector, weights: Vector, floor: Vector | None
+) -> tuple[float, Vector]:
+    """What the floor's multipliers z (K,) prove of all models, and the point mu - z / w (K,).
+
+    A pair's bound at that point comes on top, where z has the scale that proves most.
+    """
+    if floor is None or multiplier_failures(model, floor):
+        return 0.0, given
+    theta = linear_fit(model, given)
+    least = proved_bound(model, given, weights, floor, theta=theta)
+    if not 0.0 < least < math.inf:
+        return 0.0, given
+    value = float(floor @ (given - model.features @ theta))
+    value -= model.misspecification * float(np.sum(np.abs(floor)))
+    reached = np.divide(floor, weights, out=np.zeros(model.K), where=weights > 0.0)
+    return least, given - 2.0 * least / value * reached
+
+
+def _linear_bound(
     model: Model, nearest: Vector, weights: Vector, pair: tuple[int, int], tolerance: float
 ) -> float:
-    """What multipliers alpha s z_lin add to the floor, for the best s in [0, 1] and alpha.
+    """What multipliers s z_lin, for the best s in [0, 1], prove at the projection `nearest` (K,).
 
-    At the projection `nearest` (K,), whose own multipliers are the floor.
+    It comes on top of the floor, whose multipliers are the projection's own.
     """
-    i, j = pair
     z = linear_multipliers(model, weights, pair)
-    if multiplier_failures(model, z):
+    if multiplier_failures(model, z, 1.0, pair):
         return 0.0
-    best = 0.0
-    for s in np.linspace(0.0, 1.0, 101):
-        v = s * z
-        v[j] += 1.0
-        v[i] -= 1.0
-        moved = v != 0.0
-        if np.any(weights[moved] == 0.0):
-            continue
-        value = float(v @ nearest) + tolerance - s * model.misspecification * float(np.abs(z).sum())
-        square = float(np.sum(v[moved] ** 2 / weights[moved]))
-        best = max(best, max(value, 0.0) ** 2 / (2.0 * square))
-    return best
+    pairs = np.tile(np.array(pair), (SCALES.size, 1))
+    scaled = Proofs(pairs, SCALES[:, None] * z, np.ones(SCALES.size))
+    theta = linear_fit(model, nearest)
+    return float(np.max(proved_bounds(model, nearest, weights, tolerance, scaled, theta)))

@@ -60,7 +60,7 @@ class Projection:
 
     def check(self, rtol: float = 1e-6) -> Check:
         """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
-        failures = membership_failures(self.model, self.means, self.theta)
+        failures = membership_failures(self.model, self.given, self.means, self.theta)
         failures += multiplier_failures(self.model, self.multipliers)
         split = float(
             np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means))

@@ -11,7 +11,6 @@ from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector
 from mislid.geometry._game import (
     Cuts,
-    Pairs,
     UnstructuredSearch,
     gains,
     no_cuts,
@@ -19,8 +18,17 @@ from mislid.geometry._game import (
     solve_master,
     worst_gain,
 )
-from mislid.geometry._game_check import alternative_failures, distribution_failures, tie_failures
+from mislid.geometry._game_check import (
+    ROUNDING,
+    alternative_failures,
+    bound_failures,
+    cut_shape_failures,
+    distribution_failures,
+    shape_failures,
+)
 from mislid.geometry.check import Check
+from mislid.geometry.duality import no_proofs
+from mislid.geometry.pairs import Pairs
 from mislid.geometry.time import Question, as_question
 from mislid.model import Model
 
@@ -35,7 +43,8 @@ class UnstructuredThreshold:
 
     The `mixture` (n,) of `alternatives` (n, K), each within `value` of the features' span as its
     row of `thetas` (n, d) shows, proves  T(value) >= unstructured_time / (1 + rtol). `pairs` (n, 2)
-    are the orders they reverse, `unstructured_time` is an upper side of the time without structure.
+    are the orders they reverse. `unstructured_time` is an upper side of the time without structure,
+    proved by the `allocation` (K,).
     """
 
     model: Model
@@ -46,6 +55,7 @@ class UnstructuredThreshold:
     rtol: float
     value: float
     unstructured_time: float
+    allocation: Vector
     alternatives: Matrix
     thetas: Matrix
     pairs: Pairs
@@ -53,19 +63,35 @@ class UnstructuredThreshold:
 
     def check(self) -> Check:
         """Verify with plain NumPy that the mixture proves what it should, inside the tube."""
-        if np.isinf(self.unstructured_time):
-            return Check(tuple(tie_failures(self.means, self.m, self.tolerance)))
         tube = Model(self.model.features, self.value)
         cuts = Cuts(self.alternatives, self.thetas, self.pairs)
+        failures = cut_shape_failures(tube, cuts, self.mixture)
+        failures += shape_failures(allocation=(self.allocation, (tube.K,)))
+        if failures:
+            return Check(tuple(failures))
         failures = alternative_failures(tube, self.means, self.m, self.tolerance, cuts)
-        failures += distribution_failures(self.mixture, "mixture", self.alternatives.shape[0])
-        worst = worst_gain(self.mixture, gains(self.means, self.alternatives, self.noise))
-        if not worst * self.unstructured_time <= (1.0 + self.rtol) * (1.0 + 1e-9):
-            failures.append(
-                f"the mixture proves a time of {1.0 / worst!r}, which is not within rtol="
-                f"{self.rtol!r} of {self.unstructured_time!r}"
-            )
+        failures += distribution_failures(self.mixture, "mixture")
+        failures += distribution_failures(self.allocation, "allocation")
+        failures += self._time_failures()
         return Check(tuple(failures))
+
+    def _time_failures(self) -> list[str]:
+        failures = bound_failures(
+            Model(self.model.features, np.inf),
+            self.means,
+            self.m,
+            self.tolerance,
+            self.allocation / self.noise**2,
+            no_proofs(self.model.K),
+            self.unstructured_time,
+        )
+        worst = worst_gain(self.mixture, gains(self.means, self.alternatives, self.noise))
+        if not worst <= (1.0 + self.rtol) * (1.0 + ROUNDING) / self.unstructured_time:
+            failures.append(
+                f"the mixture's largest expected gain is {worst!r}, which is not within rtol="
+                f"{self.rtol!r} of 1 / {self.unstructured_time!r}"
+            )
+        return failures
 
 
 def unstructured_threshold(
@@ -95,8 +121,11 @@ def unstructured_threshold(
     (0.167, True)
     """
     question = as_question(model, means, m, noise, tolerance, rtol)
-    if question.tied:
-        return _record(model, question, 0.0, np.inf, no_cuts(model.K, model.d), np.empty(0))
+    tie = question.tie(model)
+    if len(tie.means):
+        _, (value,) = _measured(model, tie)
+        anywhere = np.full(model.K, 1.0 / model.K)
+        return _record(model, question, value, np.inf, anywhere, tie, np.ones(1))
     search = UnstructuredSearch(question.means, question.m, question.tolerance, model.d)
     game = solve_game(
         search, question.means, question.noise, FINER * rtol, no_cuts(model.K, model.d)
@@ -105,7 +134,9 @@ def unstructured_threshold(
     cuts, deviations = _measured(model, game.cuts.and_also(near))
     chosen, mixture = _narrowest(question, cuts, deviations, game.lower)
     value = float(np.max(deviations[chosen]))
-    return _record(model, question, value, 1.0 / game.lower, cuts.only(chosen), mixture)
+    return _record(
+        model, question, value, 1.0 / game.lower, game.allocation, cuts.only(chosen), mixture
+    )
 
 
 def _measured(model: Model, cuts: Cuts) -> tuple[Cuts, Vector]:
@@ -137,13 +168,20 @@ def _narrowest(
 
 
 def _record(
-    model: Model, question: Question, value: float, time: float, cuts: Cuts, mixture: Vector
+    model: Model,
+    question: Question,
+    value: float,
+    time: float,
+    allocation: Vector,
+    cuts: Cuts,
+    mixture: Vector,
 ) -> UnstructuredThreshold:
     return UnstructuredThreshold(
         model,
         *question,
-        value=value,
+        value=float(value),
         unstructured_time=time,
+        allocation=allocation,
         alternatives=cuts.means,
         thetas=cuts.thetas,
         pairs=cuts.pairs,

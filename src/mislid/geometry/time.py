@@ -10,33 +10,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry._game import (
     Cuts,
     Equilibrium,
-    Pairs,
     Search,
     UnstructuredSearch,
-    all_pairs,
     no_cuts,
-    no_proofs,
     solve_game,
-    split,
 )
 from mislid.geometry._game_check import (
     ROUNDING,
     alternative_failures,
     bound_failures,
-    cost_bounds,
+    cut_shape_failures,
     distribution_failures,
-    feasible,
     mixture_failures,
-    tie_failures,
+    proved_time,
+    shape_failures,
 )
 from mislid.geometry._pair_search import PairSearch
 from mislid.geometry.check import Check
-from mislid.geometry.duality import Proofs
+from mislid.geometry.duality import (
+    Proofs,
+    is_unstructured,
+    membership_failures,
+    no_proofs,
+    order_failures,
+)
+from mislid.geometry.pairs import Pairs, top_arms
 from mislid.model import Model
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
@@ -52,11 +56,19 @@ class Question(NamedTuple):
     tolerance: float
     rtol: float
 
-    @property
-    def tied(self) -> bool:
-        """Whether the top m is not unique and no tolerance makes up for it."""
-        top, rest = split(self.means, self.m)
-        return self.tolerance == 0.0 and bool(self.means[top].min() == self.means[rest].max())
+    def tie(self, model: Model) -> Cuts:
+        """The means themselves, where their m-th and next are equal: a model of another answer.
+
+        Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
+        the model's misspecification.
+        """
+        top = top_arms(self.means, self.m)
+        rest = np.setdiff1d(np.arange(model.K), top)
+        i, j = int(rest[np.argmax(self.means[rest])]), int(top[np.argmin(self.means[top])])
+        if self.tolerance > 0.0 or order_failures(self.means, self.means, (i, j), 0.0):
+            return no_cuts(model.K, model.d)
+        _, theta = chebyshev_deviation(model.features, self.means)
+        return Cuts(self.means[None, :], theta[None, :], np.array([[i, j]]))
 
 
 def as_question(
@@ -98,6 +110,8 @@ class CharacteristicTime:
         Pairs (p, 2), multipliers (p, K) and alphas (p,) for weak duality.
     calls
         Number of closest-alternative searches.
+    pairs_solved
+        Number of pair problems that these had to solve.
     note
         Why T is infinite or zero; empty otherwise.
     """
@@ -117,6 +131,7 @@ class CharacteristicTime:
     mixture: Vector
     proofs: Proofs
     calls: int
+    pairs_solved: int
     note: str = ""
 
     @property
@@ -136,21 +151,30 @@ class CharacteristicTime:
 
     def check(self) -> Check:
         """Verify both sides with plain NumPy, from the stored alternatives and multipliers."""
+        failures = self._shape_failures()
+        if failures:
+            return Check(tuple(failures))
         failures = self._side_failures()
-        failures += distribution_failures(self.allocation, "allocation", self.model.K)
-        if self.lower == math.inf:
-            return Check((*failures, *tie_failures(self.means, self.m, self.tolerance)))
+        failures += distribution_failures(self.allocation, "allocation")
         if self.lower > 0.0:
             failures += alternative_failures(
                 self.model, self.means, self.m, self.tolerance, self._cuts
             )
             failures += mixture_failures(
-                self.mixture, self.means, self.noise, self.alternatives, 1.0 / self.lower
+                self.mixture, self.means, self.noise, self.alternatives, self.lower
             )
         failures += bound_failures(
             self.model, self.means, self.m, self.tolerance, self._weights, self.proofs, self.upper
         )
         return Check(tuple(failures))
+
+    def _shape_failures(self) -> list[str]:
+        K, proved = self.model.K, len(self.proofs.alphas)
+        return cut_shape_failures(self.model, self._cuts, self.mixture) + shape_failures(
+            allocation=(self.allocation, (K,)),
+            multipliers=(self.proofs.multipliers, (proved, K)),
+            proved_pairs=(self.proofs.pairs, (proved, 2)),
+        )
 
     @property
     def _cuts(self) -> Cuts:
@@ -184,8 +208,9 @@ def characteristic_time(
     Any delta-correct method needs at least T kl(1 - delta, delta) samples on average (Theorem 1).
     Means outside the model's tube are allowed: the cost of bringing them into it counts.
 
-    T is infinite when the m-th and the next mean are equal and tolerance is 0, and zero when
-    no model reverses a pair (duplicated features whose tube is narrower than the tolerance).
+    T is infinite when the means are a model, tolerance is 0 and the m-th and the next mean are
+    equal. It is zero when no model reverses a pair (duplicated features whose tube is narrower than
+    the tolerance).
 
     Parameters
     ----------
@@ -290,21 +315,21 @@ def _as_widths(misspecifications: object) -> Vector:
 
 
 def _search(model: Model, question: Question) -> Search:
-    if math.isinf(model.misspecification):
-        return UnstructuredSearch(question.means, question.m, question.tolerance, model.d)
-    return PairSearch(model, question.means, question.m, question.tolerance)
+    means, m, _, tolerance, _ = question
+    if is_unstructured(model, means, tolerance):
+        return UnstructuredSearch(means, m, tolerance, model.d)
+    return PairSearch(model, means, m, tolerance)
 
 
 def _answer(
     model: Model, question: Question, pool: Cuts, start: Vector | None
 ) -> tuple[CharacteristicTime, Cuts]:
     """The time and the cuts that the game ended with."""
-    if question.tied:
-        note = f"the mean at place m={question.m} and the next one are equal"
-        return _degenerate(model, question, math.inf, note), pool
-    if not np.any(feasible(model, all_pairs(question.means, question.m), question.tolerance)):
-        note = "no model of this tube reverses a pair by the tolerance"
-        return _degenerate(model, question, 0.0, note), pool
+    tie = question.tie(model)
+    if len(tie.means) and not membership_failures(
+        model, question.means, tie.means[0], tie.thetas[0]
+    ):
+        return _endless(model, question, tie), pool
     search = _search(model, question)
     game = solve_game(
         search, question.means, question.noise, SHARE * question.rtol, pool, _inside(start)
@@ -322,9 +347,8 @@ def _certified(
 ) -> CharacteristicTime:
     weights = game.allocation / question.noise**2
     proofs = search.prove(weights, game.lower)
-    bounds = cost_bounds(model, question.means, question.m, weights, question.tolerance, proofs)
-    least = float(np.min(bounds))
-    lower, upper = 1.0 / game.upper, 1.0 / least if least > 0.0 else math.inf
+    lower = 1.0 / game.upper
+    upper = proved_time(model, question.means, question.m, question.tolerance, weights, proofs)
     if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + question.rtol):
         raise CertificateError(
             f"the characteristic time is only proved to lie in [{lower!r}, {upper!r}], "
@@ -342,22 +366,25 @@ def _certified(
         mixture=game.mixture,
         proofs=proofs,
         calls=game.calls,
+        pairs_solved=search.solved,
+        note="" if lower > 0.0 else "no model of this tube reverses a pair by the tolerance",
     )
 
 
-def _degenerate(model: Model, question: Question, time: float, note: str) -> CharacteristicTime:
-    nothing = no_cuts(model.K, model.d)
+def _endless(model: Model, question: Question, tie: Cuts) -> CharacteristicTime:
+    """The means are their own closest alternative, which no allocation can tell from them."""
     return CharacteristicTime(
         model,
         *question,
-        lower=time,
-        upper=time,
+        lower=math.inf,
+        upper=math.inf,
         allocation=np.full(model.K, 1.0 / model.K),
-        alternatives=nothing.means,
-        thetas=nothing.thetas,
-        pairs=nothing.pairs,
-        mixture=np.empty(0),
+        alternatives=tie.means,
+        thetas=tie.thetas,
+        pairs=tie.pairs,
+        mixture=np.ones(1),
         proofs=no_proofs(model.K),
         calls=0,
-        note=note,
+        pairs_solved=0,
+        note=f"the mean at place m={question.m} and the next one are equal",
     )

@@ -71,10 +71,18 @@ def test_threshold_scales_with_the_units(instance):
 
 def test_a_tie_has_no_use_for_structure():
     threshold = unstructured_threshold(Model(np.eye(3), 0.0), [1.0, 0.5, 0.5], 2)
-    assert threshold.value == 0.0
+    assert_allclose(threshold.value, 0.0, atol=1e-12)
     assert threshold.unstructured_time == math.inf
     assert threshold.check()
     assert not dataclasses.replace(threshold, means=np.array([1.0, 0.5, 0.4])).check()
+
+
+def test_a_tie_is_endless_once_the_means_are_a_model():
+    features, means = np.array([[1.0], [2.0], [3.0]]), np.ones(3)
+    threshold = unstructured_threshold(Model(features, 0.0), means, 1)
+    assert_allclose(threshold.value, 0.5, rtol=1e-9)
+    assert threshold.check(), str(threshold.check())
+    assert characteristic_time(Model(features, 0.45), means, 1).upper < math.inf
 
 
 @pytest.mark.parametrize(
@@ -82,9 +90,14 @@ def test_a_tie_has_no_use_for_structure():
     [
         (lambda t: {"value": 0.9 * t.value}, "deviate"),
         (lambda t: {"unstructured_time": 1.1 * t.unstructured_time}, "within rtol"),
+        (lambda t: {"unstructured_time": 0.99 * t.unstructured_time}, "upper side"),
+        (lambda t: {"allocation": t.allocation[::-1].copy()}, "upper side"),
+        (lambda t: {"allocation": 2 * t.allocation}, "sums to"),
+        (lambda t: {"allocation": t.allocation[1:]}, "shape"),
+        (lambda t: {"thetas": t.thetas[1:]}, "shape"),
         (lambda t: {"mixture": 0.9 * t.mixture}, "sums to"),
         (lambda t: {"pairs": t.pairs[:, ::-1]}, "no pair"),
-        (lambda t: {"alternatives": 0.5 * (t.alternatives + t.means)}, "reverse"),
+        (lambda t: {"alternatives": 0.5 * (t.alternatives + t.means)}, "falls short"),
     ],
 )
 def test_check_catches_tampering(instance, change, complaint):

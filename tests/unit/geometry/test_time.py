@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 import mislid.geometry.time as time_module
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry import _game
-from mislid.geometry._game import Near, UnstructuredSearch, no_cuts, no_proofs, solve_game
+from mislid.geometry._game import Near, UnstructuredSearch, no_cuts, solve_game
+from mislid.geometry.duality import no_proofs
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 from oracles.game_brute import BruteSearch
@@ -107,6 +108,20 @@ def test_both_sides_agree_with_the_slow_search(instance, misspecification):
     assert time.check(), str(time.check())
 
 
+@pytest.mark.parametrize(("misspecification", "tolerance"), [(0.0, 0.05), (0.1, 0.0), (INF, 0.2)])
+def test_noise_of_each_arm_agrees_with_the_slow_search(instance, rng, misspecification, tolerance):
+    features, means = instance
+    noise = rng.uniform(0.3, 3.0, size=8)
+    model = Model(features, misspecification)
+    time = characteristic_time(model, means, 3, noise=noise, tolerance=tolerance, rtol=1e-5)
+    search = BruteSearch(features, misspecification, means, 3, tolerance)
+    slow = solve_game(search, means, noise, 1e-5, no_cuts(8, 3))
+    assert time.lower <= (1 + 1e-7) / slow.lower
+    assert time.upper >= (1 - 1e-7) / slow.upper
+    assert time.check(), str(time.check())
+    assert time.pairs_solved >= (0 if misspecification == INF else time.calls)
+
+
 def test_time_scales_with_noise_and_units(instance):
     features, means = instance
     time = characteristic_time(Model(features, 0.1), means, 3, tolerance=0.02, rtol=1e-5)
@@ -194,6 +209,33 @@ def test_a_tie_takes_for_ever_unless_tolerated():
     assert characteristic_time(model, [1.0, 0.5, 0.5], 1).upper < INF
 
 
+def test_a_tie_up_to_rounding_is_a_tie():
+    means = np.array([1.0, 0.3, 0.1 + 0.2])
+    assert means[1] != means[2]
+    time = characteristic_time(Model(np.eye(3), 0.0), means, 2)
+    assert time.value == INF
+    assert time.check(), str(time.check())
+    means[2] = 0.3 + 1e-9
+    apart = characteristic_time(Model(np.eye(3), 0.0), means, 2)
+    assert_allclose(apart.value, 8 / (means[2] - means[1]) ** 2, rtol=2e-3)
+    assert not dataclasses.replace(time, means=means).check()
+
+
+def test_a_tie_of_means_that_are_no_model_can_be_told():
+    # No model of this line has three equal means but zero, so something is always far off.
+    features, means = np.array([[1.0], [2.0], [3.0]]), np.ones(3)
+    for misspecification in (0.0, 0.3):
+        time = characteristic_time(Model(features, misspecification), means, 1, rtol=1e-6)
+        search = BruteSearch(features, misspecification, means, 1)
+        slow = solve_game(search, means, np.ones(3), 1e-6, no_cuts(3, 1))
+        assert_allclose(time.value, 1 / slow.lower, rtol=2e-6)
+        assert time.check(), str(time.check())
+    wide = characteristic_time(Model(features, 0.5), means, 1)
+    assert wide.value == INF
+    assert wide.check(), str(wide.check())
+    assert not dataclasses.replace(wide, model=Model(features, 0.49)).check()
+
+
 def test_no_time_is_needed_when_no_model_reverses_a_pair():
     model = Model(np.ones((3, 1)), 0.1)
     time = characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.21)
@@ -202,6 +244,15 @@ def test_no_time_is_needed_when_no_model_reverses_a_pair():
     assert time.check()
     assert not dataclasses.replace(time, tolerance=0.1).check()
     assert characteristic_time(model, [0.1, 0.0, -0.1], 1, tolerance=0.2).lower > 0.0
+
+
+def test_pairs_that_the_projection_reverses_cost_what_it_costs(rng):
+    # Far outside the tube the nearest model already reverses pairs, and alpha is rounding.
+    for _ in range(20):
+        features = np.eye(3)[rng.permutation(np.arange(9) % 3)]
+        means = rng.normal(size=9)
+        time = characteristic_time(Model(features, 0.01), means, 4)
+        assert time.check(), str(time.check())
 
 
 def test_pairs_that_cannot_be_reversed_are_left_out():
@@ -223,7 +274,7 @@ def test_pairs_that_cannot_be_reversed_are_left_out():
         (lambda t: {"mixture": t.mixture * 1.001}, "sums to"),
         (lambda t: {"mixture": t.mixture[1:]}, "shape"),
         (lambda t: {"mixture": t.mixture - 2 * t.mixture.max() * np.eye(t.mixture.size)[0]}, "neg"),
-        (lambda t: {"alternatives": 0.9 * t.alternatives + 0.1 * t.means}, "reverse"),
+        (lambda t: {"alternatives": 0.9 * t.alternatives + 0.1 * t.means}, "falls short"),
         (lambda t: {"thetas": t.thetas + 1.0}, "deviate"),
         (lambda t: {"pairs": t.pairs[:, ::-1]}, "no pair"),
         (lambda t: {"proofs": no_proofs(8)}, "upper side"),
@@ -232,6 +283,24 @@ def test_pairs_that_cannot_be_reversed_are_left_out():
             "must vanish",
         ),
         (lambda t: {"proofs": t.proofs._replace(alphas=-t.proofs.alphas)}, "alpha"),
+        (lambda t: {"proofs": t.proofs._replace(alphas=2 * t.proofs.alphas)}, "upper side"),
+        (lambda t: {"proofs": t.proofs._replace(pairs=t.proofs.pairs[:, ::-1])}, "no pair"),
+        (lambda t: {"proofs": t.proofs._replace(pairs=t.proofs.pairs + 99)}, "no pair"),
+        (lambda t: {"proofs": t.proofs._replace(alphas=t.proofs.alphas[1:])}, "shape"),
+        (lambda t: {"pairs": t.pairs[1:]}, "shape"),
+        (lambda t: {"thetas": t.thetas[:, 1:]}, "shape"),
+        (lambda t: {"allocation": t.allocation[1:]}, "shape"),
+        (lambda t: {"allocation": np.full(8, np.nan)}, "allocation"),
+        (lambda t: {"alternatives": np.full_like(t.alternatives, np.nan)}, "falls short"),
+        (lambda t: {"thetas": np.full_like(t.thetas, np.nan)}, "deviate"),
+        (lambda t: {"mixture": np.full_like(t.mixture, np.nan)}, "mixture"),
+        (lambda t: {"lower": np.nan}, "rtol"),
+        (lambda t: {"upper": np.inf}, "rtol"),
+        (lambda t: {"noise": 0.9 * t.noise}, "lower side"),
+        (lambda t: {"noise": 1.1 * t.noise}, "upper side"),
+        (lambda t: {"tolerance": 0.01}, "falls short"),
+        (lambda t: {"model": Model(t.model.features, 0.04)}, "deviate"),
+        (lambda t: {"model": Model(t.model.features, 0.06)}, "upper side"),
     ],
 )
 def test_check_catches_tampering(instance, change, complaint):
@@ -297,6 +366,15 @@ def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
         characteristic_time(Model(features, 0.05), means, 3)
 
 
+@pytest.mark.parametrize("pivots", [5, 0])
+def test_linear_program_is_solved_with_or_without_the_simplex_method(rng, monkeypatch, pivots):
+    monkeypatch.setattr(_game, "MOST_PIVOTS", pivots)
+    table = rng.uniform(size=(30, 6))
+    allocation, mixture = _game.solve_master(table, 0.5)
+    assert_allclose([allocation.sum(), mixture.sum()], 1.0, rtol=1e-12)
+    assert_allclose(np.min(table @ allocation), np.max(mixture @ table), rtol=1e-8)
+
+
 def test_game_keeps_few_cuts(rng):
     means = rng.normal(size=30)
     search = UnstructuredSearch(means, 10, 0.0, 1)
@@ -334,3 +412,13 @@ def test_published_instances(shared_data, name, misspecification, m, low, high):
     assert time.upper <= time.lower * (1 + 1e-3)
     assert time.calls <= 60
     assert time.check(), str(time.check())
+
+
+def test_curve_of_the_published_instance(shared_data):
+    # The wider tubes start from cuts that are up to a million times too high.
+    with np.load(shared_data / "instances" / "E.npz") as data:
+        features, means = data["features"], data["means"]
+    widths = [*(0.3308129264648261 * np.array([0.0, 0.05, 0.25, 0.5])), INF]
+    curve = characteristic_curve(Model(features, 0.206), means, 4, widths)
+    assert curve.check(), str(curve.check())
+    assert_allclose(curve.value, [155.65, 213.4, 2128.0, 24249.0, 24536.0], rtol=2e-3)

@@ -1,0 +1,233 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import null_space
+
+from mislid.geometry.alternatives import closest_alternative, pair_alternative
+from mislid.geometry.duality import (
+    Proofs,
+    balanced,
+    cost_failures,
+    feasible,
+    linear_fit,
+    linear_multipliers,
+    membership_failures,
+    multiplier_failures,
+    no_proofs,
+    order_failures,
+    pair_bounds,
+    proved_bound,
+    proved_bounds,
+    rival_failures,
+    unstructured_bounds,
+)
+from mislid.geometry.projection import project
+from mislid.model import Model
+from oracles.pair_qp import pair_cost_exact
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.fixture
+def problem(rng):
+    """Model, means, weights: eight arms, three features, means out of the tube."""
+    features = rng.normal(size=(8, 3))
+    means = features @ rng.normal(size=3) + rng.uniform(-0.5, 0.5, size=8)
+    return Model(features, 0.1), means, rng.dirichlet(np.ones(8))
+
+
+def random_proofs(model, rng, count):
+    pairs = np.array([rng.permutation(model.K)[:2] for _ in range(count)])
+    basis = null_space(model.features.T)
+    sizes = 10.0 ** rng.uniform(-3, 1, size=(count, 1))
+    z = (rng.normal(size=(count, basis.shape[1])) * sizes) @ basis.T
+    return Proofs(pairs, z, rng.uniform(0.0, 1.0, size=count))
+
+
+def test_any_feasible_multipliers_bound_the_exact_cost(problem, rng):
+    model, means, weights = problem
+    proofs = random_proofs(model, rng, 40)
+    assert feasible(model, proofs).all()
+    bounds = proved_bounds(model, means, weights, 0.05, proofs)
+    assert np.count_nonzero(bounds) >= 10
+    for (i, j), bound in zip(proofs.pairs.tolist(), bounds, strict=True):
+        exact = pair_cost_exact(model.features, 0.1, means, weights, i, j, 0.05)
+        assert bound <= exact.upper * (1 + 1e-9)
+
+
+def test_bounds_do_not_depend_on_scale_or_centre(problem, rng):
+    model, means, weights = problem
+    proofs = random_proofs(model, rng, 10)
+    bounds = proved_bounds(model, means, weights, 0.05, proofs)
+    larger = Proofs(proofs.pairs, 7.0 * proofs.multipliers, 7.0 * proofs.alphas)
+    centred = proved_bounds(model, means, weights, 0.05, larger, theta=rng.normal(size=3))
+    assert_allclose(centred, bounds, rtol=1e-9, atol=1e-15)
+    one = [
+        proved_bound(model, means, weights, z, float(alpha), (i, j), 0.05)
+        for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
+    ]
+    assert_allclose(one, bounds, rtol=1e-12)
+
+
+def test_level_of_the_means_does_not_eat_the_bound(problem):
+    model, means, weights = problem
+    found = pair_alternative(model, means, weights, 1, 0)
+    lifted = means + 1e9 * model.features[:, 0]
+    proofs = Proofs(np.array([[1, 0]]), found.multipliers[None, :], np.array([found.alpha]))
+    bound = pair_bounds(model, lifted, weights, proofs.pairs, 1e9, proofs)
+    assert bound > 0.0
+    assert_allclose(
+        pair_bounds(model, means, weights, proofs.pairs, 0.0, proofs), found.cost, rtol=1e-9
+    )
+
+
+def test_multipliers_of_twins_prove_that_no_model_tells_them_apart():
+    model = Model([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 0.1)
+    means, weights, z = np.array([1.0, 0.9, 0.0]), np.ones(3), np.array([-1.0, 1.0, 0.0])
+    assert proved_bound(model, means, weights, z, 1.0, (1, 0), tolerance=0.3) == INF
+    assert proved_bound(model, means, weights, z, 1.0, (1, 0), tolerance=0.1) == 0.0
+
+
+def test_bound_without_weight_is_zero(problem):
+    model, means, _ = problem
+    weights = np.zeros(8)
+    weights[:4] = 1.0
+    pairs = np.array([[1, 0], [5, 0], [1, 5], [5, 6]])
+    bounds = unstructured_bounds(means, weights, pairs, 10.0)
+    assert bounds[0] > 0.0
+    assert bounds[1:].tolist() == [0.0, 0.0, 0.0]
+    alone = Proofs(pairs, np.zeros((4, 8)), np.ones(4))
+    assert_allclose(proved_bounds(model, means, weights, 10.0, alone), bounds, rtol=1e-12)
+
+
+def test_linear_multipliers_are_optimal_for_a_linear_model(problem):
+    features, means, weights = problem[0].features, problem[1], problem[2]
+    model = Model(features, 0.0)
+    linear = features @ np.array([1.0, -1.0, 0.5])
+    i, j = np.argsort(linear)[[0, 1]].tolist()
+    z = linear_multipliers(model, weights, (i, j))
+    assert multiplier_failures(model, z, 1.0, (i, j)) == []
+    exact = pair_cost_exact(features, 0.0, linear, weights, i, j)
+    assert_allclose(proved_bound(model, linear, weights, z, 1.0, (i, j)), exact.upper, rtol=1e-9)
+    assert means.shape == (8,)
+
+
+def test_infeasible_multipliers_prove_nothing(problem):
+    model, means, weights = problem
+    pairs = np.array([[1, 0]])
+    free = unstructured_bounds(means, weights, pairs, 1.0)
+    for z, alpha in ((np.full(8, 100.0), 1.0), (np.zeros(8), -1.0), (np.full(8, NAN), 1.0)):
+        proofs = Proofs(pairs, z[None, :], np.array([alpha]))
+        assert not feasible(model, proofs)[0]
+        assert multiplier_failures(model, z, alpha, (1, 0))
+        assert pair_bounds(model, means, weights, pairs, 1.0, proofs).tolist() == free.tolist()
+    unstructured = Model(model.features, INF)
+    assert not multiplier_failures(unstructured, np.zeros(8), 1.0, (1, 0))
+    assert multiplier_failures(unstructured, np.ones(8), 1.0, (1, 0))
+
+
+def test_bound_of_a_floor_is_the_projection(problem):
+    model, means, weights = problem
+    floor = project(model, means, weights)
+    assert floor.cost > 0.0
+    proved = proved_bound(model, means, weights, floor.multipliers, theta=linear_fit(model, means))
+    assert_allclose(proved, floor.cost, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 0.1])
+def test_rivals_are_cleared_up_to_their_cost_and_no_further(problem, scale):
+    model, means, weights = problem
+    found = closest_alternative(model, means, weights, 3)
+    assert found.floor is not None
+    # A floor is a direction: no scale of it may prove more than there is.
+    floor = scale * found.floor
+
+    def failures(target):
+        return rival_failures(
+            model, means, weights, found.incumbents, 0.0, target, floor, found.proofs
+        )
+
+    assert failures(found.cost * (1 - 1e-6)) == []
+    i, j = found.pair
+    assert any(f"pair ({i}, {j})" in failure for failure in failures(found.cost * (1 + 1e-6)))
+
+
+def test_floor_that_is_infeasible_is_ignored(problem):
+    model, means, weights = problem
+    found = closest_alternative(model, means, weights, 3)
+    for floor in (None, np.ones(8), np.full(8, NAN)):
+        failures = rival_failures(
+            model, means, weights, found.incumbents, 0.0, 1.1 * found.cost, floor, found.proofs
+        )
+        assert failures
+
+
+def test_nothing_is_proved_without_proofs():
+    assert pair_bounds(
+        Model(np.eye(2), 0.0), np.ones(2), np.ones(2), np.array([[1, 0]]), 0.0, no_proofs(2)
+    ).tolist() == [0.0]
+
+
+def test_membership_allows_rounding_and_nothing_else():
+    model = Model([[0.0], [1.0], [3.0]], 0.0)
+    given, theta = np.ones(3), np.array([0.7])
+    assert membership_failures(model, given, np.array([1e-17, 0.7, 2.1]), theta) == []
+    assert membership_failures(model, given, np.array([1e-6, 0.7, 2.1]), theta)
+    assert membership_failures(model, given, np.array([0.0, NAN, 2.1]), theta)
+    assert membership_failures(model, given, np.array([0.0, 0.7, 2.1]), np.array([NAN]))
+    assert membership_failures(model, given, np.full(3, 1e-17), np.zeros(1)) == []
+
+
+def test_a_column_of_nothing_but_rounding_is_balanced():
+    model = Model(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1e3]]), 0.0)
+    for dust, failures in ((1e-17, 0), (1e-6, 1)):
+        z = np.array([1.0, -1.0, dust])
+        assert len(multiplier_failures(model, z, 1.0, (1, 0))) == failures
+
+
+def test_balancing_repairs_rounding_and_leaves_weightless_arms_alone(problem):
+    model, means, weights = problem
+    weights = weights * np.array([0.0, 1e-9, 1.0, 1.0, 1e3, 1.0, 1e-6, 1.0])
+    found = pair_alternative(model, means, weights, 2, 3)
+    noise = 1e-7 * weights / weights.max()
+    moved = balanced(model, weights, found.multipliers + noise, found.alpha, (2, 3))
+    assert multiplier_failures(model, found.multipliers + noise, found.alpha, (2, 3))
+    assert multiplier_failures(model, moved, found.alpha, (2, 3)) == []
+    assert moved[0] == found.multipliers[0]
+    bound = proved_bound(model, means, weights, moved, found.alpha, (2, 3), theta=found.theta)
+    assert_allclose(bound, found.cost, rtol=1e-6)
+    same = balanced(model, weights, found.multipliers, found.alpha, (2, 3))
+    assert same is found.multipliers
+
+
+def test_order_allows_rounding_and_nothing_else():
+    given = np.array([1.0, -1.0])
+    assert order_failures(given, np.array([1e-17, 0.0]), (1, 0), 0.0) == []
+    assert order_failures(given, np.array([1e-6, 0.0]), (1, 0), 0.0)
+    assert order_failures(given, np.array([0.0, 0.0]), (1, 0), 1e-6)
+    assert order_failures(given, np.array([0.0, NAN]), (1, 0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "proved", "complaint"),
+    [
+        (0.5, 0.5, 0.5, None),
+        (0.4, 0.4, 0.4, "cost must be"),
+        (0.5, 0.6, 0.6, "exceed"),
+        (0.5, 0.5, 0.4, "multipliers prove"),
+        (0.5, 0.4, 0.5, "agree"),
+        (NAN, 0.5, 0.5, "cost must be"),
+        (0.5, NAN, 0.5, "exceed"),
+        (0.5, 0.5, NAN, "multipliers prove"),
+    ],
+)
+def test_cost_and_bound_are_judged(cost, bound, proved, complaint):
+    failures = cost_failures(
+        np.zeros(2), np.ones(2), np.array([1.0, 0.0]), cost, bound, proved, 1e-6
+    )
+    if complaint is None:
+        assert failures == []
+    else:
+        assert any(complaint in failure for failure in failures), failures
