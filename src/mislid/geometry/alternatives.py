@@ -17,10 +17,12 @@ from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
     Proofs,
+    balanced,
     cost_failures,
     is_unstructured,
     membership_failures,
     multiplier_failures,
+    negligible_cost,
     order_failures,
     proved_bound,
     rival_failures,
@@ -82,27 +84,46 @@ class Alternative:
         The alternative is a model that reverses the pair; no such model is nearer; and, for a
         search, no other pair has one that is nearer.
         """
-        failures = multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
+        failures = []
+        negligible = negligible_cost(self.given, self.weights, self.tolerance)
+        if not self.cost <= negligible:
+            failures += multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
             failures += membership_failures(self.model, self.given, self.means, self.theta)
             failures += order_failures(self.given, self.means, self.pair, self.tolerance)
             failures += cost_failures(
-                self.given, self.weights, self.means, self.cost, self.bound, self._proved(), rtol
+                self.given,
+                self.weights,
+                self.means,
+                self.cost,
+                self.bound,
+                self._proved(),
+                rtol,
+                negligible,
             )
+        elif math.isnan(self.cost):
+            failures.append("cost must be a number; got nan")
         elif not math.isinf(self._proved()):
             failures.append("the multipliers do not prove that no model reverses the pair")
         if self.incumbents:
+            failures += self._incumbent_failures()
             failures += rival_failures(
                 self.model,
                 self.given,
                 self.weights,
                 self.incumbents,
                 self.tolerance,
-                self.cost * (1.0 - rtol),
+                self.cost * (1.0 - rtol) - negligible,
                 self.floor,
                 self.proofs,
             )
         return Check(tuple(failures))
+
+    def _incumbent_failures(self) -> list[str]:
+        challenger, incumbent = self.pair
+        if incumbent in self.incumbents and challenger not in self.incumbents:
+            return []
+        return [f"pair {self.pair} must be a challenger and one of incumbents {self.incumbents}"]
 
     def _proved(self) -> float:
         theta = self.theta if math.isfinite(self.cost) else None
@@ -138,7 +159,7 @@ def pair_alternative(
     >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
     >>> a = pair_alternative(model, [0.4, 0.5, 0.8], [1.0, 1.0, 1.0], 1, 2)
     >>> a.means.round(4).tolist(), round(a.cost, 6)
-    ([0.3, 0.6, 0.7], 0.015)
+    ([0.3, 0.65, 0.65], 0.0275)
     >>> bool(a.check())
     True
     """
@@ -166,8 +187,8 @@ def _unstructured(
         share = w[j] / (w[i] + w[j]) if w[i] + w[j] > 0.0 else 1.0
         means[i] += share * gap
         means[j] = means[i] - tolerance
-        alpha = gap * w[i] * w[j] / (w[i] + w[j]) if heavy else 0.0
-    cost = 0.5 * alpha * max(gap, 0.0)
+        alpha = float(gap * w[i] * w[j] / (w[i] + w[j])) if heavy else 0.0
+    cost = 0.5 * alpha * float(max(gap, 0.0))
     theta = np.zeros(model.d)
     if math.isinf(model.misspecification):
         theta = centre(model.features, means, np.ones(model.K))
@@ -265,7 +286,7 @@ class AlternativeSearch:
     >>> search = AlternativeSearch(model, m=1)
     >>> a = search.closest([0.4, 0.5, 0.8], [1.0, 1.0, 1.0])
     >>> a.pair, a.pairs_solved, round(a.cost, 6)
-    ((1, 2), 1, 0.015)
+    ((1, 2), 1, 0.0275)
     """
 
     def __init__(self, model: Model, m: int) -> None:
@@ -332,10 +353,10 @@ class AlternativeSearch:
             space.theta,
             cost,
             bound,
-            space.multipliers.copy(),
+            balanced(model, w, space.multipliers.copy(), alpha, (i, j)),
             alpha,
             incumbents=tuple(incumbents.tolist()),
-            floor=space.floor.copy(),
+            floor=balanced(model, w, space.floor.copy()),
             proofs=_proofs(space),
             pairs_solved=solves,
         )
@@ -350,6 +371,8 @@ def _proofs(space: SearchSpace) -> Proofs:
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:
     if incumbents is None:
         return top_arms(given, m)
+    if not isinstance(incumbents, Iterable):
+        raise ProblemError(f"incumbents must be {m} different arms; got {incumbents!r}")
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")
@@ -376,7 +399,7 @@ def closest_alternative(
     >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
     >>> a = closest_alternative(model, [0.4, 0.5, 0.8], [0.2, 0.4, 0.4], m=1)
     >>> a.pair, round(a.cost, 6), bool(a.check())
-    ((1, 2), 0.005, True)
+    ((1, 2), 0.01, True)
     """
     return AlternativeSearch(model, m).closest(
         means, weights, tolerance=tolerance, incumbents=incumbents

@@ -20,12 +20,10 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.model import Model
 
-# Rounding that is forgiven in A'z = 0, against |A|'|z|, and in statements about an arm's mean,
-# against its size; and what the largest of their kind in sight add to these.
+# Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
+# arm's mean against its size; and what the largest mean in sight adds to the latter.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
-# Scales s in [0, 1] of z_lin that are tried.
-SCALES = np.linspace(0.0, 1.0, 101)
 
 
 class Proofs(NamedTuple):
@@ -56,6 +54,14 @@ def linear_fit(model: Model, means: Vector) -> Vector:
     return theta
 
 
+def _of_unit_size(proofs: Proofs) -> tuple[Matrix, Vector]:
+    """Multipliers and alphas, scaled: bounds do not depend on their scale, squares may overflow."""
+    size = np.max(np.abs(proofs.multipliers), axis=1, initial=0.0)
+    size = np.maximum(size, np.abs(proofs.alphas))
+    size = np.where(size > 0.0, size, 1.0)
+    return proofs.multipliers / size[:, None], proofs.alphas / size
+
+
 def proved_bounds(
     model: Model,
     means: Vector,
@@ -71,14 +77,15 @@ def proved_bounds(
     """
     rows = np.arange(proofs.alphas.size)
     i, j = proofs.pairs.T
-    v = proofs.multipliers.copy()
-    v[rows, j] += proofs.alphas
-    v[rows, i] -= proofs.alphas
+    z, alphas = _of_unit_size(proofs)
+    v = z.copy()
+    v[rows, j] += alphas
+    v[rows, i] -= alphas
     linear = np.zeros(model.K) if theta is None else model.features @ theta
-    sizes = np.sum(np.abs(proofs.multipliers), axis=1)
+    sizes = np.sum(np.abs(z), axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         walls = np.where(sizes > 0.0, model.misspecification * sizes, 0.0)
-        apart = proofs.alphas * (tolerance + (linear[j] - linear[i]))
+        apart = alphas * (tolerance + (linear[j] - linear[i]))
         value = np.maximum(v @ (means - linear) + apart - walls, 0.0)
         square = np.sum(np.where(v == 0.0, 0.0, v**2 / weights), axis=1)
         bounds: Vector = np.where(value > 0.0, value**2 / (2.0 * square), 0.0)
@@ -119,6 +126,14 @@ def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance:
     return bounds
 
 
+def _impossible(model: Model, pairs: Pairs, tolerance: float) -> NDArray[np.bool_]:
+    """Which pairs (n, 2) no model reverses: equal features are at most two tube widths apart."""
+    i, j = pairs.T
+    same = np.all(model.features[i] == model.features[j], axis=1)
+    apart: NDArray[np.bool_] = same & (tolerance > 2.0 * model.misspecification)
+    return apart
+
+
 def is_unstructured(model: Model, means: Vector, tolerance: float) -> bool:
     """Whether the tube around zero holds all that a pair without structure can ask for."""
     return model.misspecification >= float(np.max(np.abs(means))) + tolerance
@@ -129,6 +144,7 @@ def pair_bounds(
 ) -> Vector:
     """A lower bound on the cost of each pair (n, 2): no structure, or a proof that is feasible."""
     bounds = unstructured_bounds(means, weights, pairs, tolerance)
+    bounds[_impossible(model, pairs, tolerance)] = math.inf
     place = {(i, j): n for n, (i, j) in enumerate(pairs.tolist())}
     proved = proved_bounds(model, means, weights, tolerance, proofs, linear_fit(model, means))
     proved[~feasible(model, proofs)] = 0.0
@@ -142,9 +158,10 @@ def pair_bounds(
 def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> Vector:
     """z = (D A V^-1 A' - I) u, V = A'DA, u = e_j - e_i: optimal where the model is linear."""
     i, j = pair
-    A = model.features
-    gram = A.T @ (weights[:, None] * A)
-    z: Vector = weights * (A @ np.linalg.lstsq(gram, A[j] - A[i], rcond=None)[0])
+    root = np.sqrt(weights)
+    A = model.features / np.max(np.abs(model.features), axis=0)
+    # D^1/2 A V^-1 c is the least y with A'D^1/2 y = c: no normal equations.
+    z: Vector = root * np.linalg.lstsq((root[:, None] * A).T, A[j] - A[i], rcond=None)[0]
     z[j] -= 1.0
     z[i] += 1.0
     return z
@@ -152,14 +169,9 @@ def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> 
 
 def _balance(model: Model, proofs: Proofs, slack: float = SLACK) -> tuple[Matrix, Matrix]:
     """|A'z| and what of it is forgiven, both (n, d)."""
-    rows = np.arange(proofs.alphas.size)
-    sizes = np.abs(proofs.multipliers)
-    for side in proofs.pairs.T:
-        sizes[rows, side] += np.abs(proofs.alphas)
-    A = np.abs(model.features)
-    # A column whose arms have next to no multipliers is rounding altogether.
-    largest = np.sum(sizes, axis=1)[:, None] * np.max(A, axis=0)
-    allowed: Matrix = slack * (sizes @ A) + LARGEST_SLACK * largest
+    # Against all multipliers: those of a column's own arms may be rounding altogether.
+    sizes = np.sum(np.abs(proofs.multipliers), axis=1) + 2.0 * np.abs(proofs.alphas)
+    allowed: Matrix = slack * sizes[:, None] * np.max(np.abs(model.features), axis=0)
     return np.abs(proofs.multipliers @ model.features), allowed
 
 
@@ -175,7 +187,11 @@ def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.b
 
 
 def balanced(
-    model: Model, weights: Vector, multipliers: Vector, alpha: float, pair: tuple[int, int]
+    model: Model,
+    weights: Vector,
+    multipliers: Vector,
+    alpha: float = 0.0,
+    pair: tuple[int, int] | None = None,
 ) -> Vector:
     """The multipliers (K,), moved onto A'z = 0 where rounding has left them too far from it.
 
@@ -238,6 +254,16 @@ def order_failures(
     return [f"means must put arm {i} at least {above}"]
 
 
+def negligible_cost(given: Vector, weights: Vector, tolerance: float = 0.0) -> float:
+    """A cost that counts as zero: the heaviest arm moved by a millionth of the means' range.
+
+    Or, if that is more, by the rounding of their level.
+    """
+    millionth = 1e-6 * (float(np.max(given) - np.min(given)) + tolerance)
+    rounding = LARGEST_SLACK * float(np.max(np.abs(given)))
+    return float(np.max(weights)) * max(millionth, rounding) ** 2
+
+
 def cost_failures(
     given: Vector,
     weights: Vector,
@@ -246,14 +272,13 @@ def cost_failures(
     bound: float,
     proved: float,
     rtol: float,
+    negligible: float,
 ) -> list[str]:
     """What is wrong with a cost and its bound, given the bound that is proved."""
     failures = []
-    moved = means - given
-    actual = 0.5 * float(np.sum(weights * moved**2))
-    scale = float(np.max(weights)) * float(np.max(np.abs(moved), initial=0.0)) ** 2
-    slack = rtol * cost + 1e-12 * scale
-    if not abs(actual - cost) <= SLACK * cost + 1e-13 * scale:
+    actual = 0.5 * float(np.sum(weights * (means - given) ** 2))
+    slack = rtol * cost + negligible
+    if not abs(actual - cost) <= SLACK * cost + negligible:
         failures.append(f"cost must be 1/2 sum w (means - given)^2 = {actual!r}; got {cost!r}")
     if not bound <= cost:
         failures.append(f"bound must not exceed the cost {cost!r}; got {bound!r}")
@@ -281,6 +306,8 @@ def rival_failures(
     """
     pairs = all_pairs(model.K, np.array(incumbents))
     on_file = no_proofs(model.K) if proofs is None else proofs
+    if floor is not None and (wrong := multiplier_failures(model, floor)):
+        return [f"floor: {failure}" for failure in wrong]
     least, nearest = _projected(model, given, weights, floor)
     bounds = np.maximum(
         pair_bounds(model, given, weights, pairs, tolerance, on_file),
@@ -305,7 +332,7 @@ def _projected(
 
     A pair's bound at that point comes on top, where z has the scale that proves most.
     """
-    if floor is None or multiplier_failures(model, floor):
+    if floor is None:
         return 0.0, given
     theta = linear_fit(model, given)
     least = proved_bound(model, given, weights, floor, theta=theta)
@@ -327,7 +354,38 @@ def _linear_bound(
     z = linear_multipliers(model, weights, pair)
     if multiplier_failures(model, z, 1.0, pair):
         return 0.0
-    pairs = np.tile(np.array(pair), (SCALES.size, 1))
-    scaled = Proofs(pairs, SCALES[:, None] * z, np.ones(SCALES.size))
     theta = linear_fit(model, nearest)
-    return float(np.max(proved_bounds(model, nearest, weights, tolerance, scaled, theta)))
+    value = float(z @ (nearest - model.features @ theta))
+    value -= model.misspecification * float(np.sum(np.abs(z)))
+    s = _best_scale(nearest, weights, pair, tolerance, z, value)
+    return proved_bound(model, nearest, weights, s * z, 1.0, pair, tolerance, theta)
+
+
+def _best_scale(
+    nearest: Vector,
+    weights: Vector,
+    pair: tuple[int, int],
+    tolerance: float,
+    z: Vector,
+    value: float,
+) -> float:
+    """The s in [0, 1] with the largest (gap + s value)^2 / (q1 + (1 - s)^2 (q0 - q1)).
+
+    q0 is the spread of the pair alone, q1 that of v = e_j - e_i + z, to which z is orthogonal.
+    """
+    i, j = pair
+    if weights[i] == 0.0 or weights[j] == 0.0:
+        return 1.0
+    gap = float(nearest[j] - nearest[i] + tolerance)
+    v = z.copy()
+    v[j] += 1.0
+    v[i] -= 1.0
+    moved = v != 0.0
+    q0 = float(1.0 / weights[i] + 1.0 / weights[j])
+    q1 = float(np.sum(v[moved] ** 2 / weights[moved]))
+    gain = q0 - q1
+    if value * q0 + gap * gain <= 0.0:
+        return 0.0
+    if gain <= 0.0:
+        return 1.0
+    return 1.0 - min(max(-value * q1 / (gain * (gap + value)), 0.0), 1.0)

@@ -14,9 +14,11 @@ from mislid.errors import CertificateError
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
+    balanced,
     cost_failures,
     membership_failures,
     multiplier_failures,
+    negligible_cost,
     proved_bound,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
@@ -61,7 +63,9 @@ class Projection:
     def check(self, rtol: float = 1e-6) -> Check:
         """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
         failures = membership_failures(self.model, self.given, self.means, self.theta)
-        failures += multiplier_failures(self.model, self.multipliers)
+        negligible = negligible_cost(self.given, self.weights)
+        if not self.cost <= negligible:
+            failures += multiplier_failures(self.model, self.multipliers)
         split = float(
             np.max(np.abs(self.model.features @ self.theta + self.deviation - self.means))
         )
@@ -72,7 +76,14 @@ class Projection:
             self.model, self.given, self.weights, self.multipliers, theta=self.theta
         )
         failures += cost_failures(
-            self.given, self.weights, self.means, self.cost, self.bound, proved, rtol
+            self.given,
+            self.weights,
+            self.means,
+            self.cost,
+            self.bound,
+            proved,
+            rtol,
+            negligible,
         )
         return Check(tuple(failures))
 
@@ -89,7 +100,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     >>> model = Model([[1.0], [1.0], [1.0]], misspecification=1.0)
     >>> p = project(model, [-2.0, -2.0, 4.0], [1.0, 1.0, 1.0])
     >>> p.means.round(9).tolist(), p.theta.round(9).tolist(), round(p.cost, 9)
-    ([-1.333333333, -1.333333333, 0.666666667], [-0.333333333], 6.0)
+    ([-0.666666667, -0.666666667, 1.333333333], [0.333333333], 5.333333333)
     >>> bool(p.check())
     True
     """
@@ -123,7 +134,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
-    multipliers = space.multipliers.copy()
+    multipliers = balanced(model, w, space.multipliers.copy())
     nearest = _nearest(problem, theta, cost)
     below = _below(problem, nearest)
     cost = 0.5 * float(np.sum(w * below**2))

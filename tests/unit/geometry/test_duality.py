@@ -225,7 +225,7 @@ def test_order_allows_rounding_and_nothing_else():
 )
 def test_cost_and_bound_are_judged(cost, bound, proved, complaint):
     failures = cost_failures(
-        np.zeros(2), np.ones(2), np.array([1.0, 0.0]), cost, bound, proved, 1e-6
+        np.zeros(2), np.ones(2), np.array([1.0, 0.0]), cost, bound, proved, 1e-6, 1e-12
     )
     if complaint is None:
         assert failures == []
