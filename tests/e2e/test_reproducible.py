@@ -35,7 +35,7 @@ def test_fresh_and_stored_kernels_agree(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=True,
-        ).stdout  # fmt: skip
+        ).stdout
         for _ in range(2)
     ]
     assert said[0] == said[1]
