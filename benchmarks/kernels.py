@@ -13,9 +13,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid.geometry._linalg import cholesky_solve, times, transposed_times
+from mislid.geometry._linalg import times
 from mislid.geometry._newton import STALLED, solve
-from mislid.geometry._problem import NewtonSpace, Problem, newton_space, set_metric
+from mislid.geometry._problem import (
+    NewtonSpace,
+    Problem,
+    newton_space,
+    set_centre,
+    set_metric,
+)
 from mislid.geometry._search import SearchSpace, search
 from mislid.geometry.alternatives import RTOL, AlternativeSearch
 from mislid.geometry.coordinates import coordinates
@@ -31,10 +37,7 @@ def _centre(
 ) -> None:
     """Set the metric and take the weighted least squares fit (K,) off the means."""
     set_metric(X, w, space)
-    for k in range(w.shape[0]):
-        mu[k] = w[k] * means[k]
-    transposed_times(X, mu, space.gradient)
-    cholesky_solve(space.factor, space.gradient, space.work)
+    set_centre(X, means, w, space, space.work)
     times(X, space.work, fit)
     for k in range(w.shape[0]):
         mu[k] = means[k] - fit[k]

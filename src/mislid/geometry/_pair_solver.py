@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Vector
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import balanced
@@ -46,11 +46,12 @@ class PairSolver:
 
     def weigh(self, weights: Vector) -> None:
         """Change the weights."""
-        from mislid.geometry._problem import set_metric
+        from mislid.geometry._problem import set_centre, set_metric
 
         self._weights = weights
+        self._centre = np.zeros(self._X.shape[1])
         set_metric(self._X, weights, self._space)
-        self._centre = centre(self._X, self._given, weights)
+        set_centre(self._X, self._given, weights, self._space, self._centre)
         self._linear = self._X @ self._centre
         self._centred = self._given - self._linear
 
@@ -77,14 +78,8 @@ class PairSolver:
         means_below(problem, self._space, below)
         # Where the half-space does not bind, alpha is rounding of either sign.
         alpha = max(alpha, 0.0)
-        z = balanced(self._model, self._weights, self._space.multipliers.copy(), alpha, pair)
+        z = balanced(self._X, self._weights, self._space.multipliers.copy(), alpha)
         return PairSolution(cost, bound, self._given - below, theta + self._centre, z, alpha)
-
-
-def centre(X: Matrix, given: Vector, weights: Vector) -> Vector:
-    """A linear fit: distances between models, not their common level, should carry the digits."""
-    root = np.sqrt(weights / np.max(weights))
-    return np.linalg.lstsq(root[:, None] * X, root * given, rcond=None)[0].astype(np.float64)
 
 
 def refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:

@@ -9,7 +9,15 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner_loop, kernel
 from mislid.geometry._heap import Indices
-from mislid.geometry._linalg import cholesky, copy_matrix, gram, transposed_times
+from mislid.geometry._linalg import (
+    cholesky,
+    cholesky_solve,
+    copy_matrix,
+    fill,
+    gram,
+    times,
+    transposed_times,
+)
 
 # Typed: numba compiles another version for a literal.
 NOBODY: int = cast(int, np.int64(-1))
@@ -108,6 +116,23 @@ def set_metric(X: Matrix, w: Vector, space: NewtonSpace) -> None:
         metric[a, a] += 1e-12 * largest
     copy_matrix(metric, space.factor)
     cholesky(space.factor)
+
+
+@kernel
+def set_centre(X: Matrix, mu: Vector, w: Vector, space: NewtonSpace, centre: Vector) -> None:
+    """Fill centre (d,) with a linear fit to the means, near enough to measure them from.
+
+    Distances between models, not their common level, should carry the digits. Needs the metric.
+    """
+    fill(centre, 0.0)
+    for _ in range(2):
+        times(X, centre, space.step_x)
+        for k in range(mu.shape[0]):
+            space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
+        transposed_times(X, space.step_x, space.gradient)
+        cholesky_solve(space.factor, space.gradient, space.step)
+        for a in range(centre.shape[0]):
+            centre[a] += space.step[a]
 
 
 @inner_loop

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry._pair_solver import RTOL, PairSolver, centre, refuse_stalled
+from mislid.geometry._pair_solver import RTOL, PairSolver, refuse_stalled
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
@@ -20,6 +20,7 @@ from mislid.geometry.duality import (
     balanced,
     cost_failures,
     is_unstructured,
+    linear_fit,
     membership_failures,
     multiplier_failures,
     negligible_cost,
@@ -191,7 +192,7 @@ def _unstructured(
     cost = 0.5 * alpha * float(max(gap, 0.0))
     theta = np.zeros(model.d)
     if math.isinf(model.misspecification):
-        theta = centre(model.features, means, np.ones(model.K))
+        theta = linear_fit(model, means)
     return Alternative(
         model,
         given,
@@ -329,6 +330,7 @@ class AlternativeSearch:
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
         from mislid.geometry._newton import STALLED
+        from mislid.geometry._problem import set_centre, set_metric
         from mislid.geometry._search import search, search_space
 
         model, at = self.model, coordinates(self.model)
@@ -336,7 +338,8 @@ class AlternativeSearch:
             pairs = self.m * (model.K - self.m)
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
             self._space = search_space(model.K, model.d, self.m, slots)
-            self._space.centre[:] = centre(at.matrix, given, w)
+            set_metric(at.matrix, w, self._space.newton)
+            set_centre(at.matrix, given, w, self._space.newton, self._space.centre)
         space = self._space
         status, cost, bound, i, j, alpha, solves = search(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
@@ -353,10 +356,10 @@ class AlternativeSearch:
             space.theta,
             cost,
             bound,
-            balanced(model, w, space.multipliers.copy(), alpha, (i, j)),
+            balanced(at.matrix, w, space.multipliers.copy(), alpha),
             alpha,
             incumbents=tuple(incumbents.tolist()),
-            floor=balanced(model, w, space.floor.copy()),
+            floor=balanced(at.matrix, w, space.floor.copy()),
             proofs=_proofs(space),
             pairs_solved=solves,
         )

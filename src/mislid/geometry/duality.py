@@ -186,22 +186,18 @@ def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.b
     return holds
 
 
-def balanced(
-    model: Model,
-    weights: Vector,
-    multipliers: Vector,
-    alpha: float = 0.0,
-    pair: tuple[int, int] | None = None,
-) -> Vector:
-    """The multipliers (K,), moved onto A'z = 0 where rounding has left them too far from it.
+def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0) -> Vector:
+    """The multipliers (K,), moved onto X'z = 0 where rounding has left them too far from it.
 
-    The move is the least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
+    X (K, d) spans what the features do, with entries of at most one. The move is the least in
+    sum_k dz_k^2 / w_k, which is what it can take from the bound.
     """
-    if feasible(model, _one_proof(multipliers, alpha, pair), 0.1 * SLACK)[0]:
+    imbalance = multipliers @ X
+    size = float(np.sum(np.abs(multipliers))) + 2.0 * alpha
+    if X.shape[1] * float(np.max(np.abs(imbalance))) <= 0.1 * SLACK * size:
         return multipliers
     root = np.sqrt(weights)
-    A = model.features / np.max(np.abs(model.features), axis=0)
-    move = np.linalg.lstsq((root[:, None] * A).T, A.T @ multipliers, rcond=None)[0]
+    move = np.linalg.lstsq((root[:, None] * X).T, imbalance, rcond=None)[0]
     moved: Vector = multipliers - root * move
     return moved
 

@@ -134,7 +134,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
-    multipliers = balanced(model, w, space.multipliers.copy())
+    multipliers = balanced(at.matrix, w, space.multipliers.copy())
     nearest = _nearest(problem, theta, cost)
     below = _below(problem, nearest)
     cost = 0.5 * float(np.sum(w * below**2))

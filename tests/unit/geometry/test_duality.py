@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import null_space
 
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Proofs,
     balanced,
@@ -192,13 +193,14 @@ def test_balancing_repairs_rounding_and_leaves_weightless_arms_alone(problem):
     weights = weights * np.array([0.0, 1e-9, 1.0, 1.0, 1e3, 1.0, 1e-6, 1.0])
     found = pair_alternative(model, means, weights, 2, 3)
     noise = 1e-7 * weights / weights.max()
-    moved = balanced(model, weights, found.multipliers + noise, found.alpha, (2, 3))
+    X = coordinates(model).matrix
+    moved = balanced(X, weights, found.multipliers + noise, found.alpha)
     assert multiplier_failures(model, found.multipliers + noise, found.alpha, (2, 3))
     assert multiplier_failures(model, moved, found.alpha, (2, 3)) == []
     assert moved[0] == found.multipliers[0]
     bound = proved_bound(model, means, weights, moved, found.alpha, (2, 3), theta=found.theta)
     assert_allclose(bound, found.cost, rtol=1e-6)
-    same = balanced(model, weights, found.multipliers, found.alpha, (2, 3))
+    same = balanced(X, weights, found.multipliers, found.alpha)
     assert same is found.multipliers
 
 
