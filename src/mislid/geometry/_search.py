@@ -51,6 +51,7 @@ class SearchSpace(NamedTuple):
     challengers: Indices  # (K - m,)
     bounds: Vector  # (P,)
     quality: npt.NDArray[np.int8]  # (P,)
+    exempt: npt.NDArray[np.int8]  # (P,) pairs that the caller leaves out, else 0
     slot: npt.NDArray[np.int32]  # (P,)
     heap: Indices  # (P,)
     place: Indices  # (K,) of an arm among challengers or incumbents
@@ -82,6 +83,7 @@ def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
         challengers=np.zeros(K - m, np.int64),
         bounds=np.zeros(pairs),
         quality=np.zeros(pairs, np.int8),
+        exempt=np.zeros(pairs, np.int8),
         slot=np.zeros(pairs, np.int32),
         heap=np.zeros(pairs, np.int64),
         place=np.zeros(K, np.int64),
@@ -163,7 +165,7 @@ def _linear_bound(
 
 
 @inner
-def _project(
+def project_means(
     X: Matrix, eps: float, mu: Vector, w: Vector, rtol: float, space: SearchSpace
 ) -> tuple[int, float]:
     """Project the means from the last projection on; returns the status and the certified bound."""
@@ -215,8 +217,8 @@ def _list_pairs(
             bound = floor
             if gap > 0.0:
                 bound += gap * gap / (2.0 * (1.0 / w[i] + 1.0 / w[j]))
-            space.bounds[p] = bound
-            space.quality[p] = CRUDE
+            space.bounds[p] = np.inf if space.exempt[p] else bound
+            space.quality[p] = DONE if space.exempt[p] else CRUDE
             space.slot[p] = -1
             space.heap[p] = p
     for s in range(space.kept_pair.shape[0]):
@@ -281,33 +283,31 @@ def _solve_pair(
     return status, cost, bound, alpha
 
 
-@kernel
-def search(
+Found = tuple[int, float, float, int, int, float, int]
+
+
+@inner
+def search_pairs(
     X: Matrix,
     eps: float,
-    mu: Vector,
     w: Vector,
     incumbents: Indices,
     tol: float,
+    floor: float,
     rtol: float,
     space: SearchSpace,
-) -> tuple[int, float, float, int, int, float, int]:
-    """The closest alternative: (status, cost, bound, i, j, alpha, pairs solved).
-
-    `space.below` (K,) holds means minus the alternative, `space.theta` its theta and
-    `space.multipliers` its z.
-    """
+) -> Found:
+    """`search` after `project_means`, whose certified bound is `floor`."""
     m = incumbents.shape[0]
-    status, floor = _project(X, eps, mu, w, rtol, space)
-    if status == STALLED:
-        return STALLED, np.inf, 0.0, -1, -1, 0.0, 0
     _list_pairs(incumbents, w, tol, floor, space)
     size = space.heap.shape[0]
     heapify(space.heap, size, space.bounds)
     cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
     while True:
         p = space.heap[0]
-        if best_i >= 0 and (space.quality[p] == DONE or space.bounds[p] >= cost * (1.0 - 1e-10)):
+        if space.quality[p] == DONE:
+            break
+        if best_i >= 0 and space.bounds[p] >= cost * (1.0 - 1e-10):
             break
         i, j = space.challengers[p // m], incumbents[p % m]
         tolerance = tol + (space.linear[j] - space.linear[i])
@@ -337,3 +337,25 @@ def search(
                     space.theta[a] = space.local[a] + space.centre[a]
         sift_down(space.heap, size, space.bounds, 0)
     return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
+
+
+@kernel
+def search(
+    X: Matrix,
+    eps: float,
+    mu: Vector,
+    w: Vector,
+    incumbents: Indices,
+    tol: float,
+    rtol: float,
+    space: SearchSpace,
+) -> Found:
+    """The closest alternative: (status, cost, bound, i, j, alpha, pairs solved).
+
+    `space.below` (K,) holds means minus the alternative, `space.theta` its theta and
+    `space.multipliers` its z. Where all pairs are exempt, the cost is infinite and i = j = -1.
+    """
+    status, floor = project_means(X, eps, mu, w, rtol, space)
+    if status == STALLED:
+        return STALLED, np.inf, 0.0, -1, -1, 0.0, 0
+    return search_pairs(X, eps, w, incumbents, tol, floor, rtol, space)

@@ -1,0 +1,1 @@
+"""What identification algorithms are composed of; each rule a small compiled function."""

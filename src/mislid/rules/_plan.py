@@ -1,0 +1,70 @@
+"""Which rules an identification is composed of, as small integers, and what sampling remembers.
+
+Compiled code selects by code; the names that people use are in `mislid.algorithms`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Vector
+from mislid.geometry._heap import Indices
+
+# Sampling rules.
+UNIFORM, FIXED, GAME, BEST_RESPONSE, LUCB, LINGAPE, LINGIFA = range(7)
+# Learners of the game.
+ADAHEDGE, EXPONENTIAL_WEIGHTS, FOLLOW_THE_LEADER = range(3)
+# Gains that the learner is fed.
+OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)
+# Bonuses of the first two.
+PAPER_BONUS, AUTHORS_BONUS = range(2)
+# From an allocation to an arm.
+DIRECT, C_TRACKING, D_TRACKING = range(3)
+# Positions in Memory.scalars.
+MIXABILITY_GAP, OWN_INDEX, OWN_THRESHOLD = range(3)
+
+
+class Plan(NamedTuple):
+    """The composition of a sampling rule."""
+
+    sampler: int
+    learner: int
+    gain: int
+    bonus: int
+    tracking: int
+    forced: bool  # forced exploration with tracking
+    authors: bool  # details of the published runs where they differ from the text
+    pulls: int  # measurements a round
+    subset: int  # challengers drawn at random besides the recent ones; 0 for all
+    power: float  # best responses: gain / counts^power
+    range: float  # exponential weights: bound on the gains
+    steps: int  # learner updates a measurement
+    allocation: Vector  # (K,) of FIXED
+
+
+class Memory(NamedTuple):
+    """What a sampling rule remembers from round to round."""
+
+    omega: Vector  # (K,) the learner's allocation
+    gains: Vector  # (K,) of the last round
+    cumulative: Vector  # (K,) sums of gains
+    tracked: Vector  # (K,) sums of allocations
+    weights: Vector  # (K,) omega / variance
+    scalars: Vector  # (8,)
+    recent: Indices  # (K,) recent challengers, first in first out
+
+
+def new_memory(K: int) -> Memory:
+    """Before the first round: an even allocation."""
+    gains, cumulative, tracked, weights = np.zeros((4, K))
+    return Memory(
+        omega=np.full(K, 1.0 / K),
+        gains=gains,
+        cumulative=cumulative,
+        tracked=tracked,
+        weights=weights,
+        scalars=np.zeros(8),
+        recent=np.full(K, -1, np.int64),
+    )

@@ -1,0 +1,137 @@
+"""What is known in the course of an identification, and how a measurement changes it.
+
+One state serves the simulator's compiled loop and a person who measures by hand. Weights are counts
+over squared noise, so that everything downstream is free of units.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry._compile import inner, kernel
+from mislid.geometry._heap import Indices
+from mislid.geometry._linalg import copy
+from mislid.geometry._newton import STALLED
+from mislid.geometry._search import SearchSpace, project_means, search_space
+
+# Positions in State.clock.
+SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS = range(6)
+# Positions in State.evidence: of the last stopping test.
+STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT, EARLIER = range(5)
+
+
+class Setting(NamedTuple):
+    """What an identification is told and never changes."""
+
+    X: Matrix  # (K, d) features in spanner coordinates
+    basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
+    eps: float  # misspecification, may be infinite
+    variance: Vector  # (K,) squared noise
+    m: int
+    tol: float  # tolerance
+    delta: float
+    largest_norm: float  # of the features as they were given (the paper's L)
+    mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
+
+
+class State(NamedTuple):
+    """What has been measured and estimated; arrays that the rules update in place."""
+
+    clock: Indices  # (6,)
+    counts: Vector  # (K,)
+    sums: Vector  # (K,)
+    weights: Vector  # (K,) counts / variance
+    means: Vector  # (K,) empirical, 0 before the first measurement
+    projected: Vector  # (K,) the nearest model; an arm without measurements at its linear value
+    incumbents: Indices  # (m,) the m best of the projected means, increasing
+    evidence: Vector  # (5,) of the last stopping test
+    test: SearchSpace  # of the projection and the stopping rule: weights are counts / variance
+    play: SearchSpace  # of the sampling rule: weights are an allocation / variance
+    inverse: Matrix  # (d, d) of X' diag(weights) X
+    work: Vector  # (K,)
+
+
+MOST_SLOTS = 256
+
+
+def new_state(setting: Setting) -> State:
+    """Nothing measured yet."""
+    K, d = setting.X.shape
+    slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
+    counts, sums, weights, means, projected, work = np.zeros((6, K))
+    return State(
+        clock=np.zeros(6, np.int64),
+        counts=counts,
+        sums=sums,
+        weights=weights,
+        means=means,
+        projected=projected,
+        incumbents=np.arange(setting.m, dtype=np.int64),
+        evidence=np.zeros(5),
+        test=search_space(K, d, setting.m, slots),
+        play=search_space(K, d, setting.m, slots),
+        inverse=np.zeros((d, d)),
+        work=work,
+    )
+
+
+@inner
+def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
+    """Take in one measurement."""
+    state.clock[SAMPLES] += 1
+    state.counts[arm] += 1.0
+    state.sums[arm] += reward
+    state.weights[arm] = state.counts[arm] / setting.variance[arm]
+    state.means[arm] = state.sums[arm] / state.counts[arm]
+
+
+@inner
+def top(values: Vector, out: Indices) -> None:
+    """The out.size largest values' positions, increasing; of equal ones the first."""
+    m, K = out.shape[0], values.shape[0]
+    for b in range(m):
+        best = -1
+        for k in range(K):
+            taken = False
+            for c in range(b):
+                taken = taken or out[c] == k
+            if not taken and (best < 0 or values[k] > values[best]):
+                best = k
+        out[b] = best
+    for b in range(1, m):  # insertion sort
+        arm, c = out[b], b
+        while c > 0 and out[c - 1] > arm:
+            out[c] = out[c - 1]
+            c -= 1
+        out[c] = arm
+
+
+@inner
+def estimate(setting: Setting, state: State) -> bool:
+    """Project the empirical means and pick the incumbents; false where that could not be certified.
+
+    The nearest model in sum_k weights_k (.)^2 (the paper's estimation step). Needs measurements of
+    arms that span.
+    """
+    if np.isinf(setting.eps):
+        copy(state.means, state.projected)
+    else:
+        status, _ = project_means(
+            setting.X, setting.eps, state.means, state.weights, 1e-10, state.test
+        )
+        if status == STALLED:
+            state.clock[STALLS] += 1
+            return False
+        for k in range(state.projected.shape[0]):
+            state.projected[k] = state.test.linear[k] + state.test.projected[k]
+    top(state.projected, state.incumbents)
+    return True
+
+
+@kernel
+def measure(setting: Setting, state: State, arm: int, reward: float) -> None:
+    """`observe` for Python callers."""
+    observe(setting, state, arm, reward)
