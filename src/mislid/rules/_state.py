@@ -50,7 +50,6 @@ class State(NamedTuple):
     evidence: Vector  # (5,) of the last stopping test
     test: SearchSpace  # of the projection and the stopping rule: weights are counts / variance
     play: SearchSpace  # of the sampling rule: weights are an allocation / variance
-    inverse: Matrix  # (d, d) of X' diag(weights) X
     work: Vector  # (K,)
 
 
@@ -73,7 +72,6 @@ def new_state(setting: Setting) -> State:
         evidence=np.zeros(5),
         test=search_space(K, d, setting.m, slots),
         play=search_space(K, d, setting.m, slots),
-        inverse=np.zeros((d, d)),
         work=work,
     )
 
