@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry._compile import inner
+from mislid.geometry._compile import inner, inner_loop
 from mislid.geometry._linalg import (
     cholesky,
     cholesky_solve,
@@ -56,6 +56,8 @@ class Mixture(NamedTuple):
     residual: Vector  # (K,)
     gram: Matrix  # (d, d)
     factor: Matrix  # (d, d)
+    centre: Vector  # (d,) a linear fit to the means
+    slope: Vector  # (d,) X' H (means - X centre)
     target: Vector  # (d,)
     theta: Vector  # (d,)
 
@@ -68,7 +70,7 @@ def new_mixture(setting: Setting) -> Mixture:
     if setting.eps <= unit * SPREADS[-1]:
         spreads.append(setting.eps)
     shrunk, residual = np.zeros((2, K))
-    target, theta = np.zeros((2, d))
+    centre, slope, target, theta = np.zeros((4, d))
     square, factor = np.zeros((2, d, d))
     return Mixture(
         scales=unit * np.tile(SCALES, len(spreads)),
@@ -77,44 +79,65 @@ def new_mixture(setting: Setting) -> Mixture:
         residual=residual,
         gram=square,
         factor=factor,
+        centre=centre,
+        slope=slope,
         target=target,
         theta=theta,
     )
 
 
-@inner
-def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: Mixture) -> float:
-    """Prepare what priors of one e share; returns ln det(I + D e^2 / 3)."""
-    determinant = 0.0
-    for k in range(weights.shape[0]):
-        determinant += math.log1p(weights[k] * variance)
-        prior.shrunk[k] = weights[k] / (1.0 + weights[k] * variance)
-        prior.residual[k] = prior.shrunk[k] * means[k]
-    gram(X, prior.shrunk, prior.gram)
-    transposed_times(X, prior.residual, prior.target)
-    return determinant
-
-
-@inner
-def _linear_price(X: Matrix, means: Vector, scale: float, prior: Mixture) -> float:
-    """ln det(I + s^2 G) + x' (H^-1 + s^2 X X')^-1 x for H = diag(shrunk) and G = X' H X.
-
-    The second is min over theta of |x - X theta|_H^2 + |theta|^2 / s^2: a sum of squares, in which
-    the level of the means does not cancel, and which an inexact theta can only raise.
-    """
-    d = X.shape[1]
-    precision = 1.0 / (scale * scale)
+@inner_loop
+def _factor(precision: float, prior: Mixture) -> None:
+    """Factor G + precision I."""
     copy_matrix(prior.gram, prior.factor)
-    for a in range(d):
+    for a in range(prior.factor.shape[0]):
         prior.factor[a, a] += precision
     cholesky(prior.factor)
-    cholesky_solve(prior.factor, prior.target, prior.theta)
-    price = precision * dot(prior.theta, prior.theta)
-    for a in range(d):
-        price += 2.0 * (math.log(scale) - math.log(prior.factor[a, a]))  # pivots are inverted
-    times(X, prior.theta, prior.residual)
-    for k in range(means.shape[0]):
-        price += prior.shrunk[k] * (means[k] - prior.residual[k]) ** 2
+
+
+@inner_loop
+def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: Mixture) -> float:
+    """Prepare what priors of one e share, with H = diag(shrunk) and G = X' H X.
+
+    Returns ln det(I + D e^2 / 3) + |x - X centre|_H^2, centre the fit of the widest prior. From
+    there on the level of the means does not cancel in the quadratic forms, and d numbers will do.
+    """
+    shrunk, residual = prior.shrunk, prior.residual
+    price = 0.0
+    for k in range(weights.shape[0]):
+        price += math.log1p(weights[k] * variance)
+        shrunk[k] = weights[k] / (1.0 + weights[k] * variance)
+        residual[k] = shrunk[k] * means[k]
+    gram(X, shrunk, prior.gram)
+    transposed_times(X, residual, prior.slope)
+    _factor(1.0 / prior.scales[-1] ** 2, prior)
+    cholesky_solve(prior.factor, prior.slope, prior.centre)
+    times(X, prior.centre, residual)
+    for k in range(weights.shape[0]):
+        rest = means[k] - residual[k]
+        residual[k] = shrunk[k] * rest
+        price += residual[k] * rest
+    transposed_times(X, residual, prior.slope)
+    return price
+
+
+@inner_loop
+def _linear_price(scale: float, prior: Mixture) -> float:
+    """ln det(I + s^2 G) + x' (H^-1 + s^2 X X')^-1 x - |x - X centre|_H^2.
+
+    The second is min over theta of |x - X theta|_H^2 + |theta|^2 / s^2, by Woodbury's identity.
+    """
+    precision = 1.0 / (scale * scale)
+    theta, target = prior.theta, prior.target
+    price = 0.0
+    for a in range(target.shape[0]):
+        target[a] = prior.slope[a] - precision * prior.centre[a]
+        price += precision * prior.centre[a] ** 2
+    _factor(precision, prior)
+    cholesky_solve(prior.factor, target, theta)
+    price -= dot(theta, target)
+    for a in range(target.shape[0]):
+        price -= 2.0 * math.log(prior.factor[a, a] / scale)  # pivots are inverted
     return price
 
 
@@ -126,7 +149,7 @@ def mixture_price(X: Matrix, weights: Vector, means: Vector, prior: Mixture) -> 
     for c in range(n):
         if c == 0 or prior.variances[c] != prior.variances[c - 1]:
             shared = _shrink(X, weights, means, prior.variances[c], prior)
-        value = -0.5 * (shared + _linear_price(X, means, prior.scales[c], prior))
+        value = -0.5 * (shared + _linear_price(prior.scales[c], prior))
         if value > largest:
             total = total * math.exp(largest - value) + 1.0
             largest = value
