@@ -12,7 +12,7 @@ from mislid.geometry._compile import inner
 from mislid.geometry._linalg import cholesky_solve, dot
 from mislid.rules._plan import AGGRESSIVE, AUTHORS_BONUS, EMPIRICAL, Memory, Plan
 from mislid.rules._state import SAMPLES, Setting, State
-from mislid.rules._thresholds import unstructured_beta
+from mislid.rules._thresholds import unstructured
 
 
 @inner
@@ -35,7 +35,7 @@ def _paper_bonus(setting: Setting, state: State, k: int) -> float:
     deviation = (setting.largest_norm * K + 1.0) * setting.eps
     bonus = 8.0 * deviation * deviation + 4.0 * linear * _leverage(setting, state, k)
     if state.weights[k] > 0.0:
-        bonus = min(bonus, 2.0 * unstructured_beta(t, K, 0.2 / t**3) / state.weights[k])
+        bonus = min(bonus, 2.0 * unstructured(t, K, math.log(5.0 * t**3)) / state.weights[k])
     return min(bonus, 4.0 * setting.mean_bound * setting.mean_bound)
 
 
@@ -46,7 +46,7 @@ def _authors_bonus(setting: Setting, state: State, k: int) -> float:
     t = float(state.clock[SAMPLES])
     bonus = 8.0 * setting.eps * setting.eps + 2.0 * math.log(t) * _leverage(setting, state, k)
     if state.weights[k] > 0.0:
-        bonus = min(bonus, 2.0 * unstructured_beta(t, K, 0.4 / t**3) / state.weights[k])
+        bonus = min(bonus, 2.0 * unstructured(t, K, math.log(2.5 * t**3)) / state.weights[k])
     return min(bonus, 4.0 * setting.mean_bound * setting.mean_bound)
 
 
