@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mislid.geometry._compile import inner, kernel
@@ -29,7 +32,8 @@ from mislid.rules._plan import (
 from mislid.rules._ridge import ridge_answer
 from mislid.rules._select import list_top
 from mislid.rules._simple import fixed_arm, uniform_arm
-from mislid.rules._state import SAMPLES, Setting, State, new_state, observe
+from mislid.rules._state import SAMPLES, Setting, State, measure, new_state, observe
+from oracles.rivals import Choice, Data, best
 
 Floats = NDArray[np.float64]
 
@@ -150,3 +154,66 @@ def simulate(run: Run, means: Floats, noise: Floats) -> tuple[int, list[int]]:
     t = int(run.state.clock[SAMPLES])
     answer(run, math.log((1 + math.log(t + 1)) / run.setting.delta))
     return t, [int(arm) for arm in run.state.incumbents]
+
+
+def measured(run: Run, features: Floats) -> Data:
+    """What the run has measured, for the references."""
+    setting, state = run.setting, run.state
+    noise = np.sqrt(setting.variance)
+    return Data(features, noise, state.counts.copy(), state.sums.copy(), setting.m)
+
+
+class Step(NamedTuple):
+    """A decision of a run and what it was based on."""
+
+    choice: Choice
+    data: Data
+    beta: float
+
+
+def steps(
+    run: Run, features: Floats, means: Floats, rng: Generator, rounds: int, *, stray: float = 0.0
+) -> Iterator[Step]:
+    """Every arm once, then the rule's choices; with probability `stray` another arm is measured.
+
+    Rewards are the means plus the run's noise. The choices' answers are taken at the same data.
+    """
+    noise = np.sqrt(run.setting.variance)
+    for t in range(rounds):
+        arm = t
+        if t >= len(means):
+            beta = math.log((1 + math.log(t + 1)) / run.setting.delta)
+            arm = choose(run, beta)
+            answer(run, beta)
+            index = float(run.memory.scalars[OWN_INDEX])
+            choice = Choice(arm, index, [int(k) for k in run.state.incumbents])
+            yield Step(choice, measured(run, features), beta)
+            if rng.random() < stray:
+                arm = int(rng.integers(len(means)))
+        measure(run.setting, run.state, arm, float(means[arm] + noise[arm] * rng.normal()))
+
+
+def published(folder: Path, name: str) -> tuple[Floats, Floats]:
+    """Features (K, d) and means (K,) of a published instance."""
+    with np.load(folder / "instances" / f"{name}.npz", allow_pickle=False) as arrays:
+        return np.ascontiguousarray(arrays["features"]), np.ascontiguousarray(arrays["means"])
+
+
+def sample_sizes(
+    features: Floats, means: Floats, m: int, sampler: int, *, runs: int, limit: int, **options: bool
+) -> tuple[Floats, float]:
+    """Measurements of seeded runs with noise 1 at delta 0.05, and the share of wrong answers."""
+    right = best(means, m)
+    sizes, wrong = np.empty(runs), 0
+    for n in range(runs):
+        run = new_run(features, m, sampler, **options)
+        noise = np.random.default_rng([2021, n]).standard_normal(limit)
+        sizes[n], found = simulate(run, means, noise)
+        wrong += found != right
+    return sizes, wrong / runs
+
+
+def assert_mean(sizes: Floats, mean: float, error: float = 0.0) -> None:
+    """The sizes' mean agrees with another of the given standard error, within four of the two's."""
+    together = math.hypot(error, float(np.std(sizes, ddof=1)) / math.sqrt(len(sizes)))
+    assert abs(np.mean(sizes) - mean) < 4 * together, (np.mean(sizes), mean, together)
