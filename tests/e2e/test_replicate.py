@@ -115,7 +115,7 @@ def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
     assert process.returncode == 1
     assert "Traceback" not in said
     kept = (output / "runs.csv").read_text().splitlines()[1:]
-    assert f"interrupted after {len(kept)} of 24 runs, {len(kept)} rows" in said
+    assert f"interrupted after {len(kept)} of 24 runs, kept in '{output}', {len(kept)} rows" in said
     assert 4 <= len(kept) < RUNS
     assert ended(workers)
 

@@ -23,6 +23,7 @@ def identify(
     seed,
     delta=0.05,
     algorithm="mislid",
+    stopping="guaranteed",
     max_samples=None,
     wait=0.0,
     fail_at=None,

@@ -112,7 +112,12 @@ def replicate_rows(
         tell = stack.enter_context(_reporter(progress, len(kept), runs))
         finished = {row.run for row in kept}
         missing = [run for run in range(runs) if run not in finished]
-        _collect(_finished_rows(job, missing, jobs, client), kept, keep, tell, runs)
+        try:
+            _collect(_finished_rows(job, missing, jobs, client), kept, keep, tell, runs)
+        except KeyboardInterrupt:
+            where = "" if output is None else f", kept in {os.fspath(output)!r}"
+            message = f"interrupted after {len(kept)} of {runs} runs{where}"
+            raise Interrupted(message, sorted(kept)) from None
     return sorted(kept)
 
 
@@ -160,17 +165,13 @@ def _collect(
     tell: Callable[[int, int], object],
     runs: int,
 ) -> None:
-    """Keep rows as they come; Ctrl-C ends it with what there is."""
-    try:
-        with contextlib.closing(finished):
-            for row in finished:
-                if row.status == INTERRUPTED:
-                    raise KeyboardInterrupt
-                keep(row)
-                tell(len(kept), runs)
-    except KeyboardInterrupt:
-        message = f"interrupted after {len(kept)} of {runs} runs"
-        raise Interrupted(message, sorted(kept)) from None
+    """Keep rows as they come; whatever ends that ends the workers too."""
+    with contextlib.closing(finished):
+        for row in finished:
+            if row.status == INTERRUPTED:
+                raise KeyboardInterrupt
+            keep(row)
+            tell(len(kept), runs)
 
 
 @contextlib.contextmanager

@@ -153,7 +153,7 @@ def test_runs_can_be_added(directory):
     more = rows(15, output=directory.path)
     assert more[:10] == directory.whole
     assert untimed(more) == untimed(rows(15))
-    with pytest.raises(ProblemError, match="runs must be at least 15, .* got 4"):
+    with pytest.raises(ProblemError, match=r"runs must be at least 15, .* got 4"):
         rows(4, output=directory.path)
 
 
@@ -188,7 +188,7 @@ def test_files_of_something_else_are_refused(directory, name, text, sentence):
 
 def test_a_table_without_settings_is_left_alone(tmp_path):
     (tmp_path / "runs.csv").write_text("someone's own\n")
-    with pytest.raises(ProblemError, match="has a runs.csv but no settings.json"):
+    with pytest.raises(ProblemError, match=r"has a runs\.csv but no settings\.json"):
         rows(output=tmp_path)
 
 
