@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mislid.geometry.time import characteristic_curve, characteristic_time
     from mislid.geometry.tube import smallest_misspecification
     from mislid.model import Instance, Model, load_instance
+    from mislid.simulation.replicate import replicate
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "orthogonal_parameters",
     "pair_alternative",
     "project",
+    "replicate",
     "smallest_misspecification",
     "spanner",
     "unstructured_threshold",
@@ -54,6 +56,7 @@ _HOMES = {
     "orthogonal_parameters": "mislid.geometry.orthogonal",
     "pair_alternative": "mislid.geometry.alternatives",
     "project": "mislid.geometry.projection",
+    "replicate": "mislid.simulation.replicate",
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",

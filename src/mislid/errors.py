@@ -1,9 +1,13 @@
 """The exceptions and warnings of the package, one tree."""
 
+from collections.abc import Sequence
+
 __all__ = [
     "CertificateError",
     "FileFormatError",
+    "Interrupted",
     "MislidError",
+    "MissingPackageError",
     "OutsideTubeWarning",
     "ProblemError",
 ]
@@ -27,6 +31,21 @@ class FileFormatError(ProblemError):
 
 class CertificateError(MislidError, ArithmeticError):
     """A solve could not certify its answer, so it returns none."""
+
+
+class MissingPackageError(MislidError, ImportError):
+    """An optional package is not installed; the message says how to get it."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Someone pressed Ctrl-C during many runs; `rows` are those that had finished.
+
+    Not an `Exception`, so that a script that catches those still ends.
+    """
+
+    def __init__(self, message: str, rows: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.rows = tuple(rows)
 
 
 class OutsideTubeWarning(UserWarning):

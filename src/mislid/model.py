@@ -279,8 +279,8 @@ def load_instance(
     declared = table.misspecification if misspecification is None else misspecification
     if declared is None:
         raise ProblemError(
-            f"misspecification must be given for {os.fspath(path)!r}, which declares none; "
-            "pass load_instance(path, misspecification=...) with a number at least 0 or inf"
+            f"misspecification must be given for {os.fspath(path)!r}, which declares none: "
+            "a number at least 0, or inf"
         )
     spread = noise if noise is not None else table.noise
     return Instance(

@@ -1,7 +1,6 @@
 """Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
 
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,9 @@ from mislid.errors import FileFormatError, ProblemError
 from mislid.files._csv import csv_bytes, csv_table
 from mislid.files._npz import npz_bytes, npz_table
 from mislid.files._table import Table
+from mislid.files._whole import write_whole
 
-__all__ = ["Table", "read_table", "write_table"]
+__all__ = ["Table", "read_table", "write_table", "write_whole"]
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -51,7 +51,7 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
             + ("a directory" if place.is_dir() else "whose directory does not exist")
         )
     write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
-    _replace(place, write(table))
+    write_whole(place, write(table))
 
 
 def _with_known_suffix(path: Any) -> Path:
@@ -62,15 +62,3 @@ def _with_known_suffix(path: Any) -> Path:
     if place.suffix.lower() not in (".npz", ".csv"):
         raise FileFormatError(f"path must end in .npz or .csv; got {str(place)!r}")
     return place
-
-
-def _replace(place: Path, content: bytes) -> None:
-    draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with draft.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)

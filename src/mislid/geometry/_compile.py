@@ -22,6 +22,15 @@ def kernel(function: F) -> F:
     return compiled
 
 
+def random_kernel(function: F) -> F:
+    """Compile a kernel that Python calls with a random generator.
+
+    It counts references: without that, each call would leave one to the generator behind.
+    """
+    compiled: F = njit(**{**_COMMON, "_nrt": True})(function)
+    return compiled
+
+
 def inner(function: F) -> F:
     """Compile a kernel that only kernels call."""
     compiled: F = njit(**_COMMON, **_INNER)(function)

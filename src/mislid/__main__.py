@@ -1,0 +1,8 @@
+"""`python -m mislid` is the command `mislid`."""
+
+import sys
+
+from mislid.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What commands share: options, the instance, warnings and errors of one sentence."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mislid.errors import Interrupted, MislidError
+
+if TYPE_CHECKING:
+    from mislid.model import Instance
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def instance_options(command: F) -> F:
+    """FILE, --m, --misspecification, --noise, --delta and --format."""
+    for option in (
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["table", "json", "csv"]),
+            default="table",
+            show_default=True,
+            help="How to print the result.",
+        ),
+        click.option(
+            "--delta",
+            type=click.FloatRange(0, 0.5, min_open=True),
+            default=0.05,
+            show_default=True,
+            help="Error rate.",
+        ),
+        click.option(
+            "--noise",
+            type=click.FloatRange(0, min_open=True),
+            help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
+        ),
+        click.option(
+            "--misspecification",
+            type=click.FloatRange(0),
+            help="Largest deviation of the means from linearity, inf for no structure; "
+            "by default what the file declares.",
+        ),
+        click.option("--m", type=click.IntRange(1), required=True, help="Number of arms to find."),
+        click.argument("file", type=click.Path()),
+    ):
+        command = option(command)
+    return command
+
+
+def load(file: str, misspecification: float | None, noise: float | None) -> Instance:
+    """Read the instance, with warnings as one line on stderr."""
+    from mislid.model import load_instance
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        instance = load_instance(file, misspecification, noise=noise)
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}.", err=True)
+    return instance
+
+
+def one_sentence_errors(function: F) -> F:
+    """What went wrong, without a traceback; the exit status is 1."""
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except BrokenPipeError:
+            # The reader has had enough; the interpreter must not complain of it either at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 1
+        except Interrupted as interruption:
+            raise click.ClickException(f"{interruption}.") from None
+        except (MislidError, OSError) as problem:
+            raise click.ClickException(sentence(problem)) from None
+
+    return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
+
+
+def sentence(problem: Exception) -> str:
+    """The message, with where it happened."""
+    notes = " ".join(getattr(problem, "__notes__", []))
+    return f"{problem} ({notes})." if notes else f"{problem}."

@@ -1,0 +1,65 @@
+"""Results as aligned text, JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def as_json(value: Any) -> str:
+    """Strict JSON: what is not finite becomes null.
+
+    >>> as_json({"upper": float("inf")})
+    '{"upper": null}'
+    """
+    return json.dumps(_finite(value), allow_nan=False)
+
+
+def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Comma-separated lines; None is empty.
+
+    >>> print(as_csv(["a", "b"], [[1, None]]))
+    a,b
+    1,
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def as_table(rows: Sequence[tuple[str, str]]) -> str:
+    """Two columns.
+
+    >>> print(as_table([("runs", "3"), ("error rate", "0")]))
+    runs        3
+    error rate  0
+    """
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows)
+
+
+def number(value: float) -> str:
+    """A number for people: thousands apart, three digits after the point of small ones.
+
+    >>> number(25804.2), number(0.0512), number(float("inf"))
+    ('25,804', '0.0512', 'infinite')
+    """
+    if not math.isfinite(value):
+        return "infinite"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return value

@@ -1,0 +1,151 @@
+"""`mislid run`: identify, many times."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid.cli._common import instance_options, load, one_sentence_errors
+from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.errors import MislidError
+
+if TYPE_CHECKING:
+    from mislid.simulation.replicate import Row
+
+STOPPING = ("heuristic", "paper", "mixture", "pairwise", "guaranteed")
+
+
+@click.command("run")
+@instance_options
+@click.option(
+    "--algorithm",
+    default="mislid",
+    show_default=True,
+    help="mislid, mislid-paper, mislid-authors, lingape, lingifa, lucb, lucb-authors, lingame, "
+    "uniform or oracle.",
+)
+@click.option(
+    "--stopping",
+    type=click.Choice(STOPPING),
+    default="guaranteed",
+    show_default=True,
+    help="When to stop; heuristic comes with no guarantee.",
+)
+@click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
+)
+@click.option("--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler.")
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
+)
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+@one_sentence_errors
+def command(
+    file: str,
+    m: int,
+    misspecification: float | None,
+    noise: float | None,
+    form: str,
+    runs: int,
+    seed: int,
+    jobs: int,
+    dask: str | None,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
+    print how many measurements that took and how often the answer was wrong.
+    """
+    from mislid.simulation.replicate import replicate_rows, replicate_settings
+    from mislid.simulation.summary import summarise
+
+    instance = load(file, misspecification, noise)
+    settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
+    with _cluster(dask) as client:
+        rows = replicate_rows(
+            instance,
+            m,
+            runs=runs,
+            seed=seed,
+            jobs=jobs,
+            client=client,
+            output=output,
+            progress=not quiet,
+            **options,
+        )
+    if output is not None:
+        _draw(output, rows, options)
+    click.echo(_PRINT[form](rows, asdict(summarise(rows)), settings))
+
+
+def _cluster(address: str | None) -> Any:
+    """A client of the cluster at an address; no client without one."""
+    from contextlib import nullcontext
+
+    if address is None:
+        return nullcontext()
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None
+
+
+def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
+    from pathlib import Path
+
+    from mislid.plotting_runs import save_runs
+
+    try:
+        save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
+    except ImportError:
+        click.echo("No figure: matplotlib is missing (pip install 'mislid[plots]').", err=True)
+
+
+def _json(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
+    keys = ("runs", "mean_samples", "std_samples", "error_rate")
+    return as_json(
+        {key: summary[key] for key in keys}
+        | {name: [getattr(row, name) for row in rows] for name in ("samples", "correct", "status")}
+        | {"settings": settings}
+    )
+
+
+def _csv(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
+    return as_csv(rows[0]._fields, rows)
+
+
+def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
+    options = settings["options"]
+    caveat = ", no guarantee" if options["stopping"] == "heuristic" else ""
+    lines = [
+        ("arms, dimension", f"{settings['K']}, {settings['d']}"),
+        ("misspecification", str(settings["misspecification"])),
+        ("algorithm", options["algorithm"]),
+        ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
+        ("runs", number(summary["runs"])),
+        ("samples, mean", number(summary["mean_samples"])),
+        ("samples, standard deviation", number(summary["std_samples"])),
+        ("wrong answers", f"{summary['error_rate']:.1%}"),
+        ("no answer", f"{summary['unanswered']:.1%}"),
+        ("seconds a run", number(summary["mean_seconds"])),
+    ]
+    return as_table([line for line in lines if line[0] != "no answer" or summary["unanswered"]])
+
+
+_PRINT = {"json": _json, "csv": _csv, "table": _table}

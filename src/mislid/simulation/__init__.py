@@ -1,0 +1,1 @@
+"""Simulated identifications: where rewards come from, one run, many runs."""

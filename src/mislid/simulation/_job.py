@@ -1,0 +1,80 @@
+"""One run of many: a pure function of what is asked, the seed and the run's number."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mislid.model import Instance
+
+INTERRUPTED = "interrupted"
+
+
+class Outcome(Protocol):
+    """What one identification tells about itself."""
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the answer is right; None where there is none."""
+
+    @property
+    def status(self) -> str:
+        """Stopped, budget exhausted, or interrupted."""
+
+
+class Row(NamedTuple):
+    """One finished run: its number, measurements, whether its answer is right, status, seconds."""
+
+    run: int
+    samples: int
+    correct: bool | None
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all runs of a replication share; small enough to send to every worker once."""
+
+    instance: Instance
+    m: int
+    seed: int
+    options: dict[str, Any] = field(default_factory=dict)
+    identify: Callable[..., Outcome] | None = None
+
+    def outcome(self, run: int, **changes: Any) -> Outcome:
+        """Identify once, with random numbers that belong to this run alone."""
+        identify = self.identify or import_module("mislid.simulation.identify").identify
+        seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
+        outcome: Outcome = identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
+        return outcome
+
+    def row(self, run: int) -> Row:
+        """Identify once and keep what a table shows."""
+        start = time.perf_counter()
+        try:
+            outcome = self.outcome(run)
+        except Exception as problem:
+            problem.add_note(f"in run {run} of seed {self.seed}")
+            raise
+        seconds = time.perf_counter() - start
+        correct = None if outcome.correct is None else bool(outcome.correct)
+        return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
+
+    def warm_up(self) -> None:
+        """Compile what runs need and store it, so that workers load it; refuse bad arguments."""
+        self.outcome(0, max_samples=self.instance.K)
+
+
+def measure(job: Job, run: int) -> Row:
+    """`Job.row` as a function that travels to workers by name."""
+    return job.row(run)

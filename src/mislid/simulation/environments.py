@@ -1,0 +1,268 @@
+"""Where simulated rewards come from.
+
+An environment is a record with the `means` (K,) of its arms and a sub-Gaussian scale `noise` (K,)
+of their rewards: E exp(x (reward - mean)) <= exp(x^2 noise^2 / 2) for all x, which is all that the
+stopping rules ask of rewards. Rewards within an interval have half its length (Hoeffding).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector, as_array, as_noise, as_number
+from mislid.errors import ProblemError
+from mislid.model import Instance, Model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from mislid.simulation._draw import Source
+
+__all__ = ["Bernoulli", "Bounded", "Environment", "Gaussian", "Table", "as_environment"]
+
+
+@dataclass(frozen=True, eq=False)
+class Environment:
+    """What all environments share: `means` (K,) and `noise` (K,), a valid sub-Gaussian scale."""
+
+    means: Vector
+    noise: Vector
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return int(self.means.size)
+
+    def instance(
+        self, model: Model, names: Iterable[str] | Iterable[int] | None = None
+    ) -> Instance:
+        """The instance of a model that has this environment's means and noise.
+
+        >>> model = Model([[1], [2]], misspecification=0.1)
+        >>> Bernoulli([0.2, 0.5]).instance(model).noise.tolist()
+        [0.5, 0.5]
+        """
+        return Instance(model, self.means, self.noise, names)
+
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        """Rewards (size,) of one arm, as the compiled loop draws them.
+
+        >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        from mislid.simulation._draw import draw_many
+
+        rewards = np.empty(size)
+        draw_many(*self.source(), arm, generator, rewards)
+        return rewards
+
+    def source(self) -> Source:
+        """Fresh arrays that the compiled `draw` reads."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Gaussian(Environment):
+    """Normal rewards of given means (K,) and standard deviations, one for all arms or (K,).
+
+    >>> Gaussian([0.2, 0.5], noise=2.0).noise.tolist()
+    [2.0, 2.0]
+    """
+
+    def __init__(self, means: ArrayLike, noise: ArrayLike = 1.0) -> None:
+        vector = _as_means(means)
+        super().__init__(vector, as_noise(noise, vector.size))
+
+    def source(self) -> Source:
+        """Means and standard deviations."""
+        from mislid.simulation._draw import GAUSSIAN
+
+        return _source(GAUSSIAN, self.means, self.noise)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Bernoulli(Environment):
+    """Rewards 1 with probability means (K,) and 0 otherwise; noise 1/2.
+
+    >>> Bernoulli([0.2, 1.5])
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: means must be probabilities from 0 to 1; got 1.5 at index 1
+    """
+
+    def __init__(self, means: ArrayLike) -> None:
+        vector = _as_means(means)
+        _refuse(vector, (vector < 0.0) | (vector > 1.0), "probabilities from 0 to 1")
+        super().__init__(vector, np.full(vector.size, 0.5))
+
+    def source(self) -> Source:
+        """Probabilities."""
+        from mislid.simulation._draw import BERNOULLI
+
+        return _source(BERNOULLI, self.means)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Bounded(Environment):
+    """Rewards in [low, high] with given means (K,): Beta distributions, stretched.
+
+    Their shapes add up to `concentration`: 2 is the uniform distribution for a mean in the middle,
+    less pushes rewards to both ends, more pulls them to the mean. Noise is (high - low) / 2.
+
+    >>> Bounded([20.0, 35.0], low=0, high=100).noise.tolist()
+    [50.0, 50.0]
+    """
+
+    low: float
+    high: float
+    concentration: float
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        low: float = 0.0,
+        high: float = 1.0,
+        concentration: float = 2.0,
+    ) -> None:
+        low = as_number(low, "low", low=-math.inf, high=math.inf)
+        high = as_number(high, "high", low=low, high=math.inf, low_open=True)
+        vector = _as_means(means)
+        outside = (vector <= low) | (vector >= high)
+        _refuse(vector, outside, f"above low={low:g} and below high={high:g}")
+        super().__init__(vector, np.full(vector.size, 0.5 * (high - low)))
+        positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
+        _fill(self, low=low, high=high, concentration=positive)
+
+    def source(self) -> Source:
+        """Shapes, the lowest reward and the range."""
+        from mislid.simulation._draw import BETA
+
+        width = self.high - self.low
+        share = (self.means - self.low) / width
+        shapes = self.concentration * share, self.concentration * (1.0 - share)
+        return _source(BETA, *shapes, np.full(self.K, self.low), np.full(self.K, width))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Table(Environment):
+    """Observed rewards (n, K), one column per arm, drawn again with replacement.
+
+    Means are the columns' averages. Noise is (high - low) / 2 for all arms, where the interval
+    [low, high] contains all rewards that were possible; by default the smallest and largest seen.
+
+    >>> table = Table([[0.0, 1.0], [1.0, 1.0]])
+    >>> table.means.tolist(), table.noise.tolist()
+    ([0.5, 1.0], [0.5, 0.5])
+    """
+
+    rewards: Matrix
+
+    def __init__(
+        self, rewards: ArrayLike, low: float | None = None, high: float | None = None
+    ) -> None:
+        seen = as_array(rewards, "rewards", 2, "one row per observation and one column per arm")
+        n, K = seen.shape
+        if n < 1 or K < 2:
+            raise ProblemError(
+                f"rewards must have at least 1 row and 2 columns, one per arm; got shape ({n}, {K})"
+            )
+        smallest, largest = float(seen.min()), float(seen.max())
+        bottom = as_number(smallest if low is None else low, "low", low=-math.inf, high=smallest)
+        top = as_number(largest if high is None else high, "high", low=largest, high=math.inf)
+        if bottom == top:
+            raise ProblemError(
+                f"rewards must differ somewhere, or low and high be given; got {top!r} everywhere"
+            )
+        super().__init__(_frozen(seen.mean(axis=0)), np.full(K, 0.5 * (top - bottom)))
+        _fill(self, rewards=_frozen(seen))
+
+    def source(self) -> Source:
+        """The table."""
+        from mislid.simulation._draw import TABLE
+
+        return _source(TABLE, self.means)._replace(table=self.rewards.copy())
+
+
+def as_environment(environment: Environment | None, instance: Instance) -> Environment:
+    """The environment of an instance: Gaussian where none is given; otherwise one that fits it.
+
+    The instance's means are what answers are judged by and its noise is what the stopping rules
+    rely on, so the means must agree and the environment's noise must not be larger.
+
+    >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
+    >>> type(as_environment(None, instance)).__name__
+    'Gaussian'
+    """
+    if environment is None:
+        return Gaussian(instance.means, instance.noise)
+    if not isinstance(environment, Environment):
+        raise ProblemError(
+            "environment must be one of Gaussian, Bernoulli, Bounded and Table; "
+            f"got {type(environment).__name__}"
+        )
+    if environment.K != instance.K:
+        raise ProblemError(
+            f"environment must have the instance's {instance.K} arms; got {environment.K}"
+        )
+    scale = 1e-9 * float(np.abs(instance.means).max())
+    _refuse_first(
+        np.abs(environment.means - instance.means) > scale,
+        "environment must have the instance's means",
+        environment.means,
+        instance.means,
+    )
+    _refuse_first(
+        environment.noise > instance.noise * (1.0 + 1e-9),
+        "environment must have at most the instance's noise",
+        environment.noise,
+        instance.noise,
+    )
+    return environment
+
+
+def _refuse_first(wrong: Any, rule: str, given: Vector, expected: Vector) -> None:
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ProblemError(
+            f"{rule}; got {float(given[k])!r} for arm {k}, where the instance "
+            f"has {float(expected[k])!r}"
+        )
+
+
+def _as_means(means: ArrayLike) -> Vector:
+    vector = as_array(means, "means", 1, "one number per arm")
+    if vector.size < 2:
+        raise ProblemError(f"means must have at least 2 entries, one per arm; got {vector.size}")
+    return _frozen(vector)
+
+
+def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ProblemError(f"means must be {allowed}; got {float(means[k])!r} at index {k}")
+
+
+def _source(kind: int, *columns: Vector) -> Source:
+    # Writable copies: to numba a read-only array is another type, to be compiled for again.
+    from mislid.simulation._draw import Source
+
+    parameters = np.zeros((columns[0].size, 4))
+    for column, values in enumerate(columns):
+        parameters[:, column] = values
+    return Source(kind, parameters, np.zeros((0, columns[0].size)))
+
+
+def _frozen(array: Matrix) -> Matrix:
+    array.setflags(write=False)
+    return array
+
+
+def _fill(record: Environment, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(record, name, value)

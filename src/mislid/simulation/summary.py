@@ -1,0 +1,49 @@
+"""What many runs say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mislid.errors import ProblemError
+from mislid.simulation._job import Row
+
+__all__ = ["Summary", "summarise"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and standard deviation (dividing by n) of samples; shares of all runs.
+
+    `error_rate` counts wrong answers; a run without an answer is `unanswered`, not wrong.
+    """
+
+    runs: int
+    mean_samples: float
+    std_samples: float
+    error_rate: float
+    unanswered: float
+    mean_seconds: float
+
+
+def summarise(rows: Sequence[Row]) -> Summary:
+    """Summarise finished runs.
+
+    >>> rows = [Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)]
+    >>> summary = summarise(rows)
+    >>> summary.mean_samples, summary.std_samples, summary.error_rate
+    (20.0, 10.0, 0.5)
+    """
+    if not rows:
+        raise ProblemError("rows must hold at least one finished run; got none")
+    runs = len(rows)
+    mean = math.fsum(row.samples for row in rows) / runs
+    return Summary(
+        runs=runs,
+        mean_samples=mean,
+        std_samples=math.sqrt(math.fsum((row.samples - mean) ** 2 for row in rows) / runs),
+        error_rate=sum(row.correct is False for row in rows) / runs,
+        unanswered=sum(row.correct is None for row in rows) / runs,
+        mean_seconds=math.fsum(row.seconds for row in rows) / runs,
+    )

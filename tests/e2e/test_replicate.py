@@ -1,0 +1,172 @@
+"""Replication as it is lived: a cluster, a kill in the middle, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mislid import Instance, Model
+from mislid.simulation.replicate import replicate_rows
+from oracles import fake_runs
+
+TESTS = Path(__file__).resolve().parents[1]
+INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
+RUNS = 24
+
+SCRIPT = """
+import sys
+from mislid import Instance, Model
+from mislid.errors import Interrupted
+from mislid.simulation.replicate import replicate_rows
+from oracles import fake_runs
+
+if __name__ == "__main__":
+    instance = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
+    try:
+        replicate_rows(
+            instance, 1, runs=24, jobs=int(sys.argv[2]), output=sys.argv[1], wait=0.1,
+            _identify=fake_runs.identify,
+        )
+    except Interrupted as interruption:
+        sys.exit(f"{interruption}, {len(interruption.rows)} rows")
+"""
+
+
+def untimed(rows):
+    return [row[:4] for row in rows]
+
+
+def expected(runs=RUNS):
+    return untimed(replicate_rows(INSTANCE, 1, runs=runs, _identify=fake_runs.identify))
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def start(script, output, jobs):
+    source = Path(sys.modules["mislid"].__file__).parents[1]
+    path = os.pathsep.join([str(source), str(TESTS)])
+    return subprocess.Popen(
+        [sys.executable, script, output, str(jobs)],
+        env=os.environ | {"PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_rows(output, process, least=4):
+    while process.poll() is None:
+        file = output / "runs.csv"
+        if file.exists() and file.read_text().count("\n") > least:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"ended too early: {process.stderr.read()}")
+
+
+def ended(processes):
+    _, alive = psutil.wait_procs(processes, timeout=30)
+    return not alive
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs kill -9")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_replication_goes_on(script, tmp_path, jobs):
+    output = tmp_path / "out"
+    process = start(script, output, jobs)
+    wait_for_rows(output, process)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert ended(workers)
+    before = (output / "runs.csv").read_text().splitlines()
+    assert 4 < len(before) < RUNS + 1
+    process = start(script, output, jobs)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    after = (output / "runs.csv").read_text().splitlines()
+    assert all(line in after for line in before)
+    assert [int(line.partition(",")[0]) for line in after[1:]] == list(range(RUNS))
+    again = replicate_rows(
+        INSTANCE, 1, runs=RUNS, output=output, wait=0.1, _identify=fake_runs.identify
+    )
+    assert untimed(again) == expected()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
+    output = tmp_path / "out"
+    process = start(script, output, jobs)
+    wait_for_rows(output, process)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert "Traceback" not in said
+    kept = (output / "runs.csv").read_text().splitlines()[1:]
+    assert f"interrupted after {len(kept)} of 24 runs, kept in '{output}', {len(kept)} rows" in said
+    assert 4 <= len(kept) < RUNS
+    assert ended(workers)
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ports and event loops, not ours
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+
+
+def test_a_cluster_gives_the_same_rows(client, tmp_path):
+    assert len(client.scheduler_info()["workers"]) == 2
+    rows = replicate_rows(
+        INSTANCE, 1, runs=RUNS, client=client, output=tmp_path, _identify=fake_runs.identify
+    )
+    assert untimed(rows) == expected()
+    assert len((tmp_path / "runs.csv").read_text().splitlines()) == RUNS + 1
+
+
+def test_a_failing_run_on_a_cluster_says_which(client):
+    with pytest.raises(ValueError, match="this run fails") as caught:
+        replicate_rows(
+            INSTANCE, 1, runs=RUNS, client=client, fail_at=5, _identify=fake_runs.identify
+        )
+    assert "in run 5 of seed 0" in caught.value.__notes__
+
+
+def test_an_interruption_frees_the_cluster(client):
+    def press(done, _):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 3 of 200 runs"):
+        replicate_rows(
+            INSTANCE,
+            1,
+            runs=200,
+            client=client,
+            progress=press,
+            wait=0.05,
+            _identify=fake_runs.identify,
+        )
+    deadline = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(client.processing().values())

@@ -1,0 +1,161 @@
+"""Environments: their means, scales, tails, and what they refuse."""
+
+import gc
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from mislid import Instance, Model
+from mislid.errors import ProblemError
+from mislid.simulation._draw import draw_many
+from mislid.simulation.environments import Bernoulli, Bounded, Gaussian, Table, as_environment
+
+REWARDS = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 4.0], [0.5, -1.0]])
+ENVIRONMENTS = [
+    Gaussian([0.3, -0.5], noise=[0.2, 3.0]),
+    Bernoulli([0.3, 0.9]),
+    Bounded([22.0, 90.0], low=20, high=100),
+    Bounded([-0.5, 0.9], low=-1, high=1, concentration=0.3),
+    Table(REWARDS),
+]
+
+
+@pytest.fixture(params=ENVIRONMENTS, ids=lambda e: type(e).__name__)
+def environment(request):
+    return request.param
+
+
+def test_rewards_have_the_stated_means(environment, rng):
+    n = 200_000
+    for arm in range(environment.K):
+        rewards = environment.sample(arm, n, rng)
+        assert rewards.shape == (n,)
+        # Six standard errors at most, since noise bounds the standard deviation.
+        assert abs(rewards.mean() - environment.means[arm]) < 6 * environment.noise[arm] / n**0.5
+
+
+def test_noise_is_a_sub_gaussian_scale(environment, rng):
+    n = 200_000
+    for arm in range(environment.K):
+        noise = environment.noise[arm]
+        centred = environment.sample(arm, n, rng) - environment.means[arm]
+        for x in (-1.5, -0.5, 0.5, 1.5):
+            powers = np.exp(x * centred / noise)
+            slack = 6 * powers.std() / n**0.5
+            assert powers.mean() <= np.exp(x**2 / 2) + slack
+
+
+def test_bounded_rewards_stay_in_their_interval(rng):
+    environment = Bounded([22.0, 90.0], low=20, high=100, concentration=0.5)
+    rewards = np.concatenate([environment.sample(arm, 50_000, rng) for arm in (0, 1)])
+    assert rewards.min() >= 20
+    assert rewards.max() <= 100
+
+
+def test_concentration_sets_the_variance(rng):
+    # A Beta distribution of mean p and shapes summing to c has variance p (1 - p) / (c + 1).
+    for concentration in (0.5, 2.0, 30.0):
+        rewards = Bounded([0.3, 0.5], concentration=concentration).sample(0, 200_000, rng)
+        assert rewards.var() == pytest.approx(0.3 * 0.7 / (concentration + 1), rel=0.02)
+
+
+def test_a_table_gives_each_row_equally_often(rng):
+    rewards = Table(REWARDS).sample(1, 100_000, rng)
+    values, counts = np.unique(rewards, return_counts=True)
+    np.testing.assert_array_equal(values, [-1.0, 3.0, 4.0])
+    np.testing.assert_allclose(counts / 100_000, [0.25, 0.5, 0.25], atol=0.01)
+
+
+def test_the_epilepsy_rewards_are_a_table(shared_data, rng):
+    rewards = np.loadtxt(shared_data / "epilepsy" / "rewards_cosine_10drugs_18samples.csv")
+    table = Table(rewards)
+    assert table.K == 10
+    np.testing.assert_allclose(table.means, rewards.mean(axis=0), rtol=1e-14)
+    assert set(table.sample(3, 1000, rng)) == set(rewards[:, 3])
+
+
+def test_a_generator_gives_the_same_rewards_again_and_after_a_pickle(environment):
+    def rewards(source):
+        return source.sample(1, 50, np.random.default_rng(5))
+
+    expected = rewards(environment)
+    np.testing.assert_array_equal(rewards(environment), expected)
+    np.testing.assert_array_equal(rewards(pickle.loads(pickle.dumps(environment))), expected)
+
+
+def test_gaussian_rewards_are_numpys_own():
+    rewards = Gaussian([1.0, 2.0], noise=3.0).sample(1, 1000, np.random.default_rng(7))
+    expected = 2.0 + 3.0 * np.random.default_rng(7).standard_normal(1000)
+    np.testing.assert_allclose(rewards, expected, rtol=1e-13)
+
+
+def test_drawing_leaves_no_reference_behind(rng):
+    source, out = Gaussian([1.0, 2.0]).source(), np.empty(1)
+    draw_many(*source, 0, rng, out)
+    gc.collect()
+    before = sys.getrefcount(rng)
+    for _ in range(100):
+        draw_many(*source, 0, rng, out)
+    assert sys.getrefcount(rng) == before
+
+
+def test_records_cannot_be_changed(environment):
+    with pytest.raises(ValueError, match="read-only"):
+        environment.means[0] = 1.0
+    with pytest.raises(AttributeError):
+        environment.means = np.zeros(2)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Gaussian([1.0]), "means must have at least 2 entries, one per arm; got 1"),
+        (lambda: Gaussian([1.0, np.nan]), "means must be finite; got nan at index 1"),
+        (lambda: Gaussian([1.0, 2.0], noise=0), "noise must be a finite number above 0; got 0"),
+        (lambda: Bernoulli([-0.1, 1.0]), "from 0 to 1; got -0.1 at index 0"),
+        (lambda: Bounded([0.0, 0.5]), "means must be above low=0 and below high=1; got 0.0"),
+        (lambda: Bounded([0.5, 0.6], low=1, high=1), "high must be a finite number above 1; got 1"),
+        (lambda: Bounded([0.5, 0.6], concentration=0), "concentration must be .* above 0; got 0"),
+        (lambda: Table([[1.0], [2.0]]), r"2 columns, one per arm; got shape \(2, 1\)"),
+        (lambda: Table(np.zeros((0, 3))), r"at least 1 row .* got shape \(0, 3\)"),
+        (lambda: Table([[1.0, np.nan]]), "rewards must be finite; got nan at row 0, column 1"),
+        (lambda: Table([[1, 1], [1, 1]]), "rewards must differ somewhere.*got 1.0 everywhere"),
+        (lambda: Table(REWARDS, low=0), "low must be a number at most -1; got 0"),
+    ],
+)
+def test_bad_descriptions_are_refused(make, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        make()
+
+
+@pytest.fixture
+def instance():
+    return Instance(Model([[1.0], [2.0]], 10.0), [0.3, 0.9], noise=0.5)
+
+
+def test_an_instance_is_gaussian_by_default(instance):
+    environment = as_environment(None, instance)
+    assert isinstance(environment, Gaussian)
+    np.testing.assert_array_equal(environment.means, instance.means)
+    np.testing.assert_array_equal(environment.noise, instance.noise)
+
+
+def test_an_environment_that_fits_is_kept(instance):
+    environment = Bernoulli(instance.means)
+    assert as_environment(environment, instance) is environment
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ("bernoulli", "environment must be one of .*; got str"),
+        (Bernoulli([0.3, 0.9, 0.1]), "must have the instance's 2 arms; got 3"),
+        (Bernoulli([0.3, 0.8]), "got 0.8 for arm 1, where the instance has 0.9"),
+        (Gaussian([0.3, 0.9], 0.6), "at most the instance's noise; got 0.6 for arm 0"),
+    ],
+)
+def test_an_environment_that_does_not_fit_is_refused(instance, environment, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        as_environment(environment, instance)
