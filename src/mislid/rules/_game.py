@@ -117,19 +117,24 @@ def game_arm(setting: Setting, plan: Plan, state: State, memory: Memory, uniform
 
 @inner
 def best_response_arm(setting: Setting, plan: Plan, state: State, memory: Memory) -> int:
-    """The arm with the largest gain / counts^power against the alternative at the counts."""
+    """The arm with the largest gain / counts^power against the alternative at the counts.
+
+    An arm with fewer than `exploration` sqrt(t) measurements goes first: a misleading estimate of
+    an arm that seems useless would otherwise never be corrected.
+    """
+    least = _least_measured(state.counts)
+    if state.counts[least] < plan.exploration * math.sqrt(float(state.clock[SAMPLES])):
+        return least
     status, _, _, _ = closest(
         setting, state.projected, state.weights, state.incumbents, setting.tol, state.play
     )
     if status == STALLED:
         state.clock[STALLS] += 1
-        return _least_measured(state.counts)
+        return least
     set_gains(setting, plan, state, state.play.below, memory)
     best, highest = 0, -1.0
     for k in range(memory.gains.shape[0]):
-        gain = memory.gains[k]
-        if plan.power > 0.0:
-            gain /= max(state.counts[k], 0.5) ** plan.power
+        gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
         if gain > highest:
             best, highest = k, gain
     return best

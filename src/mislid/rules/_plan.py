@@ -42,6 +42,8 @@ class Plan(NamedTuple):
     range: float  # exponential weights: bound on the gains
     steps: int  # learner updates a measurement
     per_answer: bool  # one learner per answer (m = 1) instead of one in all
+    exploration: float  # best responses serve arms with fewer than this times sqrt(t) first
+    greedy: bool  # LinGIFA: the arm that shrinks the width most, not the less certain of two
     allocation: Vector  # (K,) of FIXED
 
 

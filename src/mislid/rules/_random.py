@@ -24,7 +24,6 @@ def uniform(key: np.uint64, position: int) -> float:
     return float(z >> np.uint64(11)) * 2.0**-53
 
 
-def key_of(seed: int, *path: int) -> np.uint64:
-    """A stream's key from a seed and, say, the number of a run."""
-    words = np.random.SeedSequence(seed, spawn_key=path).generate_state(1, np.uint64)
-    return np.uint64(words[0])
+def key_of(seed: np.random.SeedSequence) -> np.uint64:
+    """A stream's key."""
+    return np.uint64(seed.generate_state(1, np.uint64)[0])
