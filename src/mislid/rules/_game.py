@@ -6,17 +6,15 @@ import math
 
 from mislid._validation import Vector
 from mislid.geometry._compile import inner
-from mislid.geometry._newton import STALLED
-from mislid.rules._closest import closest
-from mislid.rules._gains import set_gains
-from mislid.rules._learners import allocate, learn
+from mislid.rules._learners import allocate
 from mislid.rules._plan import (
     C_TRACKING,
     DIRECT,
+    GAME,
     Memory,
     Plan,
 )
-from mislid.rules._state import QUEUED, ROUNDS, SAMPLES, STALLS, Setting, State
+from mislid.rules._state import QUEUED, SAMPLES, Setting, State
 
 
 @inner
@@ -34,7 +32,7 @@ def drawn(omega: Vector, uniform: float) -> int:
 
 
 @inner
-def _least_measured(counts: Vector) -> int:
+def least_measured(counts: Vector) -> int:
     best = 0
     for k in range(counts.shape[0]):
         if counts[k] < counts[best]:
@@ -52,7 +50,7 @@ def tracked_arm(
     """
     K = counts.shape[0]
     if forced:
-        least = _least_measured(counts)
+        least = least_measured(counts)
         if counts[least] < math.sqrt(samples) - 0.5 * K:
             return least
     best, behind = 0, -math.inf
@@ -76,62 +74,45 @@ def allocated_arm(plan: Plan, state: State, memory: Memory, uniform: float) -> i
 
 
 @inner
-def _teach(setting: Setting, plan: Plan, state: State, memory: Memory, which: int) -> None:
-    """One round of the game: the alternative answers the allocation, the learner sees its gains.
+def begin_game(plan: Plan, state: State, memory: Memory, uniform: float) -> tuple[int, int]:
+    """The arm of the round and the learner who plays it (-1: nobody, a later pull of the round).
 
-    A round whose alternative could not be certified teaches nothing; it is counted.
-    """
-    for k in range(memory.omega.shape[0]):
-        memory.weights[k] = memory.omega[k] / setting.variance[k]
-    status, _, _, _ = closest(
-        setting, state.projected, memory.weights, state.incumbents, setting.tol, state.play
-    )
-    if status == STALLED:
-        state.clock[STALLS] += 1
-        return
-    set_gains(setting, plan, state, state.play.below, memory)
-    state.clock[ROUNDS] += 1
-    learn(plan, memory, which)
-
-
-@inner
-def game_arm(setting: Setting, plan: Plan, state: State, memory: Memory, uniform: float) -> int:
-    """The next arm of the game (Algorithm 1 of the paper): chosen first, then the learner learns.
-
-    With several learners, the one of the present answer plays. With several pulls a round, the
+    With several learners, it is the one of the present answer. With several pulls a round, the
     later ones come from the same allocation.
     """
     if state.clock[QUEUED] > 0:
         state.clock[QUEUED] -= 1
-        return allocated_arm(plan, state, memory, uniform)
+        return allocated_arm(plan, state, memory, uniform), -1
     state.clock[QUEUED] = plan.pulls - 1
     which = state.incumbents[0] if plan.per_answer else 0
     allocate(plan, memory, which)
-    arm = allocated_arm(plan, state, memory, uniform)
-    for step in range(plan.steps):
-        if step > 0:
-            allocate(plan, memory, which)
-        _teach(setting, plan, state, memory, which)
-    return arm
+    return allocated_arm(plan, state, memory, uniform), which
 
 
 @inner
-def best_response_arm(setting: Setting, plan: Plan, state: State, memory: Memory) -> int:
-    """The arm with the largest gain / counts^power against the alternative at the counts.
+def neglected_arm(plan: Plan, state: State) -> int:
+    """An arm with fewer than `exploration` sqrt(t) measurements, or -1.
 
-    An arm with fewer than `exploration` sqrt(t) measurements goes first: a misleading estimate of
-    an arm that seems useless would otherwise never be corrected.
+    A misleading estimate of an arm that seems useless would otherwise never be corrected.
     """
-    least = _least_measured(state.counts)
-    if state.counts[least] < plan.exploration * math.sqrt(float(state.clock[SAMPLES])):
-        return least
-    status, _, _, _ = closest(
-        setting, state.projected, state.weights, state.incumbents, setting.tol, state.play
-    )
-    if status == STALLED:
-        state.clock[STALLS] += 1
-        return least
-    set_gains(setting, plan, state, state.play.below, memory)
+    least = least_measured(state.counts)
+    enough = plan.exploration * math.sqrt(float(state.clock[SAMPLES]))
+    return least if state.counts[least] < enough else -1
+
+
+@inner
+def set_play_weights(setting: Setting, plan: Plan, state: State, memory: Memory) -> None:
+    """The weights that the alternative answers: the learner's allocation, or the counts."""
+    for k in range(memory.omega.shape[0]):
+        if plan.sampler == GAME:
+            memory.weights[k] = memory.omega[k] / setting.variance[k]
+        else:
+            memory.weights[k] = state.weights[k]
+
+
+@inner
+def most_telling_arm(plan: Plan, state: State, memory: Memory) -> int:
+    """The arm with the largest gain / counts^power."""
     best, highest = 0, -1.0
     for k in range(memory.gains.shape[0]):
         gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
