@@ -239,26 +239,28 @@ def test_pairwise_asks_every_pair() -> None:
     assert set(verdicts) == {True, False}
 
 
-def settled_by(data: Data) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which pairs `guaranteed` may settle by their own arms and which by the mixture."""
+def settled_by(data: Data) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[float]]:
+    """Which pairs `guaranteed` settles by their own arms, which by the mixture; all thresholds."""
     setting = setting_of(data)
     pairs = all_pairs(data.model.K, estimated(data)[1])
     costs, levels = pair_ratios(data, pairs, data.delta / 2)
     slow = dense_price(setting.X, data.weights, data.means, new_mixture(setting))
+    threshold = math.log(2 / data.delta) + slow
     structured = [
         pair_alternative(data.model, data.means, data.weights, i, j, tolerance=data.tol).cost
         for i, j in pairs.tolist()
     ]
-    return costs >= levels, np.array(structured) >= math.log(2 / data.delta) + slow
+    return costs >= levels, np.array(structured) >= threshold, [*levels, threshold]
 
 
 def test_guaranteed_settles_each_pair_by_either_proof() -> None:
     verdicts = []
     for data in samples(5, 150):
-        alone, mixture = settled_by(data)
+        alone, mixture, thresholds = settled_by(data)
         answer, state = verdict(data, "guaranteed")
         assert answer == bool(np.all(alone | mixture))
         assert answer == (state.evidence[STATISTIC] >= state.evidence[THRESHOLD])
+        assert np.min(np.abs(state.evidence[THRESHOLD] / thresholds - 1)) < 1e-7
         assert not state.test.exempt.any()
         verdicts.append(answer)
     assert set(verdicts) == {True, False}
@@ -271,7 +273,7 @@ def test_guaranteed_needs_both_proofs_at_times() -> None:
     means = np.array([1.0, 0.5, *np.linspace(0.2, 0.6, 5), 0.0])
     counts = np.array([505.0] * 7 + [0.0])
     data = Data(Model(features, 0.3), np.ones(8), counts, means, 1)
-    alone, mixture = settled_by(data)
+    alone, mixture, _ = settled_by(data)
     assert not np.all(alone)
     assert not np.all(mixture)
     assert np.all(alone | mixture)
