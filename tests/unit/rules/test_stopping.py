@@ -210,6 +210,22 @@ def test_mixture_measures_from_the_empirical_means() -> None:
     assert set(verdicts) == {True, False}
 
 
+def test_mixture_finds_the_closest_pair_when_the_means_are_far_from_any_model() -> None:
+    # The projection's cost then dwarfs what pairs add, and a bound on it prunes the search.
+    for n, data in enumerate(samples(10, 60, 0.05)):
+        far = data._replace(means=data.means + np.random.default_rng(n).normal(size=data.model.K))
+        expected = closest_alternative(
+            far.model,
+            far.means,
+            far.weights,
+            far.m,
+            tolerance=far.tol,
+            incumbents=estimated(far)[1],
+        )
+        _, state = verdict(far, "mixture")
+        assert_allclose(state.evidence[STATISTIC], expected.cost, rtol=1e-7)
+
+
 def pair_ratios(data: Data, pairs: NDArray[np.int64], delta: float) -> tuple[Floats, Floats]:
     """Every pair's statistic and threshold from its own two arms."""
     i, j = pairs.T
