@@ -12,7 +12,7 @@ with probability at most delta: except for that, always
 
     1/2 |x - mu|_D^2 < ln(1/delta) - ln average_c exp(-1/2 ln det(.) - 1/2 x' (.) x).
 
-The last term, without its sign, is the `price`. Any prior that is fixed before the data is valid;
+What is added to ln(1/delta) is the `price`. Any prior that is fixed before the data is valid;
 a bad one only costs samples. Ours is Sigma = s^2 X X' + (e^2 / 3) I: linear values of size s at the
 arms of the spanner, so that nothing depends on the features' basis, and deviations of the variance
 of a uniform one in [-e, e]. Sizes are in units of the noise. s runs over six decades: each value
