@@ -12,15 +12,17 @@ with probability at most delta: except for that, always
 
     1/2 |x - mu|_D^2 < ln(1/delta) - ln average_c exp(-1/2 ln det(.) - 1/2 x' (.) x).
 
-The last term, without its sign, is the `price`. Any prior that is fixed before the data is valid;
+What is added to ln(1/delta) is the `price`. Any prior that is fixed before the data is valid;
 a bad one only costs samples. Ours is Sigma = s^2 X X' + (e^2 / 3) I: linear values of size s at the
 arms of the spanner, so that nothing depends on the features' basis, and deviations of the variance
 of a uniform one in [-e, e]. Sizes are in units of the noise. s runs over six decades: each value
 that does not help costs at most ln 6 = 1.8 in all, while one scale for all problems would cost up
 to d ln 1000. e runs in half decades up to the declared eps. It is multiplied by K, not by d, so
 that a declared eps that is ten times the true deviation would cost K ln 10. Measured with even
-allocations at delta = 0.05, the product of both grids has never cost more than 2.2 above the best
-single choice, and saved 50 of 600 on the 103 artists and 300 of 560 on K = 100 with eps infinite.
+allocations at delta = 0.05, thresholds are within 3.3 of the best of seven such grids on the
+five published instances and two random ones, on which they were also chosen.
+Against a single e, equal to eps or to the noise, they fall from 605 to 551 on E (103 artists), and
+from 560 to 257 on K = 100, d = 10 with eps infinite.
 """
 
 from __future__ import annotations

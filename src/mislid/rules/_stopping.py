@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid._validation import Matrix, as_number
+from mislid._validation import Matrix, Vector, as_number
 from mislid.errors import ProblemError
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._linalg import cholesky, gram
@@ -65,6 +65,7 @@ class Stopping(NamedTuple):
     mixture: Mixture
     space: SearchSpace  # of searches at the projected means
     gram: Matrix  # (d, d)
+    allowance: Vector  # (K,) of each arm in its pairs' thresholds
 
 
 def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
@@ -86,6 +87,7 @@ def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
         mixture=new_mixture(setting),
         space=search_space(K, d, setting.m, slots),
         gram=np.zeros((d, d)),
+        allowance=np.zeros(K),
     )
 
 
@@ -185,9 +187,8 @@ def _test_mixture(setting: Setting, stopping: Stopping, state: State) -> bool:
 
 
 @inner
-def _pair_threshold(stopping: Stopping, state: State, i: int, j: int) -> float:
-    allowance = thresholds.arm_allowance(state.counts[i])
-    return stopping.pair_constant + allowance + thresholds.arm_allowance(state.counts[j])
+def _pair_threshold(stopping: Stopping, i: int, j: int) -> float:
+    return stopping.pair_constant + stopping.allowance[i] + stopping.allowance[j]
 
 
 @inner
@@ -195,13 +196,15 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
     """Whether every pair is settled by its own two arms; settled ones become exempt."""
     space, incumbents, m = state.test, state.incumbents, setting.m
     list_challengers(state.counts.shape[0], incumbents, space.challengers)
+    for k in range(state.counts.shape[0]):
+        stopping.allowance[k] = thresholds.arm_allowance(state.counts[k])
     least, settled = np.inf, 0
     for a in range(space.challengers.shape[0]):
         i = space.challengers[a]
         for b in range(m):
             j = incumbents[b]
             cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-            threshold = _pair_threshold(stopping, state, i, j)
+            threshold = _pair_threshold(stopping, i, j)
             passed = cost >= threshold
             settled += passed
             space.exempt[a * m + b] = passed
@@ -223,7 +226,7 @@ def _test_guaranteed(setting: Setting, stopping: Stopping, state: State) -> bool
         return True
     i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
     cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-    threshold = _pair_threshold(stopping, state, i, j)
+    threshold = _pair_threshold(stopping, i, j)
     if cost * state.evidence[THRESHOLD] > state.evidence[STATISTIC] * threshold:
         _record(state, cost, threshold, i, j)
     return False
