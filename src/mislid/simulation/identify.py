@@ -108,7 +108,7 @@ def identify(
     --------
     >>> from mislid import Instance, Model
     >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
-    >>> found = identify(Instance(model, [0.4, 1.5, 2.8]), 1)
+    >>> found = identify(Instance(model, [1.0, 1.5, 2.6]), 1)
     >>> found.answer, found.status, found.correct
     ((2,), 'stopped', True)
     """

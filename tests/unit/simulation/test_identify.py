@@ -1,0 +1,132 @@
+"""One identification: answers, statuses, seeds and units."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from mislid import Instance, Model
+from mislid.algorithms import ALGORITHMS, BestResponse, CTracking, Empirical, MisLid
+from mislid.errors import ProblemError
+from mislid.simulation.environments import Bernoulli
+from mislid.simulation.identify import identify
+
+FEATURES = np.random.default_rng(2).normal(size=(8, 3))
+MEANS = np.array([2.0, 1.6, 0.9, 0.7, 0.4, 0.1, -0.3, -0.8])
+MODEL = Model(FEATURES, 3.0)
+INSTANCE = Instance(MODEL, MEANS)
+STOPPING = ("guaranteed", "mixture", "pairwise", "paper", "heuristic")
+
+
+@pytest.mark.parametrize("stopping", STOPPING)
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
+def test_every_algorithm_stops_by_every_rule(algorithm: str, stopping: str) -> None:
+    """Rules that trust the linear model may starve arms that a proof needs, and never stop."""
+    found = identify(INSTANCE, 2, algorithm=algorithm, stopping=stopping, max_samples=50_000)
+    rival = algorithm in ("lingape", "lingifa", "lucb", "lucb-authors")
+    own = rival and stopping == "heuristic"
+    if rival and not own and found.status == "budget exhausted":
+        return
+    assert found.status == "stopped"
+    assert found.samples == found.counts.sum()
+    assert len(found.answer) == 2
+    if not own or algorithm.startswith("lucb"):
+        assert found.correct
+        assert found.answer == (0, 1)
+    if not own:
+        evidence = found.certificate
+        assert evidence.rule == stopping
+        assert evidence.proven == (stopping != "heuristic")
+        assert evidence.statistic >= evidence.threshold
+        assert evidence.alternative.check()
+
+
+def test_one_learner_per_answer() -> None:
+    assert identify(INSTANCE, 1, algorithm="lingame").answer == (0,)
+    with pytest.raises(
+        ProblemError, match="m must be 1 for an algorithm with a learner per answer"
+    ):
+        identify(INSTANCE, 2, algorithm="lingame")
+
+
+def test_a_budget_claims_no_answer() -> None:
+    found = identify(INSTANCE, 2, max_samples=20)
+    assert found.status == "budget exhausted"
+    assert (found.answer, found.correct, found.certificate) == (None, None, None)
+    assert found.samples == found.counts.sum() == 20
+
+
+def test_seeds_decide_everything() -> None:
+    for algorithm in ("mislid", "mislid-paper"):
+        first, again, other = (
+            identify(INSTANCE, 2, algorithm=algorithm, seed=seed)
+            for seed in (5, SeedSequence(5), 6)
+        )
+        np.testing.assert_array_equal(first.means, again.means)
+        assert first.samples == again.samples
+        assert not np.array_equal(first.means, other.means)
+
+
+def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = identify(INSTANCE, 2, algorithm="mislid-paper")
+    monkeypatch.setattr("mislid.simulation.identify.PAUSE", 7)
+    paused = identify(INSTANCE, 2, algorithm="mislid-paper")
+    np.testing.assert_array_equal(whole.means, paused.means)
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
+def test_units_do_not_matter(algorithm: str) -> None:
+    """Rewards, noise, misspecification and tolerance scaled together: the same arms."""
+    options = {"algorithm": algorithm, "stopping": "guaranteed", "max_samples": 3_000}
+    plain = identify(INSTANCE, 2, tolerance=0.1, **options)
+    scaled = Instance(Model(FEATURES, 3.0 * 1024.0), 1024.0 * MEANS, noise=1024.0)
+    other = identify(scaled, 2, tolerance=0.1 * 1024.0, **options)
+    assert plain.samples == other.samples
+    np.testing.assert_array_equal(plain.counts, other.counts)
+
+
+def test_unequal_noise_attracts_measurements() -> None:
+    noisy = Instance(MODEL, MEANS, noise=np.where(np.arange(8) == 2, 3.0, 1.0))
+    found = identify(noisy, 2)
+    assert found.correct
+    assert found.counts[2] > found.counts[3]
+
+
+def test_without_structure() -> None:
+    found = identify(Instance(Model(FEATURES, np.inf), MEANS), 2)
+    assert found.answer == (0, 1)
+
+
+def test_bernoulli_rewards() -> None:
+    source = Bernoulli([0.9, 0.8, 0.3, 0.2])
+    found = identify(source.instance(Model(np.eye(4), 1.0)), 2, environment=source)
+    assert set(found.answer) == {0, 1}
+    assert np.all((found.means >= 0) & (found.means <= 1))
+
+
+def test_compositions() -> None:
+    own = MisLid(gain=Empirical(), sampling=CTracking(), steps=3, pulls=2)
+    assert identify(INSTANCE, 2, algorithm=own).correct
+    assert identify(INSTANCE, 2, algorithm=replace(BestResponse(), power=0.5)).correct
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"m": 0}, "m must be"),
+        ({"m": 8}, "m must be"),
+        ({"delta": 0.0}, "delta must"),
+        ({"delta": 1.0}, "delta must"),
+        ({"algorithm": "best"}, "algorithm must be one of mislid, .*; got 'best'"),
+        ({"stopping": "soon"}, "stopping must be one of .*; got 'soon'"),
+        ({"max_samples": 0}, "max_samples must be at least 1; got 0"),
+        ({"max_samples": 1.5}, "max_samples must be a whole number or None; got 1.5"),
+        ({"tolerance": -1.0}, "tolerance must"),
+        ({"gamma": 0.5}, "gamma must"),
+    ],
+)
+def test_bad_input(change: dict, message: str) -> None:
+    options = {"m": 2, **change}
+    with pytest.raises(ProblemError, match=message):
+        identify(INSTANCE, **options)
