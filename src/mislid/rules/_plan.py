@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid._validation import Vector
+from mislid._validation import Matrix, Vector
 from mislid.geometry._heap import Indices
 
 # Sampling rules.
@@ -23,7 +23,7 @@ PAPER_BONUS, AUTHORS_BONUS = range(2)
 # From an allocation to an arm.
 DIRECT, C_TRACKING, D_TRACKING = range(3)
 # Positions in Memory.scalars.
-MIXABILITY_GAP, OWN_INDEX, OWN_THRESHOLD = range(3)
+OWN_INDEX, OWN_THRESHOLD = range(2)
 
 
 class Plan(NamedTuple):
@@ -41,6 +41,9 @@ class Plan(NamedTuple):
     power: float  # best responses: gain / counts^power
     range: float  # exponential weights: bound on the gains
     steps: int  # learner updates a measurement
+    per_answer: bool  # one learner per answer (m = 1) instead of one in all
+    exploration: float  # best responses serve arms with fewer than this times sqrt(t) first
+    greedy: bool  # LinGIFA: the arm that shrinks the width most, not the less certain of two
     allocation: Vector  # (K,) of FIXED
 
 
@@ -49,20 +52,24 @@ class Memory(NamedTuple):
 
     omega: Vector  # (K,) the learner's allocation
     gains: Vector  # (K,) of the last round
-    cumulative: Vector  # (K,) sums of gains
+    cumulative: Matrix  # (n, K) sums of gains that each of n learners has seen
+    gaps: Vector  # (n,) their sums of mixability gaps
+    rounds: Vector  # (n,) how often each has been taught
     tracked: Vector  # (K,) sums of allocations
     weights: Vector  # (K,) omega / variance
     scalars: Vector  # (8,)
     recent: Indices  # (K,) recent challengers, first in first out
 
 
-def new_memory(K: int) -> Memory:
-    """Before the first round: an even allocation."""
-    gains, cumulative, tracked, weights = np.zeros((4, K))
+def new_memory(K: int, learners: int = 1, gap: float = 0.0) -> Memory:
+    """Before the first round; `gap` is the mixability gap that AdaHedge starts with."""
+    gains, tracked, weights = np.zeros((3, K))
     return Memory(
         omega=np.full(K, 1.0 / K),
         gains=gains,
-        cumulative=cumulative,
+        cumulative=np.zeros((learners, K)),
+        gaps=np.full(learners, gap),
+        rounds=np.zeros(learners),
         tracked=tracked,
         weights=weights,
         scalars=np.zeros(8),

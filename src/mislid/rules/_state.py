@@ -35,6 +35,7 @@ class Setting(NamedTuple):
     delta: float
     largest_norm: float  # of the features as they were given (the paper's L)
     mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
+    phantom: float  # measurements of value 0 that every arm is pretended to have had
 
 
 class State(NamedTuple):
@@ -50,7 +51,6 @@ class State(NamedTuple):
     evidence: Vector  # (5,) of the last stopping test
     test: SearchSpace  # of the projection and the stopping rule: weights are counts / variance
     play: SearchSpace  # of the sampling rule: weights are an allocation / variance
-    inverse: Matrix  # (d, d) of X' diag(weights) X
     work: Vector  # (K,)
 
 
@@ -61,19 +61,18 @@ def new_state(setting: Setting) -> State:
     """Nothing measured yet."""
     K, d = setting.X.shape
     slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
-    counts, sums, weights, means, projected, work = np.zeros((6, K))
+    counts, sums, means, projected, work = np.zeros((5, K))
     return State(
         clock=np.zeros(6, np.int64),
         counts=counts,
         sums=sums,
-        weights=weights,
+        weights=setting.phantom / setting.variance,
         means=means,
         projected=projected,
         incumbents=np.arange(setting.m, dtype=np.int64),
         evidence=np.zeros(5),
         test=search_space(K, d, setting.m, slots),
         play=search_space(K, d, setting.m, slots),
-        inverse=np.zeros((d, d)),
         work=work,
     )
 
@@ -84,7 +83,7 @@ def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
     state.clock[SAMPLES] += 1
     state.counts[arm] += 1.0
     state.sums[arm] += reward
-    state.weights[arm] = state.counts[arm] / setting.variance[arm]
+    state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
     state.means[arm] = state.sums[arm] / state.counts[arm]
 
 

@@ -1,0 +1,262 @@
+"""Algorithms: a sampling rule, what it measures first, and its details.
+
+An algorithm says which arms to measure; when to stop is another rule's business. `setup` turns it
+into the codes and arrays of the compiled rules for one problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mislid.algorithms.parts import (
+    AdaHedge,
+    Aggressive,
+    CTracking,
+    Direct,
+    DTracking,
+    Empirical,
+    ExponentialWeights,
+    Gain,
+    Learner,
+    Optimistic,
+    Sampling,
+)
+from mislid.errors import ProblemError
+from mislid.geometry.time import characteristic_time
+
+if TYPE_CHECKING:
+    from mislid.model import Instance
+    from mislid.rules._propose import Sampler
+    from mislid.rules._state import Setting
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """What all algorithms share.
+
+    `own_test` marks rules that come with a stopping test of their own, used in its place when the
+    heuristic stopping rule is asked for, as in the published runs. `every_arm` measures all arms
+    once first instead of a barycentric spanner.
+    """
+
+    own_test = False
+    every_arm = False
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """What to change in the plan."""
+        raise NotImplementedError
+
+    def check(self, instance: Instance, m: int) -> None:
+        """Refuse what the algorithm is not made for."""
+
+    def setup(self, setting: Setting, instance: Instance) -> Sampler:
+        """The compiled rule for one problem."""
+        from mislid.rules._lingifa import GapSpace, new_gap_space
+        from mislid.rules._plan import LINGAPE, LINGIFA, new_memory
+        from mislid.rules._propose import Sampler
+        from mislid.rules._ridge import new_ridge_space
+
+        K = instance.K
+        plan = _plan(K, **self.codes(instance, setting.m))
+        corner = np.ascontiguousarray(instance.model.features[setting.basis])
+        if plan.sampler == LINGIFA:
+            gaps = new_gap_space(setting, corner)
+        else:
+            ridge = new_ridge_space(
+                setting, corner if plan.sampler == LINGAPE else np.eye(len(corner))
+            )
+            gaps = GapSpace(ridge, np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+        learners = K if plan.per_answer else 1
+        memory = new_memory(K, learners, self.first_gap())
+        return Sampler(plan, memory, gaps, -float(np.log(setting.delta)))
+
+    def first_gap(self) -> float:
+        """The mixability gap that AdaHedge starts with."""
+        return 0.0
+
+
+def _plan(K: int, **codes: Any) -> Any:
+    from mislid.rules import _plan as rules
+
+    settings: dict[str, Any] = {
+        "sampler": rules.UNIFORM,
+        "learner": rules.ADAHEDGE,
+        "gain": rules.EMPIRICAL,
+        "bonus": rules.PAPER_BONUS,
+        "tracking": rules.DIRECT,
+        "forced": False,
+        "authors": False,
+        "pulls": 1,
+        "subset": 0,
+        "power": 0.0,
+        "range": 1.0,
+        "steps": 1,
+        "per_answer": False,
+        "exploration": 0.0,
+        "greedy": True,
+        "allocation": np.zeros(K),
+    }
+    return rules.Plan(**{**settings, **codes})
+
+
+def _gain_codes(gain: Gain) -> dict[str, int]:
+    from mislid.rules import _plan as rules
+
+    kinds = {Optimistic: rules.OPTIMISTIC, Aggressive: rules.AGGRESSIVE, Empirical: rules.EMPIRICAL}
+    authors = getattr(gain, "bonus", "paper") == "authors"
+    bonus = rules.AUTHORS_BONUS if authors else rules.PAPER_BONUS
+    return {"gain": kinds[type(gain)], "bonus": bonus}
+
+
+@dataclass(frozen=True)
+class MisLid(Algorithm):
+    """The paper's game between a learner and the closest alternative (Algorithm 1).
+
+    `steps` updates of the learner and `pulls` measurements a round; `per_answer` keeps one learner
+    per answer, as LinGame does for m = 1; `authors` follows the details of the published runs.
+    """
+
+    learner: Learner = field(default_factory=AdaHedge)
+    gain: Gain = field(default_factory=Optimistic)
+    sampling: Sampling = field(default_factory=Direct)
+    steps: int = 1
+    pulls: int = 1
+    per_answer: bool = False
+    authors: bool = False
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The game's codes."""
+        from mislid.rules import _plan as rules
+
+        learner = rules.FOLLOW_THE_LEADER
+        if isinstance(self.learner, AdaHedge):
+            learner = rules.ADAHEDGE
+        elif isinstance(self.learner, ExponentialWeights):
+            learner = rules.EXPONENTIAL_WEIGHTS
+        tracking = {
+            Direct: rules.DIRECT,
+            CTracking: rules.C_TRACKING,
+            DTracking: rules.D_TRACKING,
+        }[type(self.sampling)]
+        return {
+            "sampler": rules.GAME,
+            "learner": learner,
+            "range": getattr(self.learner, "range", 1.0),
+            "tracking": tracking,
+            "forced": getattr(self.sampling, "forced", False),
+            "steps": self.steps,
+            "pulls": self.pulls,
+            "per_answer": self.per_answer,
+            "authors": self.authors,
+            **_gain_codes(self.gain),
+        }
+
+    def check(self, instance: Instance, m: int) -> None:
+        """One learner per answer is for one best arm."""
+        if self.per_answer and m != 1:
+            raise ProblemError(f"m must be 1 for an algorithm with a learner per answer; got {m}")
+
+    def first_gap(self) -> float:
+        """AdaHedge's."""
+        return self.learner.gap if isinstance(self.learner, AdaHedge) else 0.0
+
+
+@dataclass(frozen=True)
+class BestResponse(Algorithm):
+    """Measure where the alternative closest to the data so far is told apart best.
+
+    The gain is divided by counts^power. An arm with fewer than `exploration` sqrt(t) measurements
+    goes first.
+    """
+
+    gain: Gain = field(default_factory=Empirical)
+    power: float = 0.0
+    exploration: float = 0.3
+    every_arm: bool = True
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The rule's codes."""
+        from mislid.rules import _plan as rules
+
+        return {
+            "sampler": rules.BEST_RESPONSE,
+            "power": self.power,
+            "exploration": self.exploration,
+            **_gain_codes(self.gain),
+        }
+
+
+@dataclass(frozen=True)
+class LUCB(Algorithm):
+    """LUCB on the empirical means, width sqrt(2 beta / N), or that of the published runs."""
+
+    authors: bool = False
+    own_test = True
+    every_arm = True
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The rule's codes."""
+        from mislid.rules import _plan as rules
+
+        return {"sampler": rules.LUCB, "authors": self.authors}
+
+
+@dataclass(frozen=True)
+class LinGapE(Algorithm):
+    """LinGapE for top-m: trusts the linear model, with a ridge of one."""
+
+    own_test = True
+    every_arm = True
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The rule's codes."""
+        from mislid.rules import _plan as rules
+
+        return {"sampler": rules.LINGAPE}
+
+
+@dataclass(frozen=True)
+class LinGIFA(Algorithm):
+    """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms."""
+
+    greedy: bool = True
+    own_test = True
+    every_arm = True
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The rule's codes."""
+        from mislid.rules import _plan as rules
+
+        return {"sampler": rules.LINGIFA, "greedy": self.greedy}
+
+
+@dataclass(frozen=True)
+class Uniform(Algorithm):
+    """Every arm in turn."""
+
+    every_arm = True
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The rule's codes."""
+        from mislid.rules import _plan as rules
+
+        return {"sampler": rules.UNIFORM}
+
+
+@dataclass(frozen=True)
+class Oracle(Algorithm):
+    """Tracks the optimal allocation of the true means: a yardstick, not a method."""
+
+    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+        """The optimal allocation, made positive so that every arm is measured now and then."""
+        from mislid.rules import _plan as rules
+
+        time = characteristic_time(instance.model, instance.means, m, noise=instance.noise)
+        return {
+            "sampler": rules.FIXED,
+            "tracking": rules.D_TRACKING,
+            "allocation": np.ascontiguousarray(time.allocation),
+        }

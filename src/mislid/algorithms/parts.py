@@ -1,0 +1,72 @@
+"""Parts of the game's sampling rules: learners, gains, and ways from an allocation to an arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class AdaHedge:
+    """The paper's learner: parameter-free; `gap` is the mixability gap it starts with."""
+
+    gap: float = 0.0
+
+
+@dataclass(frozen=True)
+class ExponentialWeights:
+    """Exponential weights with rate sqrt(8 ln K / t) / range, for gains between 0 and `range`."""
+
+    range: float = 1.0
+
+
+@dataclass(frozen=True)
+class FollowTheLeader:
+    """All weight on the arm with the largest sum of gains."""
+
+
+Learner = AdaHedge | ExponentialWeights | FollowTheLeader
+
+
+@dataclass(frozen=True)
+class Optimistic:
+    """Gains (|mu - lambda| + sqrt(c))^2 with the bonus c of the paper's text or of its runs."""
+
+    bonus: Literal["paper", "authors"] = "paper"
+
+
+@dataclass(frozen=True)
+class Aggressive:
+    """Gains (mu - lambda)^2 + c: optimism of lower order, within a factor 2 of the lower bound."""
+
+    bonus: Literal["paper", "authors"] = "paper"
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """Gains (mu - lambda)^2: what the estimate says."""
+
+
+Gain = Optimistic | Aggressive | Empirical
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Arms drawn from the allocation (the paper's choice)."""
+
+
+@dataclass(frozen=True)
+class CTracking:
+    """The arm furthest behind the sum of the allocations."""
+
+    forced: bool = False
+
+
+@dataclass(frozen=True)
+class DTracking:
+    """The arm furthest behind t times the present allocation."""
+
+    forced: bool = True
+
+
+Sampling = Direct | CTracking | DTracking

@@ -1,0 +1,96 @@
+"""The closest alternative for the rules: the geometry's search, or a closed form in a wide tube."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._validation import Vector
+from mislid.geometry._compile import inner
+from mislid.geometry._heap import Indices
+from mislid.geometry._linalg import fill
+from mislid.geometry._newton import SOLVED
+from mislid.geometry._search import SearchSpace, search
+from mislid.rules._state import Setting
+
+# Cost and certified bound of a search agree to this.
+ACCURACY = 1e-10
+
+Closest = tuple[int, float, int, int]
+
+
+@inner
+def is_wide(eps: float, given: Vector, tol: float) -> bool:
+    """Whether the tube around zero holds all that a pair without structure can ask for."""
+    if np.isinf(eps):
+        return True
+    largest = 0.0
+    for k in range(given.shape[0]):
+        largest = max(largest, abs(given[k]))
+    return eps >= largest + tol
+
+
+@inner
+def pair_cost(given: Vector, weights: Vector, i: int, j: int, tol: float) -> float:
+    """The least cost of i over j by tol when only these two arms move."""
+    gap = given[j] - given[i] + tol
+    if gap <= 0.0 or weights[i] == 0.0 or weights[j] == 0.0:
+        return 0.0
+    return gap * gap / (2.0 * (1.0 / weights[i] + 1.0 / weights[j]))
+
+
+@inner
+def list_challengers(K: int, incumbents: Indices, challengers: Indices) -> None:
+    """The arms that are not incumbents, increasing; the incumbents are increasing too."""
+    a, b = 0, 0
+    for k in range(K):
+        if b < incumbents.shape[0] and incumbents[b] == k:
+            b += 1
+        else:
+            challengers[a] = k
+            a += 1
+
+
+@inner
+def closest_unstructured(
+    given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
+) -> Closest:
+    """`closest` where features say nothing: the cheapest pair, whose two arms meet."""
+    m, challengers = incumbents.shape[0], space.challengers
+    list_challengers(given.shape[0], incumbents, challengers)
+    cost, i, j = np.inf, -1, -1
+    for a in range(challengers.shape[0]):
+        for b in range(m):
+            if space.exempt[a * m + b] == 0:
+                candidate = pair_cost(given, weights, challengers[a], incumbents[b], tol)
+                if candidate < cost:
+                    cost, i, j = candidate, challengers[a], incumbents[b]
+    fill(space.below, 0.0)
+    gap = given[j] - given[i] + tol if i >= 0 else 0.0
+    if gap > 0.0:
+        total = weights[i] + weights[j]
+        share = weights[j] / total if total > 0.0 else 1.0
+        space.below[i] = -share * gap
+        space.below[j] = gap - share * gap
+    return SOLVED, cost, i, j
+
+
+@inner
+def closest(
+    setting: Setting,
+    given: Vector,
+    weights: Vector,
+    incumbents: Indices,
+    tol: float,
+    space: SearchSpace,
+) -> Closest:
+    """Status, cost and pair (challenger, incumbent) of the closest alternative.
+
+    `space.below` (K,) is left at given minus the alternative; pairs in `space.exempt` are left
+    out. The status is STALLED where the search certified nothing; then the rest means nothing.
+    """
+    if is_wide(setting.eps, given, tol):
+        return closest_unstructured(given, weights, incumbents, tol, space)
+    status, cost, _, i, j, _, _ = search(
+        setting.X, setting.eps, given, weights, incumbents, tol, ACCURACY, space
+    )
+    return status, cost, i, j

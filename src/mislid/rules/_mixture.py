@@ -1,0 +1,158 @@
+"""The threshold of the mixture: what it costs not to know the means beforehand.
+
+Let lambda ~ N(0, Sigma) be drawn before the data. The likelihood of the data under lambda, averaged
+over lambda and divided by that under the true mu, is a non-negative martingale with mean 1 (for
+sub-Gaussian noise a supermartingale), whatever rule chooses the arms. With D = diag(weights) and
+empirical means x, its logarithm is
+
+    1/2 |x - mu|_D^2  -  1/2 ln det(I + D Sigma)  -  1/2 x' (D^-1 + Sigma)^-1 x,
+
+and an average over several Sigma is a martingale too. By Ville's inequality it ever reaches 1/delta
+with probability at most delta: except for that, always
+
+    1/2 |x - mu|_D^2 < ln(1/delta) - ln average_c exp(-1/2 ln det(.) - 1/2 x' (.) x).
+
+The last term, without its sign, is the `price`. Any prior that is fixed before the data is valid;
+a bad one only costs samples. Ours is Sigma = s^2 X X' + (e^2 / 3) I: linear values of size s at the
+arms of the spanner, so that nothing depends on the features' basis, and deviations of the variance
+of a uniform one in [-e, e]. Sizes are in units of the noise. s runs over six decades: each value
+that does not help costs at most ln 6 = 1.8 in all, while one scale for all problems would cost up
+to d ln 1000. e runs in half decades up to the declared eps. It is multiplied by K, not by d, so
+that a declared eps that is ten times the true deviation would cost K ln 10. Measured with even
+allocations at delta = 0.05, the product of both grids has never cost more than 2.2 above the best
+single choice, and saved 50 of 600 on the 103 artists and 300 of 560 on K = 100 with eps infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry._compile import inner, inner_loop
+from mislid.geometry._linalg import (
+    cholesky,
+    cholesky_solve,
+    copy_matrix,
+    dot,
+    gram,
+    times,
+    transposed_times,
+)
+from mislid.rules._state import Setting
+
+SCALES = (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+SPREADS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+class Mixture(NamedTuple):
+    """The priors' scales s and variances e^2 / 3 (n,), equal variances in a row, and workspace."""
+
+    scales: Vector  # (n,)
+    variances: Vector  # (n,)
+    shrunk: Vector  # (K,) 1 / (1 / weights + variance)
+    residual: Vector  # (K,)
+    gram: Matrix  # (d, d)
+    factor: Matrix  # (d, d)
+    centre: Vector  # (d,) a linear fit to the means
+    slope: Vector  # (d,) X' H (means - X centre)
+    target: Vector  # (d,)
+    theta: Vector  # (d,)
+
+
+def new_mixture(setting: Setting) -> Mixture:
+    """The priors for this setting, in units of the (geometric) mean noise."""
+    K, d = setting.X.shape
+    unit = math.exp(0.5 * float(np.mean(np.log(setting.variance))))
+    spreads = [unit * e for e in SPREADS if unit * e < setting.eps]
+    if setting.eps <= unit * SPREADS[-1]:
+        spreads.append(setting.eps)
+    shrunk, residual = np.zeros((2, K))
+    centre, slope, target, theta = np.zeros((4, d))
+    square, factor = np.zeros((2, d, d))
+    return Mixture(
+        scales=unit * np.tile(SCALES, len(spreads)),
+        variances=np.repeat(np.square(spreads) / 3.0, len(SCALES)),
+        shrunk=shrunk,
+        residual=residual,
+        gram=square,
+        factor=factor,
+        centre=centre,
+        slope=slope,
+        target=target,
+        theta=theta,
+    )
+
+
+@inner_loop
+def _factor(precision: float, prior: Mixture) -> None:
+    """Factor G + precision I."""
+    copy_matrix(prior.gram, prior.factor)
+    for a in range(prior.factor.shape[0]):
+        prior.factor[a, a] += precision
+    cholesky(prior.factor)
+
+
+@inner_loop
+def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: Mixture) -> float:
+    """Prepare what priors of one e share, with H = diag(shrunk) and G = X' H X.
+
+    Returns ln det(I + D e^2 / 3) + |x - X centre|_H^2, centre the fit of the widest prior. From
+    there on the level of the means does not cancel in the quadratic forms, and d numbers will do.
+    """
+    shrunk, residual = prior.shrunk, prior.residual
+    price = 0.0
+    for k in range(weights.shape[0]):
+        price += math.log1p(weights[k] * variance)
+        shrunk[k] = weights[k] / (1.0 + weights[k] * variance)
+        residual[k] = shrunk[k] * means[k]
+    gram(X, shrunk, prior.gram)
+    transposed_times(X, residual, prior.slope)
+    _factor(1.0 / prior.scales[-1] ** 2, prior)
+    cholesky_solve(prior.factor, prior.slope, prior.centre)
+    times(X, prior.centre, residual)
+    for k in range(weights.shape[0]):
+        rest = means[k] - residual[k]
+        residual[k] = shrunk[k] * rest
+        price += residual[k] * rest
+    transposed_times(X, residual, prior.slope)
+    return price
+
+
+@inner_loop
+def _linear_price(scale: float, prior: Mixture) -> float:
+    """ln det(I + s^2 G) + x' (H^-1 + s^2 X X')^-1 x - |x - X centre|_H^2.
+
+    The second is min over theta of |x - X theta|_H^2 + |theta|^2 / s^2, by Woodbury's identity.
+    """
+    precision = 1.0 / (scale * scale)
+    theta, target = prior.theta, prior.target
+    price = 0.0
+    for a in range(target.shape[0]):
+        target[a] = prior.slope[a] - precision * prior.centre[a]
+        price += precision * prior.centre[a] ** 2
+    _factor(precision, prior)
+    cholesky_solve(prior.factor, target, theta)
+    price -= dot(theta, target)
+    for a in range(target.shape[0]):
+        price -= 2.0 * math.log(prior.factor[a, a] / scale)  # pivots are inverted
+    return price
+
+
+@inner
+def mixture_price(X: Matrix, weights: Vector, means: Vector, prior: Mixture) -> float:
+    """How far the threshold lies above ln(1/delta); arms never measured drop out."""
+    n = prior.scales.shape[0]
+    largest, total, shared = -np.inf, 0.0, 0.0
+    for c in range(n):
+        if c == 0 or prior.variances[c] != prior.variances[c - 1]:
+            shared = _shrink(X, weights, means, prior.variances[c], prior)
+        value = -0.5 * (shared + _linear_price(prior.scales[c], prior))
+        if value > largest:
+            total = total * math.exp(largest - value) + 1.0
+            largest = value
+        else:
+            total += math.exp(value - largest)
+    return math.log(n) - largest - math.log(total)

@@ -1,0 +1,260 @@
+"""Stopping rules, compiled: is what has been measured enough to answer?
+
+`stopping` has their names for people, `thresholds` the formulas, `_mixture` a proof.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, as_number
+from mislid.errors import ProblemError
+from mislid.geometry._compile import inner, kernel
+from mislid.geometry._linalg import cholesky, gram
+from mislid.geometry._newton import STALLED
+from mislid.geometry._search import SearchSpace, search_pairs, search_space
+from mislid.rules import _thresholds as thresholds
+from mislid.rules._closest import (
+    ACCURACY,
+    Closest,
+    closest,
+    closest_unstructured,
+    is_wide,
+    list_challengers,
+    pair_cost,
+)
+from mislid.rules._mixture import Mixture, mixture_price, new_mixture
+from mislid.rules._state import (
+    CHALLENGER,
+    INCUMBENT,
+    LAST_TEST,
+    MOST_SLOTS,
+    SAMPLES,
+    STALLS,
+    STATISTIC,
+    TESTS,
+    THRESHOLD,
+    Setting,
+    State,
+    estimate,
+)
+from mislid.rules.thresholds import pair_constant
+
+HEURISTIC, PAPER, PAPER_PRINTED, MIXTURE, PAIRWISE, GUARANTEED = range(6)
+CODES = {
+    "heuristic": HEURISTIC,
+    "paper": PAPER,
+    "paper-printed": PAPER_PRINTED,
+    "mixture": MIXTURE,
+    "pairwise": PAIRWISE,
+    "guaranteed": GUARANTEED,
+}
+
+
+class Stopping(NamedTuple):
+    """A stopping rule with its constants and workspace."""
+
+    code: int
+    gamma: float  # tests are at least this factor apart in samples
+    log_inverse: float  # ln(1/delta), of the part of delta that a proof at the means may use
+    pair_constant: float  # of a pair's threshold
+    largest_square: float  # max_k |x_k|^2 / sigma_k^2, in spanner coordinates
+    mixture: Mixture
+    space: SearchSpace  # of searches at the projected means
+    gram: Matrix  # (d, d)
+
+
+def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
+    """The rule of this name, tested every round or, with gamma > 1, on a geometric grid."""
+    if name not in CODES:
+        raise ProblemError(f"stopping must be one of {', '.join(CODES)}; got {name!r}")
+    code = CODES[name]
+    K, d = setting.X.shape
+    delta = 0.5 * setting.delta if code == GUARANTEED else setting.delta
+    searches = code in (HEURISTIC, PAPER, PAPER_PRINTED)
+    pairs = setting.m * (K - setting.m)
+    slots = max(1, min(pairs, MOST_SLOTS, (1 << 23) // K)) if searches else 1
+    return Stopping(
+        code=code,
+        gamma=as_number(gamma, "gamma", low=1.0, high=math.inf),
+        log_inverse=-math.log(delta),
+        pair_constant=pair_constant(K, setting.m, delta),
+        largest_square=float(np.max(np.sum(setting.X**2, axis=1) / setting.variance)),
+        mixture=new_mixture(setting),
+        space=search_space(K, d, setting.m, slots),
+        gram=np.zeros((d, d)),
+    )
+
+
+@inner
+def _record(state: State, statistic: float, threshold: float, i: int, j: int) -> None:
+    state.evidence[STATISTIC] = statistic
+    state.evidence[THRESHOLD] = threshold
+    state.evidence[CHALLENGER] = i
+    state.evidence[INCUMBENT] = j
+
+
+@inner
+def _is_explored(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Whether V >= 2 L^2 I, in spanner coordinates and units of the noise, as beta_lin needs.
+
+    Its proof works in any coordinates that are fixed beforehand, and needs this at the time of the
+    test only. In these, 2 d rounds over the spanner are enough, however collinear the features.
+    """
+    square = stopping.gram
+    gram(setting.X, state.weights, square)
+    for a in range(square.shape[0]):
+        square[a, a] -= 2.0 * stopping.largest_square
+    cholesky(square)
+    smallest = np.inf
+    for a in range(square.shape[0]):
+        smallest = min(smallest, square[a, a])
+    return smallest > 1e-150  # what `cholesky` puts for a pivot that is not positive
+
+
+@inner
+def _paper_threshold(setting: Setting, stopping: Stopping, state: State) -> float:
+    K, d = setting.X.shape
+    t, information = float(state.clock[SAMPLES]), 0.0
+    for k in range(K):
+        information += state.weights[k]
+    level = stopping.log_inverse
+    beta = thresholds.unstructured(t, K, level)
+    if stopping.code == PAPER_PRINTED:
+        return min(beta, thresholds.printed_linear(t, d, setting.eps, information, level))
+    linear = thresholds.linear(t, d, setting.eps, information, level)
+    if linear < beta and _is_explored(setting, stopping, state):
+        return linear
+    return beta
+
+
+@inner
+def _test_projected(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """The paper's test: the closest alternative to the projected means."""
+    status, cost, i, j = closest(
+        setting, state.projected, state.weights, state.incumbents, setting.tol, stopping.space
+    )
+    if status == STALLED:
+        state.clock[STALLS] += 1
+        return False
+    if stopping.code == HEURISTIC:
+        threshold = thresholds.heuristic(float(state.clock[SAMPLES]), stopping.log_inverse)
+    else:
+        threshold = _paper_threshold(setting, stopping, state)
+    _record(state, cost, threshold, i, j)
+    return cost > threshold
+
+
+@inner
+def _closest_to_means(setting: Setting, state: State) -> Closest:
+    """The closest alternative to the empirical means, which `estimate` has just projected."""
+    means, weights = state.means, state.weights
+    if is_wide(setting.eps, means, setting.tol):
+        return closest_unstructured(means, weights, state.incumbents, setting.tol, state.test)
+    floor = 0.0
+    for k in range(means.shape[0]):
+        floor += 0.5 * weights[k] * (means[k] - state.projected[k]) ** 2
+    # A little less than the projection's cost, which is certified to ACCURACY.
+    floor *= 1.0 - 10.0 * ACCURACY
+    status, cost, _, i, j, _, _ = search_pairs(
+        setting.X,
+        setting.eps,
+        weights,
+        state.incumbents,
+        setting.tol,
+        floor,
+        ACCURACY,
+        state.test,
+    )
+    return status, cost, i, j
+
+
+@inner
+def _test_mixture(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Ville's inequality at the empirical means, for the pairs that are not exempt."""
+    status, cost, i, j = _closest_to_means(setting, state)
+    if status == STALLED:
+        state.clock[STALLS] += 1
+        return False
+    price = mixture_price(setting.X, state.weights, state.means, stopping.mixture)
+    _record(state, cost, stopping.log_inverse + price, i, j)
+    return cost >= stopping.log_inverse + price
+
+
+@inner
+def _pair_threshold(stopping: Stopping, state: State, i: int, j: int) -> float:
+    allowance = thresholds.arm_allowance(state.counts[i])
+    return stopping.pair_constant + allowance + thresholds.arm_allowance(state.counts[j])
+
+
+@inner
+def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Whether every pair is settled by its own two arms; settled ones become exempt."""
+    space, incumbents, m = state.test, state.incumbents, setting.m
+    list_challengers(state.counts.shape[0], incumbents, space.challengers)
+    least, settled = np.inf, 0
+    for a in range(space.challengers.shape[0]):
+        i = space.challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            threshold = _pair_threshold(stopping, state, i, j)
+            passed = cost >= threshold
+            settled += passed
+            space.exempt[a * m + b] = passed
+            if cost / threshold < least:
+                least = cost / threshold
+                _record(state, cost, threshold, i, j)
+    return settled == space.exempt.shape[0]
+
+
+@inner
+def _test_guaranteed(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Every pair settled by its two arms or by the mixture, each with half of delta.
+
+    The evidence on record is that of the route that is nearer for the limiting pair.
+    """
+    if _test_pairs(setting, stopping, state):
+        return True
+    if _test_mixture(setting, stopping, state):
+        return True
+    i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
+    cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+    threshold = _pair_threshold(stopping, state, i, j)
+    if cost * state.evidence[THRESHOLD] > state.evidence[STATISTIC] * threshold:
+        _record(state, cost, threshold, i, j)
+    return False
+
+
+@inner
+def decided(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Test the incumbents at the present state, after `estimate`; on a grid, only when it is time.
+
+    Leaves statistic, threshold and limiting pair in `state.evidence`. A search that certifies
+    nothing counts as undecided.
+    """
+    clock = state.clock
+    if clock[SAMPLES] < stopping.gamma * clock[LAST_TEST]:
+        return False
+    clock[TESTS] += 1
+    clock[LAST_TEST] = clock[SAMPLES]
+    if stopping.code <= PAPER_PRINTED:
+        return _test_projected(setting, stopping, state)
+    if stopping.code == MIXTURE:
+        return _test_mixture(setting, stopping, state)
+    if stopping.code == PAIRWISE:
+        answer = _test_pairs(setting, stopping, state)
+    else:
+        answer = _test_guaranteed(setting, stopping, state)
+    for p in range(state.test.exempt.shape[0]):  # other searches leave nothing out
+        state.test.exempt[p] = 0
+    return answer
+
+
+@kernel
+def estimate_and_test(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """`estimate` and `decided` for Python callers."""
+    return estimate(setting, state) and decided(setting, stopping, state)

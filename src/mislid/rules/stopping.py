@@ -1,0 +1,81 @@
+"""The stopping rules by name: when an answer may be given, and what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+NO_GUARANTEE = "no guarantee"
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """What a person should know about a rule.
+
+    Attributes
+    ----------
+    name
+        As `stopping=` takes it.
+    description
+        One line.
+    proof
+        What bounds the probability of a wrong answer by delta, or "no guarantee". A proof holds for
+        any sampling rule that does not look ahead, and for means within the declared
+        misspecification.
+
+    >>> print(STOPPING_RULES["heuristic"])
+    heuristic (no guarantee): one threshold ln((1 + ln(t + 1)) / delta), as in the published runs
+    """
+
+    name: str
+    description: str
+    proof: str
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the probability of a wrong answer is proven to be at most delta."""
+        return self.proof != NO_GUARANTEE
+
+    def __str__(self) -> str:
+        label = "proven" if self.guaranteed else NO_GUARANTEE
+        return f"{self.name} ({label}): {self.description}"
+
+
+STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (
+            StoppingRule(
+                "guaranteed",
+                "every pair settled by `mixture` or by `pairwise`, each at delta/2",
+                "union of the two",
+            ),
+            StoppingRule(
+                "mixture",
+                "likelihood of the truth against a Gaussian mixture of models",
+                "Ville's inequality for the mixture's likelihood ratio",
+            ),
+            StoppingRule(
+                "pairwise",
+                "every pair on its own two arms, whatever the features",
+                "Kaufmann and Koolen (2021), union over the m (K - m) pairs",
+            ),
+            StoppingRule(
+                "paper",
+                "the paper's min(beta_uns, beta_lin), beta_lin corrected",
+                "the paper's, with delta/2 in beta_lin; beta_lin waits for V >= 2 L^2 I",
+            ),
+            StoppingRule(
+                "paper-printed",
+                "the paper's thresholds as printed, for comparison",
+                NO_GUARANTEE,
+            ),
+            StoppingRule(
+                "heuristic",
+                "one threshold ln((1 + ln(t + 1)) / delta), as in the published runs",
+                NO_GUARANTEE,
+            ),
+        )
+    }
+)

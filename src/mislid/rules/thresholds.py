@@ -1,0 +1,157 @@
+"""Thresholds of the stopping rules: how much evidence is enough.
+
+Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
+arm k and known noise sigma_k. It has no unit, and neither has a threshold.
+
+Noise that differs between arms. Divide arm k's rewards, its feature and its deviation by sigma_k.
+Measurements then have noise 1, features phi_k / sigma_k and deviations up to eps / sigma_k, and the
+paper's arguments apply word for word, with three changes. V = sum_k N_k phi_k phi_k' / sigma_k^2 is
+compared with L = max_k |phi_k| / sigma_k. Its trace is at most t L^2, so that after V >= 2 L^2 I
+the logarithm ln(1 + t ln(1/delta) / (2d)) stays as it is, with t the number of samples. And the
+deviations' share, |eta|_N^2 <= t eps^2 with noise 1, becomes sum_k N_k (eps / sigma_k)^2 =
+eps^2 `information`, information = sum_k N_k / sigma_k^2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mislid._validation import as_number
+from mislid.rules import _thresholds
+
+
+def heuristic_threshold(t: float, delta: float) -> float:
+    """ln((1 + ln(t + 1)) / delta) after t samples: no guarantee.
+
+    The published experiments used it.
+
+    >>> round(heuristic_threshold(40_000, 0.05), 2)
+    5.45
+    """
+    return _thresholds.heuristic(float(t), _log_inverse(delta))
+
+
+def unstructured_threshold(t: float, K: int, delta: float) -> float:
+    """The paper's beta_uns: 2K Wbar(ln(2e/delta) / (2K) + ln(8 e K ln t) / 2).
+
+    Wbar(x) = -W_{-1}(-exp(-x)). Bounds the evidence between the true means and their projected
+    estimates at confidence delta/2, whatever the features.
+
+    >>> round(unstructured_threshold(40_000, 10, 0.05), 1)
+    117.5
+
+    The lemma behind it holds for all samples up to a fixed t, while a stopping rule needs all t at
+    once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
+    interest (every t up to 1e16) it lies above their bound for all K arms, `deviation_constant`.
+    """
+    return _thresholds.unstructured(float(t), K, _log_inverse(delta))
+
+
+def linear_threshold(
+    t: float,
+    d: int,
+    delta: float,
+    misspecification: float,
+    *,
+    information: float | None = None,
+    printed: bool = False,
+) -> float:
+    """The paper's beta_lin, corrected or as printed; it needs V >= 2 L^2 I.
+
+    The evidence between truth and estimate splits, orthogonally in the weights N, into that of the
+    linear parts and that of the rest. The first exceeds
+
+        b0(c) = 1 + ln(1/c) + (1 + 1/ln(1/c)) d/2 ln(1 + t ln(1/c) / (2d))
+
+    with probability at most c. The second is at most 1/2 sum_k N_k (2 eps / sigma_k)^2, because it
+    is no longer than the difference of two deviations within eps. Squares add:
+    b0(delta/2) + 2 eps^2 information. The text prints 1/2 (4 eps sqrt(t) + sqrt(2 b0(delta)))^2:
+    a triangle inequality where the parts are orthogonal, and delta where the union with beta_uns
+    leaves delta/2.
+
+    Parameters
+    ----------
+    information
+        sum_k N_k / sigma_k^2; t, as for noise 1, unless given.
+
+    >>> round(linear_threshold(1000, 5, 0.05, 0.0), 1)
+    23.5
+    >>> round(linear_threshold(1000, 5, 0.05, 0.1), 1)
+    43.5
+    >>> round(linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
+    188.9
+    """
+    formula = _thresholds.printed_linear if printed else _thresholds.linear
+    weight = float(t) if information is None else float(information)
+    return formula(float(t), d, float(misspecification), weight, _log_inverse(delta))
+
+
+def paper_threshold(
+    t: float,
+    K: int,
+    d: int,
+    delta: float,
+    misspecification: float,
+    *,
+    information: float | None = None,
+    printed: bool = False,
+) -> float:
+    """min(beta_uns, beta_lin), the paper's threshold.
+
+    >>> round(paper_threshold(40_000, 10, 5, 0.05, 5.0), 1)
+    117.5
+    """
+    linear = linear_threshold(
+        t, d, delta, misspecification, information=information, printed=printed
+    )
+    return min(unstructured_threshold(t, K, delta), linear)
+
+
+def deviation_constant(x: float) -> float:
+    """C(x) = min over 1/2 < l < 1 of (g(l) + x) / l (Kaufmann and Koolen, JMLR 2021, Theorem 9).
+
+    g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1 - l) / 2. Whatever the rule that chose the arms, with
+    probability 1 - delta no set S of arms, fixed beforehand, ever has evidence against its true
+    means above  sum_S 2 ln(4 + ln N_k) + |S| C(ln(1/delta) / |S|).  Every l gives a valid bound,
+    so that an inexact minimum costs samples but no confidence.
+
+    >>> [round(deviation_constant(x), 2) for x in (0.1, 1.0, 10.0)]
+    [1.53, 2.51, 11.95]
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
+    def bound(share: float) -> float:
+        g = 2 * share * (1 - math.log(4 * share)) + math.log(zeta(2 * share))
+        return float(g - 0.5 * math.log1p(-share) + x) / share
+
+    best = minimize_scalar(
+        bound, bounds=(0.5 + 1e-9, 1 - 1e-12), method="bounded", options={"xatol": 1e-10}
+    )
+    return float(best.fun)
+
+
+def pair_constant(K: int, m: int, delta: float) -> float:
+    """2 C(ln(m (K - m) / delta) / 2): two arms, a union over the pairs that can be wrong.
+
+    If an answer is wrong, one of the m best arms is missing and another arm has its place: these
+    are m (K - m) pairs, whatever the answer.
+    """
+    return 2.0 * deviation_constant(0.5 * (math.log(m * (K - m)) + _log_inverse(delta)))
+
+
+def pairwise_threshold(n_i: float, n_j: float, K: int, m: int, delta: float) -> float:
+    """2 ln(4 + ln n_i) + 2 ln(4 + ln n_j) + 2 C(ln(m (K - m) / delta) / 2).
+
+    For the two arms of a pair, measured n_i and n_j times. The numbers are counts even where the
+    noise differs: the bound is for sums of n standardised measurements.
+
+    >>> round(pairwise_threshold(4_000, 4_000, 10, 5, 0.05), 1)
+    19.6
+    """
+    allowance = _thresholds.arm_allowance(float(n_i)) + _thresholds.arm_allowance(float(n_j))
+    return allowance + pair_constant(K, m, delta)
+
+
+def _log_inverse(delta: float) -> float:
+    return -math.log(as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True))

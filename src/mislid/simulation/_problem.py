@@ -1,0 +1,46 @@
+"""From an instance and options to the setting of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid.algorithms.compositions import Algorithm
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Instance
+
+if TYPE_CHECKING:
+    from mislid.rules._state import Setting
+
+# What the published runs gave to arms that were never measured.
+PHANTOM = 1e-10
+
+
+def new_setting(
+    instance: Instance, m: int, delta: float, tolerance: float, algorithm: Algorithm
+) -> Setting:
+    """What a run is told; the paper's bound M on the means is the true one, as in its runs."""
+    from mislid.rules._state import Setting
+
+    at = coordinates(instance.model)
+    authors = bool(getattr(algorithm, "authors", False))
+    return Setting(
+        X=np.ascontiguousarray(at.matrix),
+        basis=np.ascontiguousarray(at.basis, dtype=np.int64),
+        eps=instance.model.misspecification,
+        variance=np.array(instance.noise) ** 2,
+        m=m,
+        tol=tolerance,
+        delta=delta,
+        largest_norm=float(np.max(np.linalg.norm(instance.model.features, axis=1))),
+        mean_bound=float(np.max(np.abs(instance.means))),
+        phantom=PHANTOM if authors else 0.0,
+    )
+
+
+def first_arms(setting: Setting, algorithm: Algorithm) -> NDArray[np.int64]:
+    """The arms to measure first: every one, or a barycentric spanner."""
+    K = setting.X.shape[0]
+    return np.arange(K, dtype=np.int64) if algorithm.every_arm else setting.basis

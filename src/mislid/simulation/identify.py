@@ -1,0 +1,235 @@
+"""One identification: from an instance to its m best arms."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from mislid._validation import Vector, as_number, as_top_m
+from mislid.algorithms import Algorithm, as_algorithm
+from mislid.errors import ProblemError
+from mislid.geometry.alternatives import Alternative, AlternativeSearch
+from mislid.model import Instance
+from mislid.simulation._problem import first_arms, new_setting
+from mislid.simulation.environments import Environment, as_environment
+
+if TYPE_CHECKING:
+    from mislid.rules._state import State
+
+STOPPED, EXHAUSTED, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
+# Measurements between two looks at the keyboard.
+PAUSE = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Why a run stopped, or how far it was from that.
+
+    `pair` (challenger, incumbent) was hardest to tell apart: its `statistic` against the
+    `threshold` of the stopping rule. `alternative` is the model closest to the data in which the
+    answer is wrong, with its own certificate.
+    """
+
+    rule: str
+    proven: bool
+    statistic: float
+    threshold: float
+    pair: tuple[int, int]
+    alternative: Alternative | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identification:
+    """The outcome of a run.
+
+    Attributes
+    ----------
+    answer
+        The m best arms, best first, or None where the run did not get to an answer.
+    samples, counts
+        Measurements in all, and of every arm (K,).
+    means
+        Empirical means (K,), 0 where nothing was measured.
+    status
+        "stopped", "budget exhausted" or "interrupted".
+    correct
+        Whether no arm outside the answer beats one inside by more than the tolerance.
+    certificate
+        Why the run stopped.
+    """
+
+    answer: tuple[int, ...] | None
+    samples: int
+    counts: Vector
+    means: Vector
+    status: str
+    correct: bool | None
+    certificate: Evidence | None
+    seconds: float
+    unsolved: int
+
+
+def identify(
+    instance: Instance,
+    m: int,
+    *,
+    delta: float = 0.05,
+    algorithm: str | Algorithm = "mislid",
+    stopping: str = "guaranteed",
+    seed: int | SeedSequence = 0,
+    max_samples: int | None = None,
+    tolerance: float = 0.0,
+    gamma: float = 1.0,
+    environment: Environment | None = None,
+) -> Identification:
+    """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
+
+    Parameters
+    ----------
+    algorithm
+        Which arm to measure next: a name in `mislid.algorithms.ALGORITHMS`, or a composition.
+    stopping
+        When to stop: guaranteed, mixture, pairwise and paper are proved; heuristic, which the
+        published runs used, is not. LUCB, LinGapE and LinGIFA use their own test with the latter.
+    max_samples
+        A budget: a run that exhausts it claims no answer.
+    tolerance
+        How much worse than the best an arm of the answer may be.
+    gamma
+        Test only when the number of samples has grown by this factor since the last test.
+    environment
+        Where rewards come from, if not from normal distributions.
+
+    Examples
+    --------
+    >>> from mislid import Instance, Model
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> found = identify(Instance(model, [0.4, 1.5, 2.8]), 1)
+    >>> found.answer, found.status, found.correct
+    ((2,), 'stopped', True)
+    """
+    rule = as_algorithm(algorithm)
+    count = as_top_m(m, instance.K)
+    rule.check(instance, count)
+    level = as_number(delta, "delta", low=0.0, high=1.0, low_open=True, high_open=True)
+    slack = as_number(tolerance, "tolerance", low=0.0, high=np.inf)
+    budget = _as_budget(max_samples)
+    run = _Run(instance, count, level, slack, rule, stopping, gamma, environment, seed)
+    start = time.perf_counter()
+    status = run.go(budget)
+    return run.outcome(status, time.perf_counter() - start)
+
+
+def _as_budget(max_samples: int | None) -> int:
+    if max_samples is None:
+        return int(np.iinfo(np.int64).max)
+    if isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer):
+        raise ProblemError(f"max_samples must be a whole number or None; got {max_samples!r}")
+    if max_samples < 1:
+        raise ProblemError(f"max_samples must be at least 1; got {max_samples}")
+    return int(max_samples)
+
+
+class _Run:
+    """Everything that one run writes to."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        m: int,
+        delta: float,
+        tolerance: float,
+        algorithm: Algorithm,
+        stopping: str,
+        gamma: float,
+        environment: Environment | None,
+        seed: int | SeedSequence,
+    ) -> None:
+        from mislid.rules._random import key_of
+        from mislid.rules._state import new_state
+        from mislid.rules._stopping import new_stopping
+
+        self.instance, self.stopping_name = instance, stopping
+        self.setting = new_setting(instance, m, delta, tolerance, algorithm)
+        self.stopping = new_stopping(self.setting, stopping, gamma)
+        self.sampler = algorithm.setup(self.setting, instance)
+        self.state: State = new_state(self.setting)
+        self.source = as_environment(environment, instance).source()
+        self.design = first_arms(self.setting, algorithm)
+        self.own = algorithm.own_test and stopping == "heuristic"
+        root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+        rewards, decisions = (
+            SeedSequence(root.entropy, spawn_key=(*root.spawn_key, branch)) for branch in (0, 1)
+        )
+        self.generator = np.random.default_rng(rewards)
+        self.key = key_of(decisions)
+
+    def go(self, budget: int) -> str:
+        """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
+        from mislid.simulation import _loop
+
+        try:
+            while True:
+                code = _loop.advance(
+                    self.setting,
+                    self.sampler,
+                    self.stopping,
+                    self.state,
+                    self.source,
+                    self.design,
+                    self.own,
+                    self.key,
+                    self.generator,
+                    budget,
+                    PAUSE,
+                )
+                if code != _loop.RUNNING:
+                    return STOPPED if code == _loop.STOPPED else EXHAUSTED
+        except KeyboardInterrupt:
+            return INTERRUPTED
+
+    def outcome(self, status: str, seconds: float) -> Identification:
+        from mislid.rules._state import SAMPLES, STALLS
+
+        state, means = self.state, self.instance.means
+        answer, correct = None, None
+        if status == STOPPED:
+            estimates = state.means if self.own else state.projected
+            arms = state.incumbents[np.argsort(-estimates[state.incumbents], kind="stable")]
+            answer = tuple(int(arm) for arm in arms)
+            outside = np.delete(means, state.incumbents)
+            correct = bool(np.max(outside) <= np.min(means[state.incumbents]) + self.setting.tol)
+        return Identification(
+            answer=answer,
+            samples=int(state.clock[SAMPLES]),
+            counts=state.counts.astype(np.int64),
+            means=state.means.copy(),
+            status=status,
+            correct=correct,
+            certificate=self._evidence() if status == STOPPED and not self.own else None,
+            seconds=seconds,
+            unsolved=int(state.clock[STALLS]),
+        )
+
+    def _evidence(self) -> Evidence:
+        from mislid.rules._state import CHALLENGER, INCUMBENT, STATISTIC, THRESHOLD
+        from mislid.rules.stopping import STOPPING_RULES
+
+        state, evidence = self.state, self.state.evidence
+        search = AlternativeSearch(self.instance.model, self.setting.m)
+        options: dict[str, Any] = {
+            "tolerance": self.setting.tol,
+            "incumbents": state.incumbents.tolist(),
+        }
+        return Evidence(
+            rule=self.stopping_name,
+            proven=STOPPING_RULES[self.stopping_name].guaranteed,
+            statistic=float(evidence[STATISTIC]),
+            threshold=float(evidence[THRESHOLD]),
+            pair=(int(evidence[CHALLENGER]), int(evidence[INCUMBENT])),
+            alternative=search.closest(state.means, state.weights, **options),
+        )

@@ -1,0 +1,94 @@
+"""LinGapE against its plain version, and the published failure of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
+from mislid.rules._ridge import PERIOD
+from oracles.rival_runs import Run, assert_mean, new_run, published, sample_sizes, steps
+from oracles.rivals import Data, lingape, regression
+
+
+def assert_same_regression(run: Run, data: Data, rtol: float) -> None:
+    V, means, _ = regression(data)
+    images = np.linalg.solve(V, data.features.T).T
+    squares = np.einsum("ka,ka->k", data.features, images)
+    assert_allclose(run.space.ridge.squares, squares, rtol=rtol)
+    assert_allclose(run.space.ridge.means, means, rtol=rtol, atol=rtol * np.max(np.abs(means)))
+
+
+@pytest.mark.parametrize("stray", [0.0, 0.3])
+@pytest.mark.parametrize(("K", "d", "m"), [(8, 3, 1), (8, 3, 3), (12, 5, 11), (40, 6, 9)])
+def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, m: int, stray: float) -> None:
+    features, means = rng.normal(size=(K, d)), rng.normal(size=K)
+    noise = rng.uniform(0.5, 2.0, K)
+    run = new_run(features, m, LINGAPE, noise=noise, tolerance=0.1)
+    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
+        expected = lingape(data, beta)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=1e-10, atol=1e-10)
+        assert run.memory.scalars[OWN_THRESHOLD] == 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_ridge_is_the_identity_of_the_given_features(rng: Generator, scale: float) -> None:
+    """Tiny features leave everything to the ridge, huge ones nothing."""
+    features, means = scale * rng.normal(size=(9, 4)), rng.normal(size=9)
+    run = new_run(features, 3, LINGAPE)
+    for choice, data, beta in steps(run, features, means, rng, 200):
+        expected = lingape(data, beta)
+        assert_allclose(choice.index, expected.index, rtol=1e-9, atol=1e-9 * scale)
+        assert_same_regression(run, data, 1e-9)
+
+
+def test_updates_do_not_drift(rng: Generator) -> None:
+    features, means = rng.normal(size=(12, 6)), rng.normal(size=12)
+    run = new_run(features, 4, LINGAPE)
+    most, last = 0, None
+    for _, data, _ in steps(run, features, means, rng, 20 * PERIOD):
+        most = max(most, int(run.space.ridge.updates[0]))
+        last = data
+    assert most == PERIOD - 1
+    assert last is not None
+    assert_same_regression(run, last, 1e-11)
+
+
+def test_arms_alike_have_index_zero() -> None:
+    features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    run = new_run(features, 1, LINGAPE)
+    rng = np.random.default_rng(1)
+    for choice, data, beta in steps(run, features, np.array([5.0, 5.0, 0.0]), rng, 60):
+        assert_allclose(choice.index, lingape(data, beta).index, atol=1e-12)
+    assert choice.index == 0.0
+    assert choice.answer == [0]
+
+
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float) -> None:
+    features, means = rng.normal(size=(8, 3)), rng.normal(size=8)
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, 3, LINGAPE, noise=scale * np.linspace(1, 2, 8))
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+
+
+def test_published_numbers_of_samples(shared_data: Path) -> None:
+    features, means = published(shared_data, "A_eps0")
+    sizes, wrong = sample_sizes(features, means, 3, LINGAPE, runs=200, limit=20_000)
+    assert_mean(sizes, 577, 348 / 500**0.5)
+    assert wrong <= 0.05
+
+
+def test_published_failure_on_a_misspecified_instance(shared_data: Path) -> None:
+    features, means = published(shared_data, "A_eps5")
+    sizes, wrong = sample_sizes(features, means, 3, LINGAPE, runs=200, limit=20_000)
+    assert_mean(sizes, 553, 536 / 500**0.5)
+    assert abs(wrong - 0.946) < 4 * (0.946 * 0.054 * (1 / 200 + 1 / 500)) ** 0.5

@@ -1,0 +1,71 @@
+"""LinGIFA against its plain version."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from mislid.rules._lingifa import GapSpace
+from mislid.rules._plan import LINGIFA, OWN_THRESHOLD
+from mislid.rules._ridge import PERIOD
+from oracles.rival_runs import new_run, published, sample_sizes, steps
+from oracles.rivals import Data, lingifa, regression
+
+
+def assert_same_distances(space: GapSpace, data: Data, rtol: float) -> None:
+    squares = regression(data)[2]
+    assert_allclose(space.distances, squares, rtol=rtol, atol=rtol * 1e-3 * np.max(squares))
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("stray", [0.0, 0.3])
+@pytest.mark.parametrize(("K", "d", "m"), [(8, 3, 1), (8, 3, 3), (12, 5, 11), (30, 6, 9)])
+def test_decides_like_the_plain_rule(
+    rng: Generator, K: int, d: int, m: int, stray: float, greedy: bool
+) -> None:
+    features, means = rng.normal(size=(K, d)), rng.normal(size=K)
+    noise = rng.uniform(0.5, 2.0, K)
+    run = new_run(features, m, LINGIFA, noise=noise, tolerance=0.1, greedy=greedy)
+    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
+        expected = lingifa(data, beta, shorten=greedy)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=1e-10, atol=1e-10)
+        assert run.memory.scalars[OWN_THRESHOLD] == 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
+    features, means = scale * rng.normal(size=(12, 6)), rng.normal(size=12)
+    run = new_run(features, 4, LINGIFA)
+    for t, (_, data, _) in enumerate(steps(run, features, means, rng, 5 * PERIOD)):
+        if t % 50 == 0 or run.space.ridge.updates[0] == PERIOD - 1:
+            assert_same_distances(run.space, data, 1e-9)
+
+
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float) -> None:
+    features, means = rng.normal(size=(8, 3)), rng.normal(size=8)
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, 3, LINGIFA, noise=scale)
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_right_on_a_linear_instance_and_wrong_on_a_misspecified_one(
+    shared_data: Path, greedy: bool
+) -> None:
+    for name, low, high in (("A_eps0", 0.0, 0.05), ("A_eps5", 0.8, 1.0)):
+        features, means = published(shared_data, name)
+        sizes, wrong = sample_sizes(
+            features, means, 3, LINGIFA, runs=60, limit=20_000, greedy=greedy
+        )
+        assert low <= wrong <= high
+        # In the same range as LinGapE, whose regression it shares.
+        assert 300 < np.mean(sizes) < 900

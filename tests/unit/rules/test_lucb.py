@@ -1,0 +1,80 @@
+"""LUCB against its plain version, and against the published numbers of samples."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from mislid.rules._plan import LUCB, OWN_INDEX, OWN_THRESHOLD
+from mislid.rules._state import measure
+from oracles.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
+from oracles.rivals import lucb
+
+
+@pytest.mark.parametrize("authors", [False, True])
+@pytest.mark.parametrize("m", [1, 3, 6])
+def test_decides_like_the_plain_rule(rng: Generator, m: int, authors: bool) -> None:
+    features, means = rng.normal(size=(7, 2)), rng.normal(size=7)
+    noise = rng.uniform(0.5, 2.0, 7)
+    run = new_run(features, m, LUCB, noise=noise, tolerance=0.1, authors=authors)
+    for choice, data, beta in steps(run, features, means, rng, 300):
+        expected = lucb(data, beta, authors)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=1e-12, atol=1e-12)
+        assert run.memory.scalars[OWN_THRESHOLD] == 0.1
+
+
+def test_equal_means_and_counts_go_to_the_first_arms() -> None:
+    run = new_run(np.eye(5), 2, LUCB)
+    for arm in range(5):
+        measure(run.setting, run.state, arm, 1.0)
+    assert choose(run, 3.0) == 0
+    assert run.memory.scalars[OWN_INDEX] == pytest.approx(2 * np.sqrt(6.0))
+    measure(run.setting, run.state, 0, 1.0)
+    assert choose(run, 3.0) == 1
+    measure(run.setting, run.state, 1, 1.0)
+    assert choose(run, 3.0) == 2
+
+
+def test_arms_never_measured_come_first() -> None:
+    run = new_run(np.eye(4), 2, LUCB)
+    arms = []
+    for _ in range(4):
+        arms.append(choose(run, 3.0))
+        measure(run.setting, run.state, arms[-1], 5.0)
+    assert sorted(arms) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("authors", [False, True])
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float, authors: bool) -> None:
+    features, means = rng.normal(size=(6, 2)), rng.normal(size=6)
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, 2, LUCB, noise=scale, authors=authors)
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 200)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+
+
+# Means and their standard errors: the published runs' (500 of them) and those of prototypes.
+@pytest.mark.parametrize(
+    ("name", "authors", "runs", "mean", "error"),
+    [
+        ("A_eps0", True, 10, 28_000, 0),
+        ("A_eps5", True, 10, 67_124, 6_571 / 500**0.5),
+        ("A_eps0", False, 60, 1_208, 60),
+        ("A_eps5", False, 60, 3_104, 160),
+    ],
+)
+def test_published_numbers_of_samples(
+    shared_data: Path, name: str, authors: bool, runs: int, mean: float, error: float
+) -> None:
+    features, means = published(shared_data, name)
+    sizes, wrong = sample_sizes(features, means, 3, LUCB, runs=runs, limit=150_000, authors=authors)
+    assert_mean(sizes, mean, error)
+    assert wrong <= 0.05
