@@ -13,8 +13,6 @@ import pytest
 import mislid
 from mislid.simulation.replicate import replicate_rows
 
-pytest.importorskip("mislid.simulation.identify")
-
 SOURCE = Path(mislid.__file__).parents[1]
 OPTIONS = {"runs": 6, "delta": 0.1}
 
@@ -70,3 +68,13 @@ def test_one_run_is_one_identification(instance, expected):
     seed = np.random.SeedSequence(0, spawn_key=(4,))
     found = mislid.identify(instance, 1, delta=0.1, seed=seed)
     assert (found.samples, found.correct, found.status) == expected[4][1:]
+
+
+def test_the_help_names_every_algorithm():
+    from mislid.algorithms import ALGORITHMS
+    from mislid.cli.run import STOPPING, command
+    from mislid.rules.stopping import STOPPING_RULES
+
+    option = next(part for part in command.params if part.name == "algorithm")
+    assert option.help.rstrip(".").replace(" or ", ", ").split(", ") == list(ALGORITHMS)
+    assert set(STOPPING) == set(STOPPING_RULES)

@@ -14,7 +14,7 @@ from mislid.errors import MislidError
 if TYPE_CHECKING:
     from mislid.simulation.replicate import Row
 
-STOPPING = ("heuristic", "paper", "mixture", "pairwise", "guaranteed")
+STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
 
 @click.command("run")

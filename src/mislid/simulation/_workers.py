@@ -28,7 +28,6 @@ def here(job: Job, runs: Sequence[int]) -> Generator[Row, None, None]:
 
 def in_processes(job: Job, runs: Sequence[int], workers: int) -> Generator[Row, None, None]:
     """Several runs at a time, each in a process of its own making."""
-    job.warm_up()
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         max_workers=min(workers, len(runs)),
@@ -97,7 +96,6 @@ def on_cluster(job: Job, runs: Sequence[int], client: Any) -> Generator[Row, Non
         raise MissingPackageError(
             "client needs the package distributed (pip install 'mislid[dask]')"
         ) from None
-    job.warm_up()
     shared = client.scatter(job, broadcast=True, hash=False)
     futures = [client.submit(measure, shared, run, pure=False) for run in runs]
     try:

@@ -153,6 +153,7 @@ def _as_count(value: Any, name: str, low: int) -> int:
 def _finished_rows(job: Job, runs: list[int], jobs: int, client: Any) -> Generator[Row, None, None]:
     if not runs:
         return here(job, [])
+    job.warm_up()
     if client is not None:
         return on_cluster(job, runs, client)
     return in_processes(job, runs, jobs) if jobs > 1 else here(job, runs)

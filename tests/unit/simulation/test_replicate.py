@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model
+from mislid.algorithms import LUCB
 from mislid.errors import (
     FileFormatError,
     Interrupted,
@@ -215,6 +216,7 @@ def test_settings_tell_composed_options_apart():
     assert first == settings(environment=Bernoulli([0.4, 0.5, 0.8]))
     assert first != settings(environment=Bernoulli([0.4, 0.5, 0.7]))
     assert first["environment"].startswith("Bernoulli ")
+    assert settings(algorithm=LUCB(authors=True)) == {"algorithm": "LUCB(authors=True)"}
     assert settings(max_samples=np.int64(5), delta=np.float64(0.1), slack=np.inf) == {
         "delta": 0.1,
         "max_samples": 5,
