@@ -69,6 +69,7 @@ def _as_finished(
 def _start_worker(job: Job) -> None:
     global _job  # noqa: PLW0603 - set once, before the worker's first run
     _job = job
+    job.warm_up()
     # Ctrl-C reaches all processes of a terminal; a worker ends at once and without a word.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
