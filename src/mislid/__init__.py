@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mislid.geometry.time import characteristic_curve, characteristic_time
     from mislid.geometry.tube import smallest_misspecification
     from mislid.model import Instance, Model, load_instance
+    from mislid.simulation.identify import identify
     from mislid.simulation.replicate import replicate
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "characteristic_time",
     "closest_alternative",
     "errors",
+    "identify",
     "initial_design",
     "load_instance",
     "orthogonal_parameters",
@@ -51,6 +53,7 @@ _HOMES = {
     "characteristic_curve": "mislid.geometry.time",
     "characteristic_time": "mislid.geometry.time",
     "closest_alternative": "mislid.geometry.alternatives",
+    "identify": "mislid.simulation.identify",
     "initial_design": "mislid.geometry.spanner",
     "load_instance": "mislid.model",
     "orthogonal_parameters": "mislid.geometry.orthogonal",

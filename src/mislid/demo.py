@@ -7,14 +7,12 @@ number of samples that any method needs, and saves a picture of them.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from mislid.geometry.alternatives import Alternative, closest_alternative
+from mislid.geometry.notice import compiling_notice
 from mislid.geometry.time import CharacteristicCurve, characteristic_curve
 from mislid.model import Instance, Model
 
@@ -36,19 +34,6 @@ def demo_instance() -> Instance:
     linear = features @ [0.5, 0.9, 0.6]
     means = linear + rng.uniform(-MISSPECIFICATION, MISSPECIFICATION, 12)
     return Instance(Model(features, MISSPECIFICATION), means.round(3), names=list("ABCDEFGHIJKL"))
-
-
-@contextmanager
-def compiling_notice(seconds: float = 1.5) -> Iterator[None]:
-    """Say what takes so long, if it does."""
-    message = "Compiling the solver: about 20 seconds, once; later runs start at once."
-    timer = threading.Timer(seconds, lambda: print(message, file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def describe_instance(instance: Instance) -> None:

@@ -31,7 +31,7 @@ if __name__ == "__main__":
     try:
         replicate_rows(
             instance, 1, runs=24, jobs=int(sys.argv[2]), output=sys.argv[1], wait=0.1,
-            _identify=fake_runs.identify,
+            stuck_from=int(sys.argv[3]), _identify=fake_runs.identify,
         )
     except Interrupted as interruption:
         sys.exit(f"{interruption}, {len(interruption.rows)} rows")
@@ -53,11 +53,11 @@ def script(tmp_path):
     return path
 
 
-def start(script, output, jobs):
+def start(script, output, jobs, stuck_from=RUNS):
     source = Path(sys.modules["mislid"].__file__).parents[1]
     path = os.pathsep.join([str(source), str(TESTS)])
     return subprocess.Popen(
-        [sys.executable, script, output, str(jobs)],
+        [sys.executable, script, output, str(jobs), str(stuck_from)],
         env=os.environ | {"PYTHONPATH": path},
         stderr=subprocess.PIPE,
         text=True,
@@ -75,6 +75,8 @@ def wait_for_rows(output, process, least=4):
 
 def ended(processes):
     _, alive = psutil.wait_procs(processes, timeout=30)
+    for process in alive:
+        process.kill()
     return not alive
 
 
@@ -86,8 +88,8 @@ def test_a_killed_replication_goes_on(script, tmp_path, jobs):
     wait_for_rows(output, process)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.kill()
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    assert process.wait() == -signal.SIGKILL
+    process.stderr.close()
     assert ended(workers)
     before = (output / "runs.csv").read_text().splitlines()
     assert 4 < len(before) < RUNS + 1
@@ -98,7 +100,13 @@ def test_a_killed_replication_goes_on(script, tmp_path, jobs):
     assert all(line in after for line in before)
     assert [int(line.partition(",")[0]) for line in after[1:]] == list(range(RUNS))
     again = replicate_rows(
-        INSTANCE, 1, runs=RUNS, output=output, wait=0.1, _identify=fake_runs.identify
+        INSTANCE,
+        1,
+        runs=RUNS,
+        output=output,
+        wait=0.1,
+        stuck_from=RUNS,
+        _identify=fake_runs.identify,
     )
     assert untimed(again) == expected()
 
@@ -107,11 +115,14 @@ def test_a_killed_replication_goes_on(script, tmp_path, jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
     output = tmp_path / "out"
-    process = start(script, output, jobs)
+    process = start(script, output, jobs, stuck_from=6)
     wait_for_rows(output, process)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    try:
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()  # in case it did not end; its workers follow
     assert process.returncode == 1
     assert "Traceback" not in said
     kept = (output / "runs.csv").read_text().splitlines()[1:]
@@ -156,11 +167,11 @@ def test_an_interruption_frees_the_cluster(client):
         if done == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match="interrupted after 3 of 200 runs"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 3 of 2000 runs"):
         replicate_rows(
             INSTANCE,
             1,
-            runs=200,
+            runs=2000,
             client=client,
             progress=press,
             wait=0.05,

@@ -29,6 +29,7 @@ def identify(
     fail_at=None,
     die_at=None,
     interrupt_at=None,
+    stuck_from=None,
 ):
     """Mostly right, sometimes without an answer; `*_at` names a run where something happens."""
     if algorithm == "nonsense":
@@ -42,7 +43,7 @@ def identify(
         os._exit(3)
     if run == interrupt_at:
         raise KeyboardInterrupt
-    time.sleep(wait)
+    time.sleep(wait if stuck_from is None or run < stuck_from else 600)
     rng = np.random.default_rng(seed)
     samples = int(rng.integers(100, 10_000))
     if rng.random() < 0.1:

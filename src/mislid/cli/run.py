@@ -14,7 +14,7 @@ from mislid.errors import MislidError
 if TYPE_CHECKING:
     from mislid.simulation.replicate import Row
 
-STOPPING = ("heuristic", "paper", "mixture", "pairwise", "guaranteed")
+STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
 
 @click.command("run")
@@ -67,12 +67,13 @@ def command(
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
     print how many measurements that took and how often the answer was wrong.
     """
+    from mislid.geometry.notice import compiling_notice
     from mislid.simulation.replicate import replicate_rows, replicate_settings
     from mislid.simulation.summary import summarise
 
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
-    with _cluster(dask) as client:
+    with compiling_notice(), _cluster(dask) as client:
         rows = replicate_rows(
             instance,
             m,
@@ -100,7 +101,7 @@ def _cluster(address: str | None) -> Any:
     except ImportError:
         raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
     try:
-        return Client(address, timeout=10)
+        return Client(address, timeout=5)
     except (OSError, ValueError) as problem:
         reason = str(problem).partition("\n")[0]
         raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None

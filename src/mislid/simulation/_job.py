@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,10 +52,9 @@ class Job:
 
     def outcome(self, run: int, **changes: Any) -> Outcome:
         """Identify once, with random numbers that belong to this run alone."""
-        identify = self.identify or import_module("mislid.simulation.identify").identify
         seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
-        outcome: Outcome = identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
-        return outcome
+        identify = self.identify or _identify()
+        return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
 
     def row(self, run: int) -> Row:
         """Identify once and keep what a table shows."""
@@ -71,8 +69,18 @@ class Job:
         return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
 
     def warm_up(self) -> None:
-        """Compile what runs need and store it, so that workers load it; refuse bad arguments."""
+        """Refuse bad arguments; compile what runs need and store it, so that workers load it.
+
+        No run then counts the seconds of the compiler as its own.
+        """
         self.outcome(0, max_samples=self.instance.K)
+
+
+def _identify() -> Callable[..., Outcome]:
+    # Brings the compiler along, so not before it is needed.
+    from mislid.simulation.identify import identify
+
+    return identify
 
 
 def measure(job: Job, run: int) -> Row:

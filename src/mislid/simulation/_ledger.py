@@ -55,8 +55,10 @@ class Ledger:
     def opened(self) -> Iterator[Ledger]:
         """Take up what is there, and put the rows in order at the end."""
         with _only_user(self.folder):
-            self._refuse_other_settings()
+            earlier = self._earlier_settings()
             self.rows = self._read()
+            if self.rows:
+                self._refuse_others(earlier)
             settings = json.dumps(self.settings, indent=2) + "\n"
             write_whole(self.folder / SETTINGS, settings.encode())
             self._write_in_order()
@@ -72,7 +74,7 @@ class Ledger:
         with (self.folder / RUNS).open("ab", buffering=0) as file:
             file.write(line)
 
-    def _refuse_other_settings(self) -> None:
+    def _earlier_settings(self) -> dict[str, Any]:
         place = self.folder / SETTINGS
         if not place.exists():
             if (self.folder / RUNS).exists():
@@ -80,13 +82,16 @@ class Ledger:
                     f"output must be a new directory or one of earlier runs; got "
                     f"{str(self.folder)!r}, which has a {RUNS} but no {SETTINGS}"
                 )
-            return
+            return {}
         try:
             earlier = json.loads(place.read_text(encoding="utf-8"))
         except ValueError:
             earlier = None
-        if not isinstance(earlier, dict):
+        if not isinstance(earlier, dict) or "mislid" not in earlier.get("versions", ()):
             raise FileFormatError(f"{str(place)!r} must be the settings of earlier runs; it is not")
+        return earlier
+
+    def _refuse_others(self, earlier: dict[str, Any]) -> None:
         for key in sorted((earlier.keys() | self.settings.keys()) - _FREE):
             was, now = earlier.get(key), self.settings.get(key)
             if was != now:

@@ -62,7 +62,7 @@ def _feed(parts: Any, value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON; a composed object becomes its type and a digest of its parts."""
+    """A value of JSON; a composed object becomes its text, or a digest where it holds arrays."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -70,4 +70,5 @@ def _plain(value: Any) -> Any:
     try:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError):
-        return f"{type(value).__name__} {digest(value)}"
+        text = repr(value)
+        return f"{type(value).__name__} {digest(value)}" if "array(" in text else text

@@ -28,7 +28,6 @@ def here(job: Job, runs: Sequence[int]) -> Generator[Row, None, None]:
 
 def in_processes(job: Job, runs: Sequence[int], workers: int) -> Generator[Row, None, None]:
     """Several runs at a time, each in a process of its own making."""
-    job.warm_up()
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
         max_workers=min(workers, len(runs)),
@@ -70,6 +69,7 @@ def _as_finished(
 def _start_worker(job: Job) -> None:
     global _job  # noqa: PLW0603 - set once, before the worker's first run
     _job = job
+    job.warm_up()
     # Ctrl-C reaches all processes of a terminal; a worker ends at once and without a word.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -97,7 +97,6 @@ def on_cluster(job: Job, runs: Sequence[int], client: Any) -> Generator[Row, Non
         raise MissingPackageError(
             "client needs the package distributed (pip install 'mislid[dask]')"
         ) from None
-    job.warm_up()
     shared = client.scatter(job, broadcast=True, hash=False)
     futures = [client.submit(measure, shared, run, pure=False) for run in runs]
     try:

@@ -109,9 +109,11 @@ def replicate_rows(
         if output is not None:
             ledger = stack.enter_context(Ledger(output, settings_of(job, runs)).opened())
             kept, keep = ledger.rows, ledger.add
-        tell = stack.enter_context(_reporter(progress, len(kept), runs))
         finished = {row.run for row in kept}
         missing = [run for run in range(runs) if run not in finished]
+        if missing:
+            job.warm_up()
+        tell = stack.enter_context(_reporter(progress, len(kept), runs))
         try:
             _collect(_finished_rows(job, missing, jobs, client), kept, keep, tell, runs)
         except KeyboardInterrupt:

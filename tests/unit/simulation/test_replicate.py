@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model
+from mislid.algorithms import LUCB
 from mislid.errors import (
     FileFormatError,
     Interrupted,
@@ -177,6 +178,7 @@ def test_other_settings_are_refused(directory, change, sentence):
         ("runs.csv", "a,b\n1,2\n", "must begin with 'run,samples,correct,status,seconds'"),
         ("runs.csv", "run,samples,correct,status,seconds\n0,x,,a,1\n", "got '0,x,,a,1' in line 2"),
         ("settings.json", "{", "must be the settings of earlier runs"),
+        ("settings.json", '{"colour": "red"}', "must be the settings of earlier runs"),
     ],
 )
 def test_files_of_something_else_are_refused(directory, name, text, sentence):
@@ -184,6 +186,13 @@ def test_files_of_something_else_are_refused(directory, name, text, sentence):
     with pytest.raises(FileFormatError, match=sentence):
         rows(10, output=directory.path)
     assert (directory.path / name).read_text() == text
+
+
+def test_a_call_that_failed_at_once_does_not_stand_in_the_way(tmp_path, capsys):
+    with pytest.raises(ProblemError, match="algorithm must be a known name"):
+        rows(2, output=tmp_path, algorithm="nonsense", progress=True)
+    assert not capsys.readouterr().err
+    assert len(rows(2, output=tmp_path, algorithm="mislid")) == 2
 
 
 def test_a_table_without_settings_is_left_alone(tmp_path):
@@ -215,6 +224,7 @@ def test_settings_tell_composed_options_apart():
     assert first == settings(environment=Bernoulli([0.4, 0.5, 0.8]))
     assert first != settings(environment=Bernoulli([0.4, 0.5, 0.7]))
     assert first["environment"].startswith("Bernoulli ")
+    assert settings(algorithm=LUCB(authors=True)) == {"algorithm": "LUCB(authors=True)"}
     assert settings(max_samples=np.int64(5), delta=np.float64(0.1), slack=np.inf) == {
         "delta": 0.1,
         "max_samples": 5,

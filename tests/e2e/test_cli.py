@@ -1,0 +1,280 @@
+"""The command line in a process of its own: what it prints where, and its exit status."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mislid
+
+TESTS = Path(__file__).resolve().parents[1]
+SOURCE = Path(mislid.__file__).parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)])}
+FEATURES, MEANS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 0.8]
+# The command with another `identify`, whose rows are quick and known.
+FAKED = """
+import sys
+from oracles import fake_runs
+sys.modules["mislid.simulation.identify"] = fake_runs
+from mislid.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def command(*arguments, start=("-m", "mislid"), **options):
+    return subprocess.run(
+        [sys.executable, *start, *map(str, arguments)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def fake(*arguments, **options):
+    return command(*arguments, start=["-c", FAKED], **options)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "arms.npz"
+    np.savez(path, features=FEATURES, means=MEANS, names=["x", "y", "z"])
+    return path
+
+
+@pytest.fixture
+def ask(file):
+    return [file, "--m", "1", "--misspecification", "0.1"]
+
+
+def refused(done, status, sentence):
+    assert done.returncode == status, done.stderr
+    assert not done.stdout
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith("Error: ")
+    assert sentence in done.stderr
+
+
+def test_version():
+    done = command("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"mislid, version {mislid.__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["", "run", "bound", "demo"])
+def test_help_loads_neither_compiler_nor_arrays(name):
+    code = (
+        "import sys\nfrom mislid.cli import main\n"
+        "status = main(sys.argv[1:])\n"
+        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else status)"
+    )
+    done = command(*filter(None, [name]), "--help", start=["-c", code])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: mislid {name}".strip())
+
+
+def test_without_click_the_way_out_is_named():
+    code = "import sys; sys.modules['click'] = None; from mislid.cli import main; sys.exit(main())"
+    refused(command(start=["-c", code]), 1, "needs click (pip install 'mislid[cli]')")
+
+
+def test_the_bound_as_json(ask):
+    done = command("bound", *ask, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert list(said) == ["characteristic_time", "lower", "upper", "samples", "allocation"]
+    time_ = mislid.characteristic_time(mislid.Model(FEATURES, 0.1), MEANS, 1)
+    assert said["characteristic_time"] == time_.value
+    assert said["samples"] == time_.samples(0.05)
+    assert said["allocation"] == time_.allocation.tolist()
+
+
+def test_the_bound_as_csv_and_table(ask):
+    (row,) = csv.DictReader(io.StringIO(command("bound", *ask, "--format", "csv").stdout))
+    assert round(float(row["characteristic_time"])) == 90
+    assert sum(float(row[f"allocation_{arm}"]) for arm in range(3)) == pytest.approx(1)
+    table = command("bound", *ask, "--delta", "0.1").stdout
+    assert "on average at error rate 0.1" in table
+    assert "arm y" in table
+
+
+def test_an_infinite_bound_is_strict_json(tmp_path):
+    path = tmp_path / "tie.csv"
+    path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
+    done = command("bound", path, "--m", "1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert said["characteristic_time"] is None
+    assert said["note"] == "the mean at place m=1 and the next one are equal"
+    assert "infinite on average" in command("bound", path, "--m", "1").stdout
+
+
+def test_a_warning_is_one_line_on_stderr(file):
+    done = command("bound", file, "--m", 1, "--misspecification", 0.01, "--format", "json")
+    assert done.returncode == 0
+    json.loads(done.stdout)
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("Warning: means need a misspecification of at least 0.0333")
+
+
+def test_runs_as_json(ask):
+    done = fake("run", *ask, "--runs", 30, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert list(said) == [
+        "runs",
+        "mean_samples",
+        "std_samples",
+        "error_rate",
+        "samples",
+        "correct",
+        "status",
+        "settings",
+    ]
+    assert said["runs"] == len(said["samples"]) == len(said["correct"]) == len(said["status"]) == 30
+    assert said["mean_samples"] == pytest.approx(np.mean(said["samples"]))
+    assert said["std_samples"] == pytest.approx(np.std(said["samples"]))
+    assert said["error_rate"] == said["correct"].count(False) / 30
+    assert set(said["status"]) == {"stopped", "budget exhausted"}
+    assert said["settings"]["options"] == {
+        "algorithm": "mislid",
+        "delta": 0.05,
+        "max_samples": None,
+        "stopping": "guaranteed",
+    }
+    assert "30/30" in done.stderr
+
+
+def test_the_same_seed_gives_the_same_rows(ask):
+    one, two, other = (
+        json.loads(fake("run", *ask, "--runs", 5, "--format", "json", "--seed", seed).stdout)
+        for seed in (3, 3, 4)
+    )
+    assert one == two
+    assert one["samples"] != other["samples"]
+
+
+def test_runs_as_csv_and_table(ask):
+    done = fake("run", *ask, "--runs", 5, "--format", "csv", "--quiet")
+    assert done.stderr == ""
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert list(rows[0]) == ["run", "samples", "correct", "status", "seconds"]
+    assert [row["run"] for row in rows] == list("01234")
+    table = fake("run", *ask, "--runs", 5, "--stopping", "heuristic").stdout
+    assert "heuristic, error rate 0.05, no guarantee" in table
+
+
+def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):
+    output = tmp_path / "out" / "deep"
+    done = fake("run", *ask, "--runs", 6, "--output", output, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    names = sorted(place.name for place in output.iterdir())
+    assert names == ["figure.png", "runs.csv", "settings.json"]
+    assert json.loads((output / "settings.json").read_text()) == json.loads(done.stdout)["settings"]
+    kept = (output / "runs.csv").read_text()
+    more = fake("run", *ask, "--runs", 8, "--output", output, "--format", "json")
+    assert more.returncode == 0, more.stderr
+    assert (output / "runs.csv").read_text().startswith(kept)
+    refused(
+        fake("run", *ask, "--runs", 8, "--output", output, "--seed", 1),
+        1,
+        "where seed was 0 and now is 1",
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_ctrl_c_says_what_is_kept(ask, tmp_path):
+    output = tmp_path / "out"
+    slow = FAKED.replace(
+        "from mislid.cli", "fake_runs.identify.__kwdefaults__['wait'] = 0.1\nfrom mislid.cli"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "run", *ask, "--runs", "99", "--output", output, "--quiet"],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (output / "runs.csv").exists() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.startswith("Error: interrupted after ")
+    assert f"kept in '{output}'" in said
+
+
+def test_files_that_cannot_be_read(tmp_path, ask):
+    rest = ask[1:]
+    bad = tmp_path / "bad.npz"
+    bad.write_bytes(b"not an archive")
+    refused(command("bound", tmp_path / "missing.npz", *rest), 1, "must be a readable file")
+    refused(command("bound", bad, *rest), 1, str(bad))
+    refused(fake("run", bad, *rest), 1, str(bad))
+    refused(command("bound", tmp_path / "arms.txt", *rest), 1, "must end in .npz or .csv")
+    refused(command("bound", tmp_path, *rest), 1, str(tmp_path))
+
+
+def test_values_that_do_not_fit_the_file(file, ask):
+    refused(command("bound", file, "--m", 1), 1, "which declares none: a number at least 0, or inf")
+    refused(
+        command("bound", file, "--m", 3, "--misspecification", 0),
+        1,
+        "m must be an integer from 1 to 2 with K=3 arms; got m=3",
+    )
+    refused(fake("run", *ask, "--algorithm", "nonsense"), 1, "got 'nonsense'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fly"], "command must be one of run, bound, demo; got 'fly'"),
+        (["bound"], "Missing argument 'FILE'"),
+        (["bound", "a.npz"], "Missing option '--m'"),
+        (["bound", "a.npz", "--m", "x"], "'x' is not a valid integer"),
+        (["bound", "a.npz", "--m", "0"], "0 is not in the range"),
+        (["bound", "a.npz", "--m", "1", "--delta", "0"], "'--delta'"),
+        (["run", "a.npz", "--m", "1", "--format", "xml"], "'xml' is not one of"),
+        (["run", "a.npz", "--m", "1", "--stopping", "now"], "'now' is not one of"),
+        (["run", "a.npz", "--m", "1", "--speed", "9"], "No such option"),
+        (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
+    ],
+)
+def test_wrong_calls_exit_with_2(arguments, sentence):
+    refused(command(*arguments), 2, sentence)
+
+
+def test_a_reader_that_leaves_early_is_no_error(ask):
+    with subprocess.Popen(
+        [sys.executable, "-m", "mislid", "bound", *map(str, ask)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+def test_no_scheduler_at_the_address(ask):
+    pytest.importorskip("distributed")
+    done = fake("run", *ask, "--dask", "tcp://127.0.0.1:9")
+    refused(done, 1, "no Dask scheduler answers at 'tcp://127.0.0.1:9'")
+
+
+def test_the_demo(tmp_path):
+    done = command("demo", "--picture", tmp_path / "demo.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo.png").exists()
+    lost = command("demo", "--picture", tmp_path / "none" / "demo.png", cwd=tmp_path)
+    assert lost.returncode == 1
+    assert "could not be saved" in lost.stderr
