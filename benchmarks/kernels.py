@@ -38,7 +38,7 @@ def _centre(
     """Set the metric and take the weighted least squares fit (K,) off the means."""
     set_metric(X, w, space)
     set_centre(X, means, w, space, space.work)
-    times(X, space.work, fit)
+    times(X, space.spanner, space.rest, space.work, fit)
     for k in range(w.shape[0]):
         mu[k] = means[k] - fit[k]
 
@@ -123,11 +123,11 @@ class ColdPair:
     """The pair problem of a case, in the coordinates that the model keeps for its features."""
 
     def __init__(self, case: Case, model: Model) -> None:
-        K, d = model.K, model.d
+        K, d, X = model.K, model.d, coordinates(model).matrix
         self._arguments = (
-            coordinates(model).matrix, case.misspecification, case.means, case.weights,
+            X, case.misspecification, case.means, case.weights,
             case.challenger, case.incumbent, case.tolerance, np.zeros(d),
-            np.zeros(K), np.zeros(K), RTOL, newton_space(K, d),
+            np.zeros(K), np.zeros(K), RTOL, newton_space(X),
         )  # fmt: skip
         self.cost, self.bound, self.steps = self._run(1, from_data=True)
 

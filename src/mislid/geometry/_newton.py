@@ -27,7 +27,6 @@ from mislid.geometry._linalg import (
     dot,
     fill,
     times,
-    weighted_square,
 )
 from mislid.geometry._problem import NewtonSpace, Problem, cost_scales, dual_bound
 from mislid.geometry._steps import (
@@ -85,7 +84,7 @@ def _prepare(problem: Problem, theta: Vector, state: int, space: NewtonSpace) ->
     """The walls at theta; a pinned pair starts exactly on its corner."""
     mu, eps, i, j = problem.mu, problem.eps, problem.i, problem.j
     others, upper, lower = space.others, space.upper, space.lower
-    times(problem.X, theta, space.step_x)
+    times(problem.X, space.spanner, space.rest, theta, space.step_x)
     for k in range(mu.shape[0]):
         others[k] = problem.w[k]
         upper[k] = mu[k] - space.step_x[k] - eps
@@ -119,7 +118,7 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     """
     short = -1.0
     if problem.i >= 0:
-        cholesky_solve(space.factor, space.difference, space.step)
+        cholesky_solve(space.factor, theta.shape[0], space.difference, space.step)
         short = _shortfall(problem, theta, space)
     unit = dot(space.difference, space.step)
     if short < 0.0 or unit == 0.0:
@@ -131,7 +130,7 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     # From the edge, where the tube does all it can, to where the linear part alone reverses.
     for a in range(theta.shape[0]):
         space.step[a] *= 2.0 * problem.eps / unit
-    times(problem.X, space.step, space.step_x)
+    times(problem.X, space.spanner, space.rest, space.step, space.step_x)
     slope = slope_ahead(problem, space)
     if not slope < 0.0:
         return UPPER_LOWER
@@ -191,17 +190,15 @@ def minimise(
         for a in range(theta.shape[0]):
             space.drift[a] = theta[a] - centre[a]
         if graded:
-            slope0 = graded_newton_step(X, problem.w, proximity, state, space)
+            slope0, drift, growth = graded_newton_step(X, problem.w, proximity, state, space)
         else:
-            slope0 = newton_step(X, proximity, state, space)
+            slope0, drift, growth = newton_step(X, problem.w, proximity, state, not recentre, space)
         settled = slope0 > -1e-15 * F and (tilted or slope0 >= 0.0)
         if settled:
             # As good as minimal: only the multipliers gain. Along the proximal term's pull theta
             # could only lose; once that is gone, a tiny slope can still be a long valley.
             alpha = refine_multipliers(problem, alpha, space)
         else:
-            drift = proximity * dot(space.pull, space.step)
-            growth = proximity * weighted_square(problem.w, space.step_x)
             t, after = line_search(problem, state, slope0, drift, growth, space)
             settled = _move(t, theta, space) and after == (state if is_pinned(state) else FREE)
             state = after
@@ -215,7 +212,7 @@ def minimise(
             alpha = half_space_multiplier(X, space)
             z[i] += alpha
             z[j] -= alpha
-        bound = min(F, dual_bound(problem, z, alpha, theta, space.work))
+        bound = min(F, dual_bound(problem, z, alpha, theta, space))
         if F - bound <= rtol * F + atol:
             return SOLVED, F, bound, alpha, taken + 1
         if pinned:

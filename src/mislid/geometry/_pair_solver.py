@@ -41,7 +41,7 @@ class PairSolver:
         self._X = coordinates(model).matrix
         self._given = given
         self._level = float(np.max(np.abs(given)))
-        self._space = newton_space(model.K, model.d)
+        self._space = newton_space(self._X)
         self.weigh(weights)
 
     def weigh(self, weights: Vector) -> None:

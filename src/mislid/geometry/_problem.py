@@ -42,7 +42,13 @@ class Problem(NamedTuple):
 
 
 class NewtonSpace(NamedTuple):
-    """Everything a solve writes to; `set_metric` fills `metric` and `factor` before the first."""
+    """Everything a solve writes to; `set_metric` fills `metric` and `factor` before the first.
+
+    X is the identity on the arms `spanner`: products with it need only the `rest` of its rows.
+    """
+
+    spanner: Indices  # (d,), or (0,) where X has no such arms
+    rest: Indices  # (K - d,) the other arms
 
     upper: Vector  # (K,) distance of the mean above the tube's upper wall
     lower: Vector  # (K,) and above its lower wall
@@ -54,6 +60,7 @@ class NewtonSpace(NamedTuple):
     keys: Vector  # (K,)
     order: Indices  # (K,)
     hessian: Matrix  # (d, d)
+    rows: Matrix  # (d, d) of X that touch a wall, scaled
     information: Matrix  # (d, d) X' diag(summed) X
     summed: Vector  # (K,)
     change: Vector  # (K,)
@@ -70,13 +77,17 @@ class NewtonSpace(NamedTuple):
     pair: Vector  # (2,) means of the pair less theirs in the solution
 
 
-def newton_space(K: int, d: int) -> NewtonSpace:
-    """A workspace for K arms and d features."""
+def newton_space(X: Matrix) -> NewtonSpace:
+    """A workspace for the features X (K, d)."""
+    K, d = X.shape
+    spanner = _unit_rows(X)
     upper, lower, step_x, multipliers, curvature, old_curvature = np.zeros((6, K))
     others, summed, change, keys = np.zeros((4, K))
     gradient, step, work, difference, centre, drift, pull, start = np.zeros((8, d))
-    hessian, information, metric, factor = np.zeros((4, d, d))
+    hessian, rows, information, metric, factor = np.zeros((5, d, d))
     return NewtonSpace(
+        spanner=spanner,
+        rest=np.setdiff1d(np.arange(K), spanner),
         upper=upper,
         lower=lower,
         step_x=step_x,
@@ -87,6 +98,7 @@ def newton_space(K: int, d: int) -> NewtonSpace:
         keys=keys,
         order=np.zeros(K, np.int64),
         hessian=hessian,
+        rows=rows,
         information=information,
         summed=summed,
         change=change,
@@ -104,18 +116,25 @@ def newton_space(K: int, d: int) -> NewtonSpace:
     )
 
 
+def _unit_rows(X: Matrix) -> Indices:
+    """Arms whose rows of X form the identity; none at all unless there is one for every column."""
+    arms, columns = np.nonzero((X == 1.0) & (np.count_nonzero(X, axis=1) == 1)[:, None])
+    found, first = np.unique(columns, return_index=True)
+    return arms[first] if found.size == X.shape[1] else arms[:0]
+
+
 @kernel
 def set_metric(X: Matrix, w: Vector, space: NewtonSpace) -> None:
     """metric = X' diag(w) X, lifted a little so that directions without weight have a length."""
     metric, d = space.metric, X.shape[1]
-    gram(X, w, metric)
+    gram(X, space.spanner, space.rest, w, metric)
     largest = 0.0
     for a in range(d):
         largest = max(largest, metric[a, a])
     for a in range(d):
         metric[a, a] += 1e-12 * largest
     copy_matrix(metric, space.factor)
-    cholesky(space.factor)
+    cholesky(space.factor, d)
 
 
 @kernel
@@ -124,13 +143,14 @@ def set_centre(X: Matrix, mu: Vector, w: Vector, space: NewtonSpace, centre: Vec
 
     Distances between models, not their common level, should carry the digits. Needs the metric.
     """
+    spanner, rest = space.spanner, space.rest
     fill(centre, 0.0)
     for _ in range(2):
-        times(X, centre, space.step_x)
+        times(X, spanner, rest, centre, space.step_x)
         for k in range(mu.shape[0]):
             space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
-        transposed_times(X, space.step_x, space.gradient)
-        cholesky_solve(space.factor, space.gradient, space.step)
+        transposed_times(X, spanner, rest, space.step_x, space.gradient)
+        cholesky_solve(space.factor, centre.shape[0], space.gradient, space.step)
         for a in range(centre.shape[0]):
             centre[a] += space.step[a]
 
@@ -159,15 +179,17 @@ def cost_scales(problem: Problem) -> tuple[float, float, float, float]:
 
 
 @inner_loop
-def dual_bound(problem: Problem, z: Vector, alpha: float, theta: Vector, residual: Vector) -> float:
+def dual_bound(
+    problem: Problem, z: Vector, alpha: float, theta: Vector, space: NewtonSpace
+) -> float:
     """The lower bound that (z, alpha) proves, less what rounding in X'z = 0 may be worth.
 
     (v'mu + alpha tol - eps |z|_1)_+^2 / (2 sum v_k^2 / w_k), v = z + alpha (e_j - e_i).
     """
     if alpha < 0.0:
         return 0.0
-    mu, w, i, j = problem.mu, problem.w, problem.i, problem.j
-    transposed_times(problem.X, z, residual)
+    mu, w, i, j, residual = problem.mu, problem.w, problem.i, problem.j, space.work
+    transposed_times(problem.X, space.spanner, space.rest, z, residual)
     value, square, size = alpha * problem.tol, 0.0, abs(alpha)
     for k in range(z.shape[0]):
         v = z[k]

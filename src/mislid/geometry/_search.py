@@ -63,11 +63,12 @@ class SearchSpace(NamedTuple):
     level: Vector  # (1,) largest of the means
 
 
-def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
+def search_space(X: Matrix, m: int, slots: int) -> SearchSpace:
     """A workspace for the m(K - m) pairs, remembering the certificates of `slots` of them."""
+    K, d = X.shape
     pairs = m * (K - m)
     return SearchSpace(
-        newton=newton_space(K, d),
+        newton=newton_space(X),
         linear=np.zeros(K),
         centred=np.zeros(K),
         projected=np.zeros(K),
@@ -126,11 +127,12 @@ def _linear_bound(
     """
     d = X.shape[1]
     g, along, at = space.direction, space.along, space.projected
+    spanner, rest = space.newton.spanner, space.newton.rest
     for a in range(d):
         space.local[a] = X[i, a] - X[j, a]
-    cholesky_solve(space.newton.factor, space.local, g)
+    cholesky_solve(space.newton.factor, d, space.local, g)
     q1 = dot(space.local, g)
-    times(X, g, along)
+    times(X, spanner, rest, g, along)
     size, value = 0.0, 0.0
     for k in range(along.shape[0]):
         z = -w[k] * along[k]
@@ -141,7 +143,7 @@ def _linear_bound(
         along[k] = z
         size += abs(z)
         value += z * at[k]
-    transposed_times(X, along, g)
+    transposed_times(X, spanner, rest, along, g)
     for a in range(d):
         if abs(g[a]) > 1e-10 * size:
             return 0.0  # V is too ill-conditioned for a feasible z_lin
@@ -173,7 +175,7 @@ def _project(
     for k in range(mu.shape[0]):
         space.level[0] = max(space.level[0], abs(mu[k]))
     # Centre at the last projection: distances between models, not their level, carry the digits.
-    times(X, space.centre, space.linear)
+    times(X, newton.spanner, newton.rest, space.centre, space.linear)
     for k in range(mu.shape[0]):
         space.centred[k] = mu[k] - space.linear[k]
     fill(space.local, 0.0)
@@ -183,7 +185,7 @@ def _project(
     copy(newton.multipliers, space.floor)
     for a in range(X.shape[1]):
         space.centre[a] += space.local[a]
-    times(X, space.centre, space.linear)
+    times(X, newton.spanner, newton.rest, space.centre, space.linear)
     for k in range(mu.shape[0]):
         space.centred[k] = mu[k] - space.linear[k]
         space.projected[k] = space.centred[k] - space.below[k]
