@@ -17,7 +17,22 @@ import math
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner_loop
 from mislid.geometry._linalg import cholesky, cholesky_solve, dot, times
-from mislid.geometry._problem import NewtonSpace
+from mislid.geometry._problem import (
+    CHANGE,
+    CURVATURE,
+    DIFFERENCE,
+    DRIFT,
+    GRADIENT,
+    HESSIAN,
+    KEYS,
+    METRIC,
+    MULTIPLIERS,
+    ROWS,
+    STEP,
+    STEP_X,
+    WORK,
+    NewtonSpace,
+)
 
 # Spanner arms that do not touch leave 1 / proximity in the system. Where it cancels, that many
 # digits are lost: beyond the first number the step is refined, beyond the second not taken.
@@ -25,14 +40,16 @@ LOSS, MOST_LOSS = 1e3, 1e14
 
 
 @inner_loop
-def touching_rest(space: NewtonSpace) -> int:
-    """List the arms beyond the spanner that touch a wall in `order`; return their number."""
+def touching_rest(most: int, space: NewtonSpace) -> int:
+    """List up to `most` arms beyond the spanner that touch a wall in `order`; return how many."""
     n = 0
     for r in range(space.rest.shape[0]):
         k = space.rest[r]
-        if space.curvature[k] != 0.0:
+        if space.arms[CURVATURE][k] != 0.0:
             space.order[n] = k
             n += 1
+            if n == most:
+                break
     return n
 
 
@@ -68,12 +85,13 @@ def _solve_small(U: Matrix, S: Matrix, n: int, y: Vector, rhs: Vector, out: Vect
 @inner_loop
 def _scale(proximity: float, space: NewtonSpace) -> None:
     """Fill the roots of 1 / D and the scaled pull."""
-    h, z, root, y = space.curvature, space.multipliers, space.gradient, space.work
+    h, z = space.arms[CURVATURE], space.arms[MULTIPLIERS]
+    root, y = space.features[GRADIENT], space.features[WORK]
     for a in range(root.shape[0]):
         k = space.spanner[a]
-        tiny = proximity * space.metric[a, a]
+        tiny = proximity * space.matrices[METRIC][a, a]
         root[a] = 1.0 / math.sqrt(h[k] + tiny)
-        y[a] = (z[k] - tiny * space.drift[a]) * root[a]
+        y[a] = (z[k] - tiny * space.features[DRIFT][a]) * root[a]
 
 
 @inner_loop
@@ -81,23 +99,22 @@ def _unbalanced(
     X: Matrix, proximity: float, n: int, size: int, pin: Vector, space: NewtonSpace
 ) -> None:
     """Replace the scaled pull and the right-hand side by what the step leaves of them."""
-    h, z, sx, root, y = (
-        space.curvature, space.multipliers, space.step_x, space.gradient, space.work
-    )  # fmt: skip
+    h, z, sx = space.arms[CURVATURE], space.arms[MULTIPLIERS], space.arms[STEP_X]
+    root, y = space.features[GRADIENT], space.features[WORK]
     for a in range(y.shape[0]):
         k = space.spanner[a]
-        tiny = proximity * space.metric[a, a]
-        y[a] = z[k] - h[k] * sx[k] - tiny * (space.step[a] + space.drift[a])
+        tiny = proximity * space.matrices[METRIC][a, a]
+        y[a] = z[k] - h[k] * sx[k] - tiny * (space.features[STEP][a] + space.features[DRIFT][a])
     for m in range(n):
         k = space.order[m]
         left = z[k] - h[k] * sx[k]
-        space.keys[m] = 0.0
+        space.arms[KEYS][m] = 0.0
         for a in range(y.shape[0]):
             y[a] += left * X[k, a]
     if size > n:
-        space.keys[n] = -dot(pin, space.step)
+        space.arms[KEYS][n] = -dot(pin, space.features[STEP])
         for a in range(y.shape[0]):
-            y[a] += space.change[n] * pin[a]
+            y[a] += space.arms[CHANGE][n] * pin[a]
     for a in range(y.shape[0]):
         y[a] *= root[a]
 
@@ -128,10 +145,10 @@ def low_rank_step(X: Matrix, proximity: float, pinned: bool, n: int, space: Newt
 
     Returns whether the system had enough digits for that.
     """
-    h, z, root, y, p = (
-        space.curvature, space.multipliers, space.gradient, space.work, space.step
-    )  # fmt: skip
-    U, S, rhs, plus = space.rows, space.hessian, space.keys, space.change
+    h, z = space.arms[CURVATURE], space.arms[MULTIPLIERS]
+    root, y, p = space.features[GRADIENT], space.features[WORK], space.features[STEP]
+    U, S = space.matrices[ROWS], space.matrices[HESSIAN]
+    rhs, plus = space.arms[KEYS], space.arms[CHANGE]
     _scale(proximity, space)
     for m in range(n):
         k = space.order[m]
@@ -139,7 +156,7 @@ def low_rank_step(X: Matrix, proximity: float, pinned: bool, n: int, space: Newt
         rhs[m] = z[k] / h[k]
     size = n
     if pinned:
-        _add_row(space.difference, root, n, 0.0, U, S)
+        _add_row(space.features[DIFFERENCE], root, n, 0.0, U, S)
         rhs[n] = 0.0
         size += 1
     loss = _factor(S, size, plus)
@@ -149,12 +166,12 @@ def low_rank_step(X: Matrix, proximity: float, pinned: bool, n: int, space: Newt
     for a in range(p.shape[0]):
         p[a] = y[a] * root[a]
     if loss > LOSS:
-        times(X, space.spanner, space.rest, p, space.step_x)
-        _unbalanced(X, proximity, n, size, space.difference, space)
+        times(X, space.spanner, space.rest, p, space.arms[STEP_X])
+        _unbalanced(X, proximity, n, size, space.features[DIFFERENCE], space)
         _solve_small(U, S, size, y, rhs, plus)
         for a in range(p.shape[0]):
             p[a] += y[a] * root[a]
     if pinned:
-        _stay_pinned(space.difference, U[n], root, p)
-    times(X, space.spanner, space.rest, p, space.step_x)
+        _stay_pinned(space.features[DIFFERENCE], U[n], root, p)
+    times(X, space.spanner, space.rest, p, space.arms[STEP_X])
     return True

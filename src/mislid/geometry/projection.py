@@ -119,7 +119,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
     from mislid.geometry._newton import STALLED, solve
-    from mislid.geometry._problem import NOBODY, Problem, newton_space, set_metric
+    from mislid.geometry._problem import MULTIPLIERS, NOBODY, Problem, newton_space, set_metric
 
     at = coordinates(model)
     centred = given - linear
@@ -134,7 +134,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
-    multipliers = balanced(at.matrix, w, space.multipliers.copy())
+    multipliers = balanced(at.matrix, w, space.arms[MULTIPLIERS].copy())
     nearest = _nearest(problem, theta, cost)
     below = _below(problem, nearest)
     cost = 0.5 * float(np.sum(w * below**2))
