@@ -16,6 +16,7 @@ from mislid import Model
 from mislid.geometry._linalg import times
 from mislid.geometry._newton import STALLED, solve
 from mislid.geometry._problem import (
+    WORK,
     NewtonSpace,
     Problem,
     newton_space,
@@ -37,8 +38,8 @@ def _centre(
 ) -> None:
     """Set the metric and take the weighted least squares fit (K,) off the means."""
     set_metric(X, w, space)
-    set_centre(X, means, w, space, space.work)
-    times(X, space.work, fit)
+    set_centre(X, means, w, space, space.features[WORK])
+    times(X, space.spanner, space.rest, space.features[WORK], fit)
     for k in range(w.shape[0]):
         mu[k] = means[k] - fit[k]
 
@@ -90,7 +91,7 @@ def _search_again(
     for _ in range(repeats):
         space.kept_pair[:] = -1
         _centre(X, means, w, fit, mu, space.newton)
-        space.centre[:] = space.newton.work
+        space.centre[:] = space.newton.features[WORK]
         _, cost, _, _, _, _, solves = search(X, eps, means, w, incumbents, tol, rtol, space)
     return cost, solves
 
@@ -123,11 +124,11 @@ class ColdPair:
     """The pair problem of a case, in the coordinates that the model keeps for its features."""
 
     def __init__(self, case: Case, model: Model) -> None:
-        K, d = model.K, model.d
+        K, d, X = model.K, model.d, coordinates(model).matrix
         self._arguments = (
-            coordinates(model).matrix, case.misspecification, case.means, case.weights,
+            X, case.misspecification, case.means, case.weights,
             case.challenger, case.incumbent, case.tolerance, np.zeros(d),
-            np.zeros(K), np.zeros(K), RTOL, newton_space(K, d),
+            np.zeros(K), np.zeros(K), RTOL, newton_space(X),
         )  # fmt: skip
         self.cost, self.bound, self.steps = self._run(1, from_data=True)
 

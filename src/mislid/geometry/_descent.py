@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from mislid.geometry._compile import inner, inner_loop
-from mislid.geometry._problem import NewtonSpace, Problem
+from mislid.geometry._problem import (
+    CURVATURE,
+    LOWER,
+    MULTIPLIERS,
+    OTHERS,
+    STEP_X,
+    UPPER,
+    NewtonSpace,
+    Problem,
+)
 from mislid.geometry._walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
 
 
@@ -31,17 +40,18 @@ def unstructured(problem: Problem) -> tuple[float, float]:
 @inner
 def _pair_at(t: float, problem: Problem, state: int, space: NewtonSpace) -> Pair:
     """`pair_state` at t along the step."""
-    i, j, upper, lower = problem.i, problem.j, space.upper, space.lower
+    i, j, upper, lower = problem.i, problem.j, space.arms[UPPER], space.arms[LOWER]
     wi, wj, G = problem.w[i], problem.w[j], gap_to_close(problem)
-    a, b = t * space.step_x[i], t * space.step_x[j]
+    a, b = t * space.arms[STEP_X][i], t * space.arms[STEP_X][j]
     return pair_state(upper[i] - a, lower[i] - a, upper[j] - b, lower[j] - b, G, wi, wj, state)
 
 
 @inner_loop
 def evaluate(problem: Problem, state: int, space: NewtonSpace) -> tuple[float, float]:
     """F and alpha at the current walls; fills multipliers and curvature (K,)."""
-    w, i, j, others = problem.w, problem.i, problem.j, space.others
-    upper, lower, z, h = space.upper, space.lower, space.multipliers, space.curvature
+    w, i, j, others = problem.w, problem.i, problem.j, space.arms[OTHERS]
+    upper, lower = space.arms[UPPER], space.arms[LOWER]
+    z, h = space.arms[MULTIPLIERS], space.arms[CURVATURE]
     F = 0.0
     for k in range(w.shape[0]):
         excess = max(upper[k], 0.0) + min(lower[k], 0.0)
@@ -60,7 +70,8 @@ def evaluate(problem: Problem, state: int, space: NewtonSpace) -> tuple[float, f
 def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> tuple[float, float]:
     """First and second derivative of F at t along the step."""
     i, j = problem.i, problem.j
-    upper, lower, step, others = space.upper, space.lower, space.step_x, space.others
+    upper, lower = space.arms[UPPER], space.arms[LOWER]
+    step, others = space.arms[STEP_X], space.arms[OTHERS]
     slope, curvature = 0.0, 0.0
     for k in range(step.shape[0]):
         move = t * step[k]
@@ -89,8 +100,8 @@ def line_search(
     The derivative grows piecewise linearly and jumps up at corners of the pair; one of these may
     be the minimum. `drift + t growth` is the proximal term's part of it.
     """
-    w, i, j = problem.w, problem.i, problem.j
-    upper, lower, step, G = space.upper, space.lower, space.step_x, gap_to_close(problem)
+    w, i, j, G = problem.w, problem.i, problem.j, gap_to_close(problem)
+    upper, lower, step = space.arms[UPPER], space.arms[LOWER], space.arms[STEP_X]
     natural = state if is_pinned(state) else FREE
     low, slope_low, high = 0.0, slope0, 1.0
     accept = 0.5 * abs(slope0)

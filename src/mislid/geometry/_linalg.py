@@ -6,6 +6,7 @@ import math
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner_loop
+from mislid.geometry._heap import Indices
 
 
 # Loops for `out[:] = x`: the error messages of a slice assignment take numba seconds to compile.
@@ -31,14 +32,18 @@ def copy_matrix(X: Matrix, out: Matrix) -> None:
             out[a, b] = X[a, b]
 
 
+# X (K, d) has unit rows at the arms `spanner`, one for each column, and others at the arms `rest`.
 @inner_loop
-def add_gram(X: Matrix, h: Vector, out: Matrix) -> None:
-    """Add X' diag(h) X to the lower triangle of `out` (d, d)."""
-    K, d = X.shape
+def add_gram(X: Matrix, spanner: Indices, rest: Indices, h: Vector, out: Matrix) -> None:
+    """Add X' diag(h) X to the lower triangle of `out` (d, d); rows with h = 0 cost nothing."""
+    d = X.shape[1]
+    for a in range(spanner.shape[0]):
+        out[a, a] += h[spanner[a]]
     # Four rows at a time: one pass over `out` then serves four of them.
     block0 = block1 = block2 = block3 = 0
     filled = 0
-    for k in range(K):
+    for r in range(rest.shape[0]):
+        k = rest[r]
         if h[k] == 0.0:
             continue
         if filled == 0:
@@ -73,22 +78,21 @@ def add_gram(X: Matrix, h: Vector, out: Matrix) -> None:
 
 
 @inner_loop
-def gram(X: Matrix, h: Vector, out: Matrix) -> None:
-    """Lower triangle of X' diag(h) X into `out` (d, d); rows with h = 0 cost nothing."""
+def gram(X: Matrix, spanner: Indices, rest: Indices, h: Vector, out: Matrix) -> None:
+    """Lower triangle of X' diag(h) X into `out` (d, d)."""
     for a in range(X.shape[1]):
         for b in range(a + 1):
             out[a, b] = 0.0
-    add_gram(X, h, out)
+    add_gram(X, spanner, rest, h, out)
 
 
 @inner_loop
-def cholesky(H: Matrix) -> None:
-    """Replace the lower triangle of H (d, d) by its Cholesky factor, with inverted pivots.
+def cholesky(H: Matrix, d: int) -> None:
+    """Replace the lower triangle of H[:d, :d] by its Cholesky factor, with inverted pivots.
 
     A pivot that rounding made non-positive is replaced by a huge one, which removes its
     direction from every solution instead of letting noise decide it.
     """
-    d = H.shape[0]
     for a in range(d):
         for b in range(a):
             s = H[a, b]
@@ -102,9 +106,8 @@ def cholesky(H: Matrix) -> None:
 
 
 @inner_loop
-def cholesky_solve(L: Matrix, rhs: Vector, out: Vector) -> None:
-    """Solve L L' out = rhs for the lower factor L (d, d) of `cholesky`."""
-    d = L.shape[0]
+def cholesky_solve(L: Matrix, d: int, rhs: Vector, out: Vector) -> None:
+    """Solve L L' out = rhs, (d,), for the lower factor L[:d, :d] of `cholesky`."""
     for a in range(d):
         s = rhs[a]
         for c in range(a):
@@ -132,10 +135,13 @@ def symmetric_times(V: Matrix, x: Vector, out: Vector) -> None:
 
 
 @inner_loop
-def times(X: Matrix, theta: Vector, out: Vector) -> None:
+def times(X: Matrix, spanner: Indices, rest: Indices, theta: Vector, out: Vector) -> None:
     """out = X theta, (K, d) by (d,)."""
-    K, d = X.shape
-    for k in range(K):
+    d = X.shape[1]
+    for a in range(spanner.shape[0]):
+        out[spanner[a]] = theta[a]
+    for r in range(rest.shape[0]):
+        k = rest[r]
         s = 0.0
         for a in range(d):
             s += X[k, a] * theta[a]
@@ -143,12 +149,14 @@ def times(X: Matrix, theta: Vector, out: Vector) -> None:
 
 
 @inner_loop
-def transposed_times(X: Matrix, z: Vector, out: Vector) -> None:
+def transposed_times(X: Matrix, spanner: Indices, rest: Indices, z: Vector, out: Vector) -> None:
     """out = X' z, (d, K) by (K,); arms with z = 0 cost nothing."""
-    K, d = X.shape
-    for a in range(d):
-        out[a] = 0.0
-    for k in range(K):
+    d = X.shape[1]
+    fill(out, 0.0)
+    for a in range(spanner.shape[0]):
+        out[a] = z[spanner[a]]
+    for r in range(rest.shape[0]):
+        k = rest[r]
         zk = z[k]
         if zk != 0.0:
             for a in range(d):

@@ -27,9 +27,26 @@ from mislid.geometry._linalg import (
     dot,
     fill,
     times,
-    weighted_square,
 )
-from mislid.geometry._problem import NewtonSpace, Problem, cost_scales, dual_bound
+from mislid.geometry._problem import (
+    CENTRE,
+    CURVATURE,
+    DIFFERENCE,
+    DRIFT,
+    FACTOR,
+    LOWER,
+    MULTIPLIERS,
+    OLD_CURVATURE,
+    OTHERS,
+    START,
+    STEP,
+    STEP_X,
+    UPPER,
+    NewtonSpace,
+    Problem,
+    cost_scales,
+    dual_bound,
+)
 from mislid.geometry._steps import (
     forget_information,
     graded_newton_step,
@@ -57,7 +74,7 @@ Outcome = tuple[int, float, float, float, int]
 @inner
 def _difference(problem: Problem, space: NewtonSpace) -> bool:
     """Fill x_i - x_j; return whether some model reverses the pair."""
-    X, i, j, c = problem.X, problem.i, problem.j, space.difference
+    X, i, j, c = problem.X, problem.i, problem.j, space.features[DIFFERENCE]
     largest = 0.0
     for a in range(c.shape[0]):
         c[a] = X[i, a] - X[j, a]
@@ -74,8 +91,8 @@ def _shortfall(problem: Problem, theta: Vector, space: NewtonSpace) -> float:
     short = problem.tol - 2.0 * problem.eps
     size = abs(problem.tol) + 2.0 * problem.eps
     for a in range(theta.shape[0]):
-        short -= space.difference[a] * theta[a]
-        size += abs(space.difference[a] * theta[a])
+        short -= space.features[DIFFERENCE][a] * theta[a]
+        size += abs(space.features[DIFFERENCE][a] * theta[a])
     # Within rounding of the edge is on it: from just inside, no step would fit.
     return short if short < -1e-14 * size else max(short, 0.0)
 
@@ -84,12 +101,12 @@ def _shortfall(problem: Problem, theta: Vector, space: NewtonSpace) -> float:
 def _prepare(problem: Problem, theta: Vector, state: int, space: NewtonSpace) -> None:
     """The walls at theta; a pinned pair starts exactly on its corner."""
     mu, eps, i, j = problem.mu, problem.eps, problem.i, problem.j
-    others, upper, lower = space.others, space.upper, space.lower
-    times(problem.X, theta, space.step_x)
+    others, upper, lower = space.arms[OTHERS], space.arms[UPPER], space.arms[LOWER]
+    times(problem.X, space.spanner, space.rest, theta, space.arms[STEP_X])
     for k in range(mu.shape[0]):
         others[k] = problem.w[k]
-        upper[k] = mu[k] - space.step_x[k] - eps
-        lower[k] = mu[k] - space.step_x[k] + eps
+        upper[k] = mu[k] - space.arms[STEP_X][k] - eps
+        lower[k] = mu[k] - space.arms[STEP_X][k] + eps
     if i >= 0:
         others[i] = 0.0
         others[j] = 0.0
@@ -102,11 +119,11 @@ def _prepare(problem: Problem, theta: Vector, state: int, space: NewtonSpace) ->
 def _move(t: float, theta: Vector, space: NewtonSpace) -> bool:
     """Take the step; return whether no arm changed whether it touches, once evaluated."""
     for a in range(theta.shape[0]):
-        theta[a] += t * space.step[a]
-    for k in range(space.upper.shape[0]):
-        space.upper[k] -= t * space.step_x[k]
-        space.lower[k] -= t * space.step_x[k]
-        space.old_curvature[k] = space.curvature[k]
+        theta[a] += t * space.features[STEP][a]
+    for k in range(space.arms[UPPER].shape[0]):
+        space.arms[UPPER][k] -= t * space.arms[STEP_X][k]
+        space.arms[LOWER][k] -= t * space.arms[STEP_X][k]
+        space.arms[OLD_CURVATURE][k] = space.arms[CURVATURE][k]
     return t == 1.0
 
 
@@ -119,19 +136,21 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     """
     short = -1.0
     if problem.i >= 0:
-        cholesky_solve(space.factor, space.difference, space.step)
+        cholesky_solve(
+            space.matrices[FACTOR], theta.shape[0], space.features[DIFFERENCE], space.features[STEP]
+        )
         short = _shortfall(problem, theta, space)
-    unit = dot(space.difference, space.step)
+    unit = dot(space.features[DIFFERENCE], space.features[STEP])
     if short < 0.0 or unit == 0.0:
         _prepare(problem, theta, FREE, space)
         return FREE
     for a in range(theta.shape[0]):
-        theta[a] += short / unit * space.step[a]
+        theta[a] += short / unit * space.features[STEP][a]
     _prepare(problem, theta, UPPER_LOWER, space)
     # From the edge, where the tube does all it can, to where the linear part alone reverses.
     for a in range(theta.shape[0]):
-        space.step[a] *= 2.0 * problem.eps / unit
-    times(problem.X, space.step, space.step_x)
+        space.features[STEP][a] *= 2.0 * problem.eps / unit
+    times(problem.X, space.spanner, space.rest, space.features[STEP], space.arms[STEP_X])
     slope = slope_ahead(problem, space)
     if not slope < 0.0:
         return UPPER_LOWER
@@ -142,8 +161,8 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
 
 @inner
 def _same_walls(space: NewtonSpace) -> bool:
-    for k in range(space.curvature.shape[0]):
-        if space.curvature[k] != space.old_curvature[k]:
+    for k in range(space.arms[CURVATURE].shape[0]):
+        if space.arms[CURVATURE][k] != space.arms[OLD_CURVATURE][k]:
             return False
     return True
 
@@ -162,13 +181,13 @@ def minimise(
 ) -> Outcome:
     """Minimise F from `theta` (d,), in place.
 
-    Returns (status, cost, bound, alpha, steps taken); `space.multipliers` holds z. The solve ends
-    when cost - bound <= rtol cost + atol. With `recentre` the proximal term follows theta and
+    Returns (status, cost, bound, alpha, steps taken); `space.arms[MULTIPLIERS]` holds z. The solve
+    ends when cost - bound <= rtol cost + atol. With `recentre` the proximal term follows theta and
     vanishes; without, it stays at the given theta: the minimiser nearest to it, as `proximity`
     goes to 0. `graded` solves by rotations instead of normal equations.
     """
     X, i, j = problem.X, problem.i, problem.j
-    z, centre = space.multipliers, space.centre
+    z, centre = space.arms[MULTIPLIERS], space.features[CENTRE]
     copy(theta, centre)
     if i >= 0 and not _difference(problem, space):
         fill(z, 0.0)
@@ -189,19 +208,17 @@ def minimise(
             fill(z, 0.0)
             return SOLVED, F, min(F, simple), simple_alpha, taken
         for a in range(theta.shape[0]):
-            space.drift[a] = theta[a] - centre[a]
+            space.features[DRIFT][a] = theta[a] - centre[a]
         if graded:
-            slope0 = graded_newton_step(X, problem.w, proximity, state, space)
+            slope0, drift, growth = graded_newton_step(X, problem.w, proximity, state, space)
         else:
-            slope0 = newton_step(X, proximity, state, space)
+            slope0, drift, growth = newton_step(X, problem.w, proximity, state, not recentre, space)
         settled = slope0 > -1e-15 * F and (tilted or slope0 >= 0.0)
         if settled:
             # As good as minimal: only the multipliers gain. Along the proximal term's pull theta
             # could only lose; once that is gone, a tiny slope can still be a long valley.
             alpha = refine_multipliers(problem, alpha, space)
         else:
-            drift = proximity * dot(space.pull, space.step)
-            growth = proximity * weighted_square(problem.w, space.step_x)
             t, after = line_search(problem, state, slope0, drift, growth, space)
             settled = _move(t, theta, space) and after == (state if is_pinned(state) else FREE)
             state = after
@@ -215,7 +232,7 @@ def minimise(
             alpha = half_space_multiplier(X, space)
             z[i] += alpha
             z[j] -= alpha
-        bound = min(F, dual_bound(problem, z, alpha, theta, space.work))
+        bound = min(F, dual_bound(problem, z, alpha, theta, space))
         if F - bound <= rtol * F + atol:
             return SOLVED, F, bound, alpha, taken + 1
         if pinned:
@@ -250,7 +267,7 @@ def solve(problem: Problem, theta: Vector, rtol: float, space: NewtonSpace) -> O
     LOOSE or given up as STALLED.
     """
     scale, worst, rounding, spread = cost_scales(problem)
-    copy(theta, space.start)
+    copy(theta, space.features[START])
     recentre = scale >= 0.0  # always: numba compiles another version for a literal
     outcome = (STALLED, np.inf, 0.0, 0.0, 0)
     for attempt in range(1 + 2 * len(PROXIMITIES)):
@@ -259,7 +276,7 @@ def solve(problem: Problem, theta: Vector, rtol: float, space: NewtonSpace) -> O
         proximity, steps = 1e-10, 60
         if graded:
             proximity, steps = PROXIMITIES[(attempt - 1) % len(PROXIMITIES)] * spread, 150
-            copy(space.start, theta)
+            copy(space.features[START], theta)
         accuracy = LOOSE if loose else rtol
         atol = rounding + ROUNDING * scale + (LOOSE_ABSOLUTE * worst if loose else 0.0)
         outcome = minimise(
@@ -275,7 +292,7 @@ def means_below(problem: Problem, space: NewtonSpace, out: Vector) -> None:
     """mu - lambda (K,) at the minimiser; an arm without weight sits in the middle of the tube."""
     w, i, j = problem.w, problem.i, problem.j
     for k in range(w.shape[0]):
-        above, below = space.upper[k], space.lower[k]
+        above, below = space.arms[UPPER][k], space.arms[LOWER][k]
         beyond = max(above, 0.0) + min(below, 0.0)
         out[k] = beyond if w[k] > 0.0 else 0.5 * (above + below)
     if i >= 0:

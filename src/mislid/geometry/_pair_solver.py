@@ -41,7 +41,7 @@ class PairSolver:
         self._X = coordinates(model).matrix
         self._given = given
         self._level = float(np.max(np.abs(given)))
-        self._space = newton_space(model.K, model.d)
+        self._space = newton_space(self._X)
         self.weigh(weights)
 
     def weigh(self, weights: Vector) -> None:
@@ -58,7 +58,7 @@ class PairSolver:
     def solve(self, pair: tuple[int, int], tolerance: float) -> PairSolution:
         """Solve one pair."""
         from mislid.geometry._newton import STALLED, means_below, solve
-        from mislid.geometry._problem import Problem
+        from mislid.geometry._problem import MULTIPLIERS, Problem
 
         i, j = pair
         problem = Problem(
@@ -78,7 +78,7 @@ class PairSolver:
         means_below(problem, self._space, below)
         # Where the half-space does not bind, alpha is rounding of either sign.
         alpha = max(alpha, 0.0)
-        z = balanced(self._X, self._weights, self._space.multipliers.copy(), alpha)
+        z = balanced(self._X, self._weights, self._space.arms[MULTIPLIERS].copy(), alpha)
         return PairSolution(cost, bound, self._given - below, theta + self._centre, z, alpha)
 
 

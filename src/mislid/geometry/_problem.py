@@ -41,81 +41,85 @@ class Problem(NamedTuple):
     level: float  # of the means before they were centred: the size whose rounding they carry
 
 
-class NewtonSpace(NamedTuple):
-    """Everything a solve writes to; `set_metric` fills `metric` and `factor` before the first."""
+# Rows of `NewtonSpace.arms`.
+UPPER = 0  # distance of the mean above the tube's upper wall
+LOWER = 1  # and above its lower wall
+STEP_X = 2  # what the step does to the linear values
+MULTIPLIERS = 3
+CURVATURE = 4
+OLD_CURVATURE = 5
+OTHERS = 6  # weights, zero at the pair
+KEYS = 7
+SUMMED = 8
+CHANGE = 9
+# Rows of `NewtonSpace.features`.
+PULL = 0  # metric times drift
+GRADIENT = 1
+STEP = 2
+WORK = 3
+DIFFERENCE = 4  # x_i - x_j
+CENTRE = 5  # of the proximal term
+DRIFT = 6  # theta less that
+START = 7  # the first attempt's theta
+# `NewtonSpace.matrices`.
+HESSIAN = 0
+ROWS = 1  # of X that touch a wall, scaled
+INFORMATION = 2  # X' diag(summed) X
+METRIC = 3  # of the proximal term
+FACTOR = 4  # its Cholesky factor
 
-    upper: Vector  # (K,) distance of the mean above the tube's upper wall
-    lower: Vector  # (K,) and above its lower wall
-    step_x: Vector  # (K,) what the step does to the linear values
-    multipliers: Vector  # (K,)
-    curvature: Vector  # (K,)
-    old_curvature: Vector  # (K,)
-    others: Vector  # (K,) weights, zero at the pair
-    keys: Vector  # (K,)
+
+class NewtonSpace(NamedTuple):
+    """Everything a solve writes to; `set_metric` fills the metric and its factor before the first.
+
+    X is the identity on the arms `spanner`: products with it need only the `rest` of its rows.
+    Compiled calls pass each array of a tuple as seven numbers or more: few arrays of many vectors
+    make them cheap.
+    """
+
+    spanner: Indices  # (d,), or (0,) where X has no such arms
+    rest: Indices  # (K - d,) the other arms
+    arms: Matrix  # (10, K)
+    features: Matrix  # (8, d)
+    matrices: Matrix  # (5, d, d)
     order: Indices  # (K,)
-    hessian: Matrix  # (d, d)
-    information: Matrix  # (d, d) X' diag(summed) X
-    summed: Vector  # (K,)
-    change: Vector  # (K,)
-    pull: Vector  # (d,) metric times drift
-    metric: Matrix  # (d, d) of the proximal term
-    factor: Matrix  # (d, d) its Cholesky factor
-    gradient: Vector  # (d,)
-    step: Vector  # (d,)
-    work: Vector  # (d,)
-    difference: Vector  # (d,) x_i - x_j
-    centre: Vector  # (d,) of the proximal term
-    drift: Vector  # (d,) theta less that
-    start: Vector  # (d,) the first attempt's theta
     pair: Vector  # (2,) means of the pair less theirs in the solution
 
 
-def newton_space(K: int, d: int) -> NewtonSpace:
-    """A workspace for K arms and d features."""
-    upper, lower, step_x, multipliers, curvature, old_curvature = np.zeros((6, K))
-    others, summed, change, keys = np.zeros((4, K))
-    gradient, step, work, difference, centre, drift, pull, start = np.zeros((8, d))
-    hessian, information, metric, factor = np.zeros((4, d, d))
+def newton_space(X: Matrix) -> NewtonSpace:
+    """A workspace for the features X (K, d)."""
+    K, d = X.shape
+    spanner = _unit_rows(X)
     return NewtonSpace(
-        upper=upper,
-        lower=lower,
-        step_x=step_x,
-        multipliers=multipliers,
-        curvature=curvature,
-        old_curvature=old_curvature,
-        others=others,
-        keys=keys,
+        spanner=spanner,
+        rest=np.setdiff1d(np.arange(K), spanner),
+        arms=np.zeros((CHANGE + 1, K)),
+        features=np.zeros((START + 1, d)),
+        matrices=np.zeros((FACTOR + 1, d, d)),
         order=np.zeros(K, np.int64),
-        hessian=hessian,
-        information=information,
-        summed=summed,
-        change=change,
-        pull=pull,
-        metric=metric,
-        factor=factor,
-        gradient=gradient,
-        step=step,
-        work=work,
-        difference=difference,
-        centre=centre,
-        drift=drift,
-        start=start,
         pair=np.zeros(2),
     )
+
+
+def _unit_rows(X: Matrix) -> Indices:
+    """Arms whose rows of X form the identity; none at all unless there is one for every column."""
+    arms, columns = np.nonzero((X == 1.0) & (np.count_nonzero(X, axis=1) == 1)[:, None])
+    found, first = np.unique(columns, return_index=True)
+    return arms[first] if found.size == X.shape[1] else arms[:0]
 
 
 @kernel
 def set_metric(X: Matrix, w: Vector, space: NewtonSpace) -> None:
     """metric = X' diag(w) X, lifted a little so that directions without weight have a length."""
-    metric, d = space.metric, X.shape[1]
-    gram(X, w, metric)
+    metric, d = space.matrices[METRIC], X.shape[1]
+    gram(X, space.spanner, space.rest, w, metric)
     largest = 0.0
     for a in range(d):
         largest = max(largest, metric[a, a])
     for a in range(d):
         metric[a, a] += 1e-12 * largest
-    copy_matrix(metric, space.factor)
-    cholesky(space.factor)
+    copy_matrix(metric, space.matrices[FACTOR])
+    cholesky(space.matrices[FACTOR], d)
 
 
 @kernel
@@ -124,15 +128,18 @@ def set_centre(X: Matrix, mu: Vector, w: Vector, space: NewtonSpace, centre: Vec
 
     Distances between models, not their common level, should carry the digits. Needs the metric.
     """
+    spanner, rest = space.spanner, space.rest
     fill(centre, 0.0)
     for _ in range(2):
-        times(X, centre, space.step_x)
+        times(X, spanner, rest, centre, space.arms[STEP_X])
         for k in range(mu.shape[0]):
-            space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
-        transposed_times(X, space.step_x, space.gradient)
-        cholesky_solve(space.factor, space.gradient, space.step)
+            space.arms[STEP_X][k] = w[k] * (mu[k] - space.arms[STEP_X][k])
+        transposed_times(X, spanner, rest, space.arms[STEP_X], space.features[GRADIENT])
+        cholesky_solve(
+            space.matrices[FACTOR], centre.shape[0], space.features[GRADIENT], space.features[STEP]
+        )
         for a in range(centre.shape[0]):
-            centre[a] += space.step[a]
+            centre[a] += space.features[STEP][a]
 
 
 @inner_loop
@@ -159,15 +166,17 @@ def cost_scales(problem: Problem) -> tuple[float, float, float, float]:
 
 
 @inner_loop
-def dual_bound(problem: Problem, z: Vector, alpha: float, theta: Vector, residual: Vector) -> float:
+def dual_bound(
+    problem: Problem, z: Vector, alpha: float, theta: Vector, space: NewtonSpace
+) -> float:
     """The lower bound that (z, alpha) proves, less what rounding in X'z = 0 may be worth.
 
     (v'mu + alpha tol - eps |z|_1)_+^2 / (2 sum v_k^2 / w_k), v = z + alpha (e_j - e_i).
     """
     if alpha < 0.0:
         return 0.0
-    mu, w, i, j = problem.mu, problem.w, problem.i, problem.j
-    transposed_times(problem.X, z, residual)
+    mu, w, i, j, residual = problem.mu, problem.w, problem.i, problem.j, space.features[WORK]
+    transposed_times(problem.X, space.spanner, space.rest, z, residual)
     value, square, size = alpha * problem.tol, 0.0, abs(alpha)
     for k in range(z.shape[0]):
         v = z[k]

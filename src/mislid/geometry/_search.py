@@ -8,7 +8,7 @@ the weights become, so in a sequence of similar calls one solve a call is the ru
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,24 @@ from mislid.geometry._linalg import (
     cholesky_solve,
     copy,
     dot,
-    fill,
     times,
     transposed_times,
 )
 from mislid.geometry._newton import SOLVED, STALLED, means_below, solve
-from mislid.geometry._problem import NOBODY, NewtonSpace, Problem, newton_space, set_metric
+from mislid.geometry._problem import (
+    FACTOR,
+    MULTIPLIERS,
+    NOBODY,
+    NewtonSpace,
+    Problem,
+    newton_space,
+    set_metric,
+)
 
 CRUDE, GOOD, DONE = 0, 1, 2
+
+# Of the type of `SearchSpace.slot`: numba compiles another version for any other.
+NO_SLOT: int = cast(int, np.int32(-1))
 
 
 class SearchSpace(NamedTuple):
@@ -64,11 +74,12 @@ class SearchSpace(NamedTuple):
     level: Vector  # (1,) largest of the means
 
 
-def search_space(K: int, d: int, m: int, slots: int) -> SearchSpace:
+def search_space(X: Matrix, m: int, slots: int) -> SearchSpace:
     """A workspace for the m(K - m) pairs, remembering the certificates of `slots` of them."""
+    K, d = X.shape
     pairs = m * (K - m)
     return SearchSpace(
-        newton=newton_space(K, d),
+        newton=newton_space(X),
         linear=np.zeros(K),
         centred=np.zeros(K),
         projected=np.zeros(K),
@@ -128,11 +139,12 @@ def _linear_bound(
     """
     d = X.shape[1]
     g, along, at = space.direction, space.along, space.projected
+    newton = space.newton
     for a in range(d):
         space.local[a] = X[i, a] - X[j, a]
-    cholesky_solve(space.newton.factor, space.local, g)
+    cholesky_solve(space.newton.matrices[FACTOR], d, space.local, g)
     q1 = dot(space.local, g)
-    times(X, g, along)
+    times(X, newton.spanner, newton.rest, g, along)
     size, value = 0.0, 0.0
     for k in range(along.shape[0]):
         z = -w[k] * along[k]
@@ -143,7 +155,7 @@ def _linear_bound(
         along[k] = z
         size += abs(z)
         value += z * at[k]
-    transposed_times(X, along, g)
+    transposed_times(X, newton.spanner, newton.rest, along, g)
     for a in range(d):
         if abs(g[a]) > 1e-10 * size:
             return 0.0  # V is too ill-conditioned for a feasible z_lin
@@ -165,31 +177,34 @@ def _linear_bound(
 
 
 @inner
-def project_means(
-    X: Matrix, eps: float, mu: Vector, w: Vector, rtol: float, space: SearchSpace
-) -> tuple[int, float]:
-    """Project the means from the last projection on; returns the status and the certified bound."""
-    newton = space.newton
-    set_metric(X, w, newton)
+def _centre_means(X: Matrix, mu: Vector, space: SearchSpace) -> None:
+    """Measure the means from the centre: distances, not a common level, carry the digits."""
+    times(X, space.newton.spanner, space.newton.rest, space.centre, space.linear)
+    for k in range(mu.shape[0]):
+        space.centred[k] = mu[k] - space.linear[k]
+
+
+@inner
+def _aim(X: Matrix, mu: Vector, w: Vector, space: SearchSpace) -> None:
+    """Get ready to project the means, from the last projection on."""
+    set_metric(X, w, space.newton)
     space.level[0] = 0.0
     for k in range(mu.shape[0]):
         space.level[0] = max(space.level[0], abs(mu[k]))
-    # Centre at the last projection: distances between models, not their level, carry the digits.
-    times(X, space.centre, space.linear)
-    for k in range(mu.shape[0]):
-        space.centred[k] = mu[k] - space.linear[k]
-    fill(space.local, 0.0)
+    _centre_means(X, mu, space)
+
+
+@inner
+def _keep_projection(X: Matrix, eps: float, mu: Vector, w: Vector, space: SearchSpace) -> None:
+    """Move the centre to the projection just found."""
     projection = Problem(X, eps, space.centred, w, NOBODY, NOBODY, 0.0, space.level[0])
-    status, _, bound, _, _ = solve(projection, space.local, rtol, newton)
-    means_below(projection, newton, space.below)
-    copy(newton.multipliers, space.floor)
+    means_below(projection, space.newton, space.below)
+    copy(space.newton.arms[MULTIPLIERS], space.floor)
     for a in range(X.shape[1]):
         space.centre[a] += space.local[a]
-    times(X, space.centre, space.linear)
+    _centre_means(X, mu, space)
     for k in range(mu.shape[0]):
-        space.centred[k] = mu[k] - space.linear[k]
         space.projected[k] = space.centred[k] - space.below[k]
-    return status, bound
 
 
 @inner
@@ -250,37 +265,53 @@ def _slot_for(p: int, i: int, j: int, space: SearchSpace) -> int:
 
 
 @inner
-def _solve_pair(
+def _keep_pair(p: int, i: int, j: int, alpha: float, space: SearchSpace) -> None:
+    """Keep the certificate of the pair just solved."""
+    s = _slot_for(p, i, j, space)
+    space.clock[0] += 1
+    space.kept_age[s] = space.clock[0]
+    space.kept_alpha[s] = alpha
+    copy(space.newton.arms[MULTIPLIERS], space.kept_multipliers[s])
+    for a in range(space.local.shape[0]):
+        space.kept_theta[s, a] = space.local[a] + space.centre[a]
+
+
+@inner
+def _solve(
     X: Matrix,
     eps: float,
     w: Vector,
-    p: int,
     i: int,
     j: int,
     tol: float,
+    warm: int,
     rtol: float,
     space: SearchSpace,
 ) -> tuple[int, float, float, float]:
-    """Solve pair p, warm if it was solved before, and keep its certificate."""
-    d = X.shape[1]
+    """Solve a pair or the projection around the centre, from the theta of slot `warm` if any.
+
+    One function for both: each that calls `solve` takes seconds to compile.
+    """
     problem = Problem(X, eps, space.centred, w, i, j, tol, space.level[0])
-    warm = space.slot[p]
     while True:
-        for a in range(d):
+        for a in range(X.shape[1]):
             space.local[a] = space.kept_theta[warm, a] - space.centre[a] if warm >= 0 else 0.0
         status, cost, bound, alpha, _ = solve(problem, space.local, rtol, space.newton)
         if status != STALLED or warm < 0:
-            break
+            return status, cost, bound, alpha
         warm = -1
+
+
+@inner
+def project_means(
+    X: Matrix, eps: float, mu: Vector, w: Vector, rtol: float, space: SearchSpace
+) -> tuple[int, float]:
+    """Project the means from the last projection on; returns the status and the certified bound."""
+    _aim(X, mu, w, space)
+    status, _, floor, _ = _solve(X, eps, w, NOBODY, NOBODY, 0.0, NO_SLOT, rtol, space)
     if status != STALLED:
-        s = _slot_for(p, i, j, space)
-        space.clock[0] += 1
-        space.kept_age[s] = space.clock[0]
-        space.kept_alpha[s] = alpha
-        copy(space.newton.multipliers, space.kept_multipliers[s])
-        for a in range(d):
-            space.kept_theta[s, a] = space.local[a] + space.centre[a]
-    return status, cost, bound, alpha
+        _keep_projection(X, eps, mu, w, space)
+    return status, floor
 
 
 Found = tuple[int, float, float, int, int, float, int]
@@ -319,11 +350,12 @@ def search_pairs(
                 better = floor + _linear_bound(X, i, j, eps, tolerance, w, space)
             space.bounds[p] = max(space.bounds[p], better)
         else:
-            status, pair_cost, pair_bound, alpha = _solve_pair(
-                X, eps, w, p, i, j, tolerance, rtol, space
+            status, pair_cost, pair_bound, alpha = _solve(
+                X, eps, w, i, j, tolerance, space.slot[p], rtol, space
             )
             if status == STALLED:
                 return STALLED, pair_cost, pair_bound, i, j, alpha, solves
+            _keep_pair(p, i, j, alpha, space)
             space.quality[p] = DONE
             space.bounds[p] = np.inf
             solves += 1
@@ -332,7 +364,7 @@ def search_pairs(
                 level = space.level[0]
                 problem = Problem(X, eps, space.centred, w, i, j, tolerance, level)
                 means_below(problem, space.newton, space.below)
-                copy(space.newton.multipliers, space.multipliers)
+                copy(space.newton.arms[MULTIPLIERS], space.multipliers)
                 for a in range(X.shape[1]):
                     space.theta[a] = space.local[a] + space.centre[a]
         sift_down(space.heap, size, space.bounds, 0)

@@ -119,11 +119,11 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
     from mislid.geometry._newton import STALLED, solve
-    from mislid.geometry._problem import NOBODY, Problem, newton_space, set_metric
+    from mislid.geometry._problem import MULTIPLIERS, NOBODY, Problem, newton_space, set_metric
 
     at = coordinates(model)
     centred = given - linear
-    space = newton_space(model.K, model.d)
+    space = newton_space(at.matrix)
     set_metric(at.matrix, w, space)
     level = float(np.max(np.abs(given)))
     problem = Problem(at.matrix, model.misspecification, centred, w, NOBODY, NOBODY, 0.0, level)
@@ -134,7 +134,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
-    multipliers = balanced(at.matrix, w, space.multipliers.copy())
+    multipliers = balanced(at.matrix, w, space.arms[MULTIPLIERS].copy())
     nearest = _nearest(problem, theta, cost)
     below = _below(problem, nearest)
     cost = 0.5 * float(np.sum(w * below**2))
@@ -166,12 +166,11 @@ def _nearest(problem: Problem, found: Vector, cost: float) -> Vector:
     from mislid.geometry._newton import SOLVED, minimise
     from mislid.geometry._problem import newton_space, set_metric
 
-    K, d = problem.X.shape
-    space = newton_space(K, d)
+    space = newton_space(problem.X)
     set_metric(problem.X, problem.w, space)
     thetas = []
     for proximity in (NEAREST, 0.5 * NEAREST):
-        theta = np.zeros(d)
+        theta = np.zeros(problem.X.shape[1])
         status = minimise(problem, theta, proximity, False, False, 60, 0.0, 0.0, space)[0]
         if status != SOLVED:
             return found

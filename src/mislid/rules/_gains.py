@@ -10,6 +10,7 @@ import math
 from mislid._validation import Vector
 from mislid.geometry._compile import inner
 from mislid.geometry._linalg import cholesky_solve, dot
+from mislid.geometry._problem import FACTOR, WORK
 from mislid.rules._plan import AGGRESSIVE, AUTHORS_BONUS, EMPIRICAL, Memory, Plan
 from mislid.rules._state import SAMPLES, Setting, State
 from mislid.rules._thresholds import unstructured
@@ -19,8 +20,9 @@ from mislid.rules._thresholds import unstructured
 def _leverage(setting: Setting, state: State, k: int) -> float:
     """|x_k|^2 in the inverse of X' diag(weights) X, whose factor the projection has left behind."""
     newton = state.test.newton
-    cholesky_solve(newton.factor, setting.X[k], newton.work)
-    return dot(setting.X[k], newton.work)
+    work = newton.features[WORK]
+    cholesky_solve(newton.matrices[FACTOR], work.shape[0], setting.X[k], work)
+    return dot(setting.X[k], work)
 
 
 @inner

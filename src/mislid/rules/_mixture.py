@@ -34,6 +34,7 @@ import numpy as np
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop
+from mislid.geometry._heap import Indices
 from mislid.geometry._linalg import (
     cholesky,
     cholesky_solve,
@@ -62,6 +63,8 @@ class Mixture(NamedTuple):
     slope: Vector  # (d,) X' H (means - X centre)
     target: Vector  # (d,)
     theta: Vector  # (d,)
+    spanner: Indices  # (d,) arms on which X is the identity
+    rest: Indices  # (K - d,) the others
 
 
 def new_mixture(setting: Setting) -> Mixture:
@@ -85,6 +88,8 @@ def new_mixture(setting: Setting) -> Mixture:
         slope=slope,
         target=target,
         theta=theta,
+        spanner=setting.basis,
+        rest=np.setdiff1d(np.arange(K), setting.basis),
     )
 
 
@@ -94,7 +99,7 @@ def _factor(precision: float, prior: Mixture) -> None:
     copy_matrix(prior.gram, prior.factor)
     for a in range(prior.factor.shape[0]):
         prior.factor[a, a] += precision
-    cholesky(prior.factor)
+    cholesky(prior.factor, prior.theta.shape[0])
 
 
 @inner_loop
@@ -110,16 +115,16 @@ def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: M
         price += math.log1p(weights[k] * variance)
         shrunk[k] = weights[k] / (1.0 + weights[k] * variance)
         residual[k] = shrunk[k] * means[k]
-    gram(X, shrunk, prior.gram)
-    transposed_times(X, residual, prior.slope)
+    gram(X, prior.spanner, prior.rest, shrunk, prior.gram)
+    transposed_times(X, prior.spanner, prior.rest, residual, prior.slope)
     _factor(1.0 / prior.scales[-1] ** 2, prior)
-    cholesky_solve(prior.factor, prior.slope, prior.centre)
-    times(X, prior.centre, residual)
+    cholesky_solve(prior.factor, prior.slope.shape[0], prior.slope, prior.centre)
+    times(X, prior.spanner, prior.rest, prior.centre, residual)
     for k in range(weights.shape[0]):
         rest = means[k] - residual[k]
         residual[k] = shrunk[k] * rest
         price += residual[k] * rest
-    transposed_times(X, residual, prior.slope)
+    transposed_times(X, prior.spanner, prior.rest, residual, prior.slope)
     return price
 
 
@@ -136,7 +141,7 @@ def _linear_price(scale: float, prior: Mixture) -> float:
         target[a] = prior.slope[a] - precision * prior.centre[a]
         price += precision * prior.centre[a] ** 2
     _factor(precision, prior)
-    cholesky_solve(prior.factor, target, theta)
+    cholesky_solve(prior.factor, theta.shape[0], target, theta)
     price -= dot(theta, target)
     for a in range(target.shape[0]):
         price -= 2.0 * math.log(prior.factor[a, a] / scale)  # pivots are inverted

@@ -53,6 +53,8 @@ class RidgeSpace(NamedTuple):
     image: Vector  # (d,)
     heap: Indices  # (K,)
     updates: Indices  # (1,) since the last inversion
+    nobody: Indices  # (0,) arms on which a matrix is known to be the identity: none
+    everyone: Indices  # (K,)
 
 
 def new_ridge_space(setting: Setting, corner: Matrix) -> RidgeSpace:
@@ -82,6 +84,8 @@ def new_ridge_space(setting: Setting, corner: Matrix) -> RidgeSpace:
         image=image,
         heap=np.zeros(K, np.int64),
         updates=np.zeros(1, np.int64),
+        nobody=np.zeros(0, np.int64),
+        everyone=np.arange(K, dtype=np.int64),
     )
 
 
@@ -89,13 +93,13 @@ def new_ridge_space(setting: Setting, corner: Matrix) -> RidgeSpace:
 def invert(X: Matrix, weights: Vector, space: RidgeSpace) -> None:
     """Compute the images from scratch, in O(K d^2)."""
     copy_matrix(space.ridge, space.factor)
-    add_gram(X, weights, space.factor)
-    cholesky(space.factor)
+    add_gram(X, space.nobody, space.everyone, weights, space.factor)
+    cholesky(space.factor, space.image.shape[0])
     K, d = X.shape
     for k in range(K):
         for a in range(d):
             space.direction[a] = X[k, a]
-        cholesky_solve(space.factor, space.direction, space.image)
+        cholesky_solve(space.factor, space.image.shape[0], space.direction, space.image)
         for a in range(d):
             space.images[k, a] = space.image[a]
 
@@ -109,7 +113,7 @@ def apply_measurement(X: Matrix, arm: int, gained: float, space: RidgeSpace) -> 
     K, d = X.shape
     for a in range(d):
         space.image[a] = space.images[arm, a]
-    times(X, space.image, space.column)
+    times(X, space.nobody, space.everyone, space.image, space.column)
     scale = gained / (1.0 + gained * space.column[arm])
     for k in range(K):
         step = scale * space.column[k]
@@ -144,8 +148,8 @@ def estimate_means(X: Matrix, variance: Vector, sums: Vector, space: RidgeSpace)
     """The estimates and the squared lengths of all arms from their images."""
     for k in range(X.shape[0]):
         space.totals[k] = sums[k] / variance[k]
-    transposed_times(X, space.totals, space.moment)
-    times(space.images, space.moment, space.means)
+    transposed_times(X, space.nobody, space.everyone, space.totals, space.moment)
+    times(space.images, space.nobody, space.everyone, space.moment, space.means)
     for k in range(X.shape[0]):
         square = 0.0
         for a in range(X.shape[1]):

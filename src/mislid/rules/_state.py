@@ -59,7 +59,7 @@ MOST_SLOTS = 256
 
 def new_state(setting: Setting) -> State:
     """Nothing measured yet."""
-    K, d = setting.X.shape
+    K = setting.X.shape[0]
     slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
     counts, sums, means, projected, work = np.zeros((5, K))
     return State(
@@ -71,8 +71,8 @@ def new_state(setting: Setting) -> State:
         projected=projected,
         incumbents=np.arange(setting.m, dtype=np.int64),
         evidence=np.zeros(5),
-        test=search_space(K, d, setting.m, slots),
-        play=search_space(K, d, setting.m, slots),
+        test=search_space(setting.X, setting.m, slots),
+        play=search_space(setting.X, setting.m, slots),
         work=work,
     )
 

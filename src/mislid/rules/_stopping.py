@@ -85,7 +85,7 @@ def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
         pair_constant=pair_constant(K, setting.m, delta),
         largest_square=float(np.max(np.sum(setting.X**2, axis=1) / setting.variance)),
         mixture=new_mixture(setting),
-        space=search_space(K, d, setting.m, slots),
+        space=search_space(setting.X, setting.m, slots),
         gram=np.zeros((d, d)),
         allowance=np.zeros(K),
     )
@@ -107,10 +107,10 @@ def _is_explored(setting: Setting, stopping: Stopping, state: State) -> bool:
     test only. In these, 2 d rounds over the spanner are enough, however collinear the features.
     """
     square = stopping.gram
-    gram(setting.X, state.weights, square)
+    gram(setting.X, stopping.mixture.spanner, stopping.mixture.rest, state.weights, square)
     for a in range(square.shape[0]):
         square[a, a] -= 2.0 * stopping.largest_square
-    cholesky(square)
+    cholesky(square, square.shape[0])
     smallest = np.inf
     for a in range(square.shape[0]):
         smallest = min(smallest, square[a, a])
