@@ -23,7 +23,7 @@ from mislid.geometry._problem import (
     set_centre,
     set_metric,
 )
-from mislid.geometry._search import SearchSpace, search
+from mislid.geometry._search import MIDDLE, SearchSpace, search
 from mislid.geometry.alternatives import RTOL, AlternativeSearch
 from mislid.geometry.coordinates import coordinates
 
@@ -89,9 +89,9 @@ def _search_again(
     """Search again and again, forgetting all certificates in between; cost and solves."""
     cost, solves = 0.0, 0
     for _ in range(repeats):
-        space.kept_pair[:] = -1
+        space.kept[:] = -1
         _centre(X, means, w, fit, mu, space.newton)
-        space.centre[:] = space.newton.features[WORK]
+        space.features[MIDDLE] = space.newton.features[WORK]
         _, cost, _, _, _, _, solves = search(X, eps, means, w, incumbents, tol, rtol, space)
     return cost, solves
 

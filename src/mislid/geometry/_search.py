@@ -8,10 +8,9 @@ the weights become, so in a sequence of similar calls one solve a call is the ru
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop, kernel
@@ -36,75 +35,68 @@ from mislid.geometry._problem import (
 
 CRUDE, GOOD, DONE = 0, 1, 2
 
-# Of the type of `SearchSpace.slot`: numba compiles another version for any other.
-NO_SLOT: int = cast(int, np.int32(-1))
+
+# Rows of `SearchSpace.arms`.
+LINEAR = 0  # linear part of the projection
+CENTRED = 1  # means less that
+PROJECTED = 2  # projection less that
+FLOOR = 3  # the projection's multipliers: they bound every pair
+BELOW = 4  # means minus the answer
+PROOF = 5  # multipliers of the answer
+ALONG = 6
+# Rows of `SearchSpace.features`.
+MIDDLE = 0  # theta of the projection
+THETA = 1  # theta of the answer
+LOCAL = 2
+DIRECTION = 3
+# Rows of `SearchSpace.pairs`.
+QUALITY = 0
+EXEMPT = 1  # pairs that the caller leaves out, else 0
+SLOT = 2
+HEAP = 3
+# Rows of `SearchSpace.places`.
+CHALLENGERS = 0  # K - m of them
+PLACE = 1  # of an arm among challengers or incumbents
+# Columns of `SearchSpace.kept`.
+CHALLENGER, INCUMBENT, AGE = 0, 1, 2
+# Positions in `SearchSpace.scalars`.
+LEVEL, CLOCK = 0, 1
 
 
 class SearchSpace(NamedTuple):
     """What a search needs and what it remembers from earlier calls.
 
-    P = m (K - m) pairs; `kept_*` hold certificates of solved pairs, one per slot.
+    P = m (K - m) pairs; `kept*` hold certificates of solved pairs, one per slot: the pair and its
+    age, multipliers, theta and, last, alpha. Few arrays of many vectors: see `NewtonSpace`.
     """
 
     newton: NewtonSpace
-    linear: Vector  # (K,) linear part of the projection
-    centred: Vector  # (K,) means less that
-    projected: Vector  # (K,) projection less that
-    floor: Vector  # (K,) the projection's multipliers: they bound every pair
-    centre: Vector  # (d,) theta of the projection
-    theta: Vector  # (d,) theta of the answer
-    below: Vector  # (K,) means minus the answer
-    multipliers: Vector  # (K,) of the answer
-    local: Vector  # (d,)
-    direction: Vector  # (d,)
-    along: Vector  # (K,)
-    challengers: Indices  # (K - m,)
+    arms: Matrix  # (7, K)
+    features: Matrix  # (4, d)
     bounds: Vector  # (P,)
-    quality: npt.NDArray[np.int8]  # (P,)
-    exempt: npt.NDArray[np.int8]  # (P,) pairs that the caller leaves out, else 0
-    slot: npt.NDArray[np.int32]  # (P,)
-    heap: Indices  # (P,)
-    place: Indices  # (K,) of an arm among challengers or incumbents
-    kept_pair: Indices  # (slots, 2)
+    pairs: Indices  # (4, P)
+    places: Indices  # (2, K)
+    kept: Indices  # (slots, 3)
     kept_multipliers: Matrix  # (slots, K)
-    kept_theta: Matrix  # (slots, d)
-    kept_alpha: Vector  # (slots,)
-    kept_age: Indices  # (slots,)
-    clock: Indices  # (1,)
-    level: Vector  # (1,) largest of the means
+    kept_theta: Matrix  # (slots, d + 1)
+    scalars: Vector  # (2,) largest of the means, and how many pairs were solved so far
 
 
 def search_space(X: Matrix, m: int, slots: int) -> SearchSpace:
     """A workspace for the m(K - m) pairs, remembering the certificates of `slots` of them."""
     K, d = X.shape
-    pairs = m * (K - m)
+    count = m * (K - m)
     return SearchSpace(
         newton=newton_space(X),
-        linear=np.zeros(K),
-        centred=np.zeros(K),
-        projected=np.zeros(K),
-        floor=np.zeros(K),
-        centre=np.zeros(d),
-        theta=np.zeros(d),
-        below=np.zeros(K),
-        multipliers=np.zeros(K),
-        local=np.zeros(d),
-        direction=np.zeros(d),
-        along=np.zeros(K),
-        challengers=np.zeros(K - m, np.int64),
-        bounds=np.zeros(pairs),
-        quality=np.zeros(pairs, np.int8),
-        exempt=np.zeros(pairs, np.int8),
-        slot=np.zeros(pairs, np.int32),
-        heap=np.zeros(pairs, np.int64),
-        place=np.zeros(K, np.int64),
-        kept_pair=np.full((slots, 2), -1, np.int64),
+        arms=np.zeros((ALONG + 1, K)),
+        features=np.zeros((DIRECTION + 1, d)),
+        bounds=np.zeros(count),
+        pairs=np.zeros((HEAP + 1, count), np.int64),
+        places=np.zeros((PLACE + 1, K), np.int64),
+        kept=np.full((slots, 3), -1, np.int64),
         kept_multipliers=np.zeros((slots, K)),
-        kept_theta=np.zeros((slots, d)),
-        kept_alpha=np.zeros(slots),
-        kept_age=np.zeros(slots, np.int64),
-        clock=np.zeros(1, np.int64),
-        level=np.zeros(1),
+        kept_theta=np.zeros((slots, d + 1)),
+        scalars=np.zeros(2),
     )
 
 
@@ -113,7 +105,7 @@ def _kept_bound(
     slot: int, i: int, j: int, eps: float, tol: float, w: Vector, space: SearchSpace
 ) -> float:
     """The bound of a kept certificate at the present means and weights."""
-    z, mu, alpha = space.kept_multipliers[slot], space.centred, space.kept_alpha[slot]
+    z, mu, alpha = space.kept_multipliers[slot], space.arms[CENTRED], space.kept_theta[slot, -1]
     value, square = alpha * tol, 0.0
     for k in range(mu.shape[0]):
         v = z[k]
@@ -138,12 +130,12 @@ def _linear_bound(
     z_lin = (D A V^-1 A' - I) u is optimal for eps = 0, z = 0 is the unstructured bound.
     """
     d = X.shape[1]
-    g, along, at = space.direction, space.along, space.projected
+    g, along, at = space.features[DIRECTION], space.arms[ALONG], space.arms[PROJECTED]
     newton = space.newton
     for a in range(d):
-        space.local[a] = X[i, a] - X[j, a]
-    cholesky_solve(space.newton.matrices[FACTOR], d, space.local, g)
-    q1 = dot(space.local, g)
+        space.features[LOCAL, a] = X[i, a] - X[j, a]
+    cholesky_solve(space.newton.matrices[FACTOR], d, space.features[LOCAL], g)
+    q1 = dot(space.features[LOCAL], g)
     times(X, newton.spanner, newton.rest, g, along)
     size, value = 0.0, 0.0
     for k in range(along.shape[0]):
@@ -179,32 +171,32 @@ def _linear_bound(
 @inner
 def _centre_means(X: Matrix, mu: Vector, space: SearchSpace) -> None:
     """Measure the means from the centre: distances, not a common level, carry the digits."""
-    times(X, space.newton.spanner, space.newton.rest, space.centre, space.linear)
+    times(X, space.newton.spanner, space.newton.rest, space.features[MIDDLE], space.arms[LINEAR])
     for k in range(mu.shape[0]):
-        space.centred[k] = mu[k] - space.linear[k]
+        space.arms[CENTRED, k] = mu[k] - space.arms[LINEAR, k]
 
 
 @inner
 def _aim(X: Matrix, mu: Vector, w: Vector, space: SearchSpace) -> None:
     """Get ready to project the means, from the last projection on."""
     set_metric(X, w, space.newton)
-    space.level[0] = 0.0
+    space.scalars[LEVEL] = 0.0
     for k in range(mu.shape[0]):
-        space.level[0] = max(space.level[0], abs(mu[k]))
+        space.scalars[LEVEL] = max(space.scalars[LEVEL], abs(mu[k]))
     _centre_means(X, mu, space)
 
 
 @inner
 def _keep_projection(X: Matrix, eps: float, mu: Vector, w: Vector, space: SearchSpace) -> None:
     """Move the centre to the projection just found."""
-    projection = Problem(X, eps, space.centred, w, NOBODY, NOBODY, 0.0, space.level[0])
-    means_below(projection, space.newton, space.below)
-    copy(space.newton.arms[MULTIPLIERS], space.floor)
+    projection = Problem(X, eps, space.arms[CENTRED], w, NOBODY, NOBODY, 0.0, space.scalars[LEVEL])
+    means_below(projection, space.newton, space.arms[BELOW])
+    copy(space.newton.arms[MULTIPLIERS], space.arms[FLOOR])
     for a in range(X.shape[1]):
-        space.centre[a] += space.local[a]
+        space.features[MIDDLE, a] += space.features[LOCAL, a]
     _centre_means(X, mu, space)
     for k in range(mu.shape[0]):
-        space.projected[k] = space.centred[k] - space.below[k]
+        space.arms[PROJECTED, k] = space.arms[CENTRED, k] - space.arms[BELOW, k]
 
 
 @inner
@@ -213,7 +205,7 @@ def _list_pairs(
 ) -> None:
     """Give every pair the projection's cost `floor` and, on top, its unstructured bound there."""
     m = incumbents.shape[0]
-    place, at, linear = space.place, space.projected, space.linear
+    place, at, linear = space.places[PLACE], space.arms[PROJECTED], space.arms[LINEAR]
     for k in range(w.shape[0]):
         place[k] = 0
     for b in range(m):
@@ -221,59 +213,58 @@ def _list_pairs(
     n = 0
     for k in range(w.shape[0]):
         if place[k] >= 0:
-            space.challengers[n] = k
+            space.places[CHALLENGERS, n] = k
             place[k] = n
             n += 1
     for a in range(n):
-        i = space.challengers[a]
+        i = space.places[CHALLENGERS, a]
         for b in range(m):
             p, j = a * m + b, incumbents[b]
             gap = (at[j] - at[i]) + (linear[j] - linear[i]) + tol
             bound = floor
             if gap > 0.0:
                 bound += gap * gap / (2.0 * (1.0 / w[i] + 1.0 / w[j]))
-            space.bounds[p] = np.inf if space.exempt[p] else bound
-            space.quality[p] = DONE if space.exempt[p] else CRUDE
-            space.slot[p] = -1
-            space.heap[p] = p
-    for s in range(space.kept_pair.shape[0]):
-        i, j = space.kept_pair[s, 0], space.kept_pair[s, 1]
+            space.bounds[p] = np.inf if space.pairs[EXEMPT, p] else bound
+            space.pairs[QUALITY, p] = DONE if space.pairs[EXEMPT, p] else CRUDE
+            space.pairs[SLOT, p] = -1
+            space.pairs[HEAP, p] = p
+    for s in range(space.kept.shape[0]):
+        i, j = space.kept[s, CHALLENGER], space.kept[s, INCUMBENT]
         if i >= 0 and place[i] >= 0 and place[j] < 0:
-            space.slot[place[i] * m - 1 - place[j]] = s
+            space.pairs[SLOT, place[i] * m - 1 - place[j]] = s
 
 
 @inner
-def _slot_for(p: int, i: int, j: int, space: SearchSpace) -> int:
+def _slot_for(p: int, i: int, j: int, m: int, space: SearchSpace) -> int:
     """The slot that keeps pair p from now on: its own, an empty one, or the oldest."""
-    if space.slot[p] >= 0:
-        return space.slot[p]
+    if space.pairs[SLOT, p] >= 0:
+        return space.pairs[SLOT, p]
     oldest = 0
-    for s in range(space.kept_pair.shape[0]):
-        if space.kept_pair[s, 0] < 0:
+    for s in range(space.kept.shape[0]):
+        if space.kept[s, CHALLENGER] < 0:
             oldest = s
             break
-        if space.kept_age[s] < space.kept_age[oldest]:
+        if space.kept[s, AGE] < space.kept[oldest, AGE]:
             oldest = s
-    gone_i, gone_j = space.kept_pair[oldest, 0], space.kept_pair[oldest, 1]
-    if gone_i >= 0 and space.place[gone_i] >= 0 and space.place[gone_j] < 0:
-        m = space.bounds.shape[0] // space.challengers.shape[0]
-        space.slot[space.place[gone_i] * m - 1 - space.place[gone_j]] = -1
-    space.kept_pair[oldest, 0] = i
-    space.kept_pair[oldest, 1] = j
-    space.slot[p] = oldest
+    gone_i, gone_j = space.kept[oldest, CHALLENGER], space.kept[oldest, INCUMBENT]
+    if gone_i >= 0 and space.places[PLACE, gone_i] >= 0 and space.places[PLACE, gone_j] < 0:
+        space.pairs[SLOT, space.places[PLACE, gone_i] * m - 1 - space.places[PLACE, gone_j]] = -1
+    space.kept[oldest, CHALLENGER] = i
+    space.kept[oldest, INCUMBENT] = j
+    space.pairs[SLOT, p] = oldest
     return oldest
 
 
 @inner
-def _keep_pair(p: int, i: int, j: int, alpha: float, space: SearchSpace) -> None:
+def _keep_pair(p: int, i: int, j: int, m: int, alpha: float, space: SearchSpace) -> None:
     """Keep the certificate of the pair just solved."""
-    s = _slot_for(p, i, j, space)
-    space.clock[0] += 1
-    space.kept_age[s] = space.clock[0]
-    space.kept_alpha[s] = alpha
+    s = _slot_for(p, i, j, m, space)
+    space.scalars[CLOCK] += 1
+    space.kept[s, AGE] = int(space.scalars[CLOCK])
+    space.kept_theta[s, -1] = alpha
     copy(space.newton.arms[MULTIPLIERS], space.kept_multipliers[s])
-    for a in range(space.local.shape[0]):
-        space.kept_theta[s, a] = space.local[a] + space.centre[a]
+    for a in range(space.features[LOCAL].shape[0]):
+        space.kept_theta[s, a] = space.features[LOCAL, a] + space.features[MIDDLE, a]
 
 
 @inner
@@ -292,11 +283,12 @@ def _solve(
 
     One function for both: each that calls `solve` takes seconds to compile.
     """
-    problem = Problem(X, eps, space.centred, w, i, j, tol, space.level[0])
+    problem = Problem(X, eps, space.arms[CENTRED], w, i, j, tol, space.scalars[LEVEL])
     while True:
         for a in range(X.shape[1]):
-            space.local[a] = space.kept_theta[warm, a] - space.centre[a] if warm >= 0 else 0.0
-        status, cost, bound, alpha, _ = solve(problem, space.local, rtol, space.newton)
+            start = space.kept_theta[warm, a] - space.features[MIDDLE, a] if warm >= 0 else 0.0
+            space.features[LOCAL, a] = start
+        status, cost, bound, alpha, _ = solve(problem, space.features[LOCAL], rtol, space.newton)
         if status != STALLED or warm < 0:
             return status, cost, bound, alpha
         warm = -1
@@ -308,7 +300,7 @@ def project_means(
 ) -> tuple[int, float]:
     """Project the means from the last projection on; returns the status and the certified bound."""
     _aim(X, mu, w, space)
-    status, _, floor, _ = _solve(X, eps, w, NOBODY, NOBODY, 0.0, NO_SLOT, rtol, space)
+    status, _, floor, _ = _solve(X, eps, w, NOBODY, NOBODY, 0.0, NOBODY, rtol, space)
     if status != STALLED:
         _keep_projection(X, eps, mu, w, space)
     return status, floor
@@ -331,43 +323,43 @@ def search_pairs(
     """`search` after `project_means`, whose certified bound is `floor`."""
     m = incumbents.shape[0]
     _list_pairs(incumbents, w, tol, floor, space)
-    size = space.heap.shape[0]
-    heapify(space.heap, size, space.bounds)
+    size = space.pairs[HEAP].shape[0]
+    heapify(space.pairs[HEAP], size, space.bounds)
     cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
     while True:
-        p = space.heap[0]
-        if space.quality[p] == DONE:
+        p = space.pairs[HEAP, 0]
+        if space.pairs[QUALITY, p] == DONE:
             break
         if best_i >= 0 and space.bounds[p] >= cost * (1.0 - 1e-10):
             break
-        i, j = space.challengers[p // m], incumbents[p % m]
-        tolerance = tol + (space.linear[j] - space.linear[i])
-        if space.quality[p] == CRUDE:
-            space.quality[p] = GOOD
-            if space.slot[p] >= 0:
-                better = _kept_bound(space.slot[p], i, j, eps, tolerance, w, space)
+        i, j = space.places[CHALLENGERS, p // m], incumbents[p % m]
+        tolerance = tol + (space.arms[LINEAR, j] - space.arms[LINEAR, i])
+        if space.pairs[QUALITY, p] == CRUDE:
+            space.pairs[QUALITY, p] = GOOD
+            if space.pairs[SLOT, p] >= 0:
+                better = _kept_bound(space.pairs[SLOT, p], i, j, eps, tolerance, w, space)
             else:
                 better = floor + _linear_bound(X, i, j, eps, tolerance, w, space)
             space.bounds[p] = max(space.bounds[p], better)
         else:
             status, pair_cost, pair_bound, alpha = _solve(
-                X, eps, w, i, j, tolerance, space.slot[p], rtol, space
+                X, eps, w, i, j, tolerance, space.pairs[SLOT, p], rtol, space
             )
             if status == STALLED:
                 return STALLED, pair_cost, pair_bound, i, j, alpha, solves
-            _keep_pair(p, i, j, alpha, space)
-            space.quality[p] = DONE
+            _keep_pair(p, i, j, m, alpha, space)
+            space.pairs[QUALITY, p] = DONE
             space.bounds[p] = np.inf
             solves += 1
             if pair_cost < cost or best_i < 0:
                 cost, bound, best_i, best_j, best_alpha = pair_cost, pair_bound, i, j, alpha
-                level = space.level[0]
-                problem = Problem(X, eps, space.centred, w, i, j, tolerance, level)
-                means_below(problem, space.newton, space.below)
-                copy(space.newton.arms[MULTIPLIERS], space.multipliers)
+                level = space.scalars[LEVEL]
+                problem = Problem(X, eps, space.arms[CENTRED], w, i, j, tolerance, level)
+                means_below(problem, space.newton, space.arms[BELOW])
+                copy(space.newton.arms[MULTIPLIERS], space.arms[PROOF])
                 for a in range(X.shape[1]):
-                    space.theta[a] = space.local[a] + space.centre[a]
-        sift_down(space.heap, size, space.bounds, 0)
+                    space.features[THETA, a] = space.features[LOCAL, a] + space.features[MIDDLE, a]
+        sift_down(space.pairs[HEAP], size, space.bounds, 0)
     return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
 
 
@@ -384,8 +376,9 @@ def search(
 ) -> Found:
     """The closest alternative: (status, cost, bound, i, j, alpha, pairs solved).
 
-    `space.below` (K,) holds means minus the alternative, `space.theta` its theta and
-    `space.multipliers` its z. Where all pairs are exempt, the cost is infinite and i = j = -1.
+    Row BELOW of `space.arms` holds means minus the alternative, row THETA of `space.features`
+    its theta and row PROOF of `space.arms` its z. Where all pairs are exempt, the cost is infinite
+    and i = j = -1.
     """
     status, floor = project_means(X, eps, mu, w, rtol, space)
     if status == STALLED:

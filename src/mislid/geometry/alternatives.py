@@ -331,7 +331,15 @@ class AlternativeSearch:
     ) -> Alternative:
         from mislid.geometry._newton import STALLED
         from mislid.geometry._problem import set_centre, set_metric
-        from mislid.geometry._search import search, search_space
+        from mislid.geometry._search import (
+            BELOW,
+            FLOOR,
+            MIDDLE,
+            PROOF,
+            THETA,
+            search,
+            search_space,
+        )
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
@@ -339,7 +347,7 @@ class AlternativeSearch:
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
             self._space = search_space(at.matrix, self.m, slots)
             set_metric(at.matrix, w, self._space.newton)
-            set_centre(at.matrix, given, w, self._space.newton, self._space.centre)
+            set_centre(at.matrix, given, w, self._space.newton, self._space.features[MIDDLE])
         space = self._space
         status, cost, bound, i, j, alpha, solves = search(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
@@ -352,14 +360,14 @@ class AlternativeSearch:
             w,
             tol,
             (i, j),
-            given - space.below,
-            space.theta,
+            given - space.arms[BELOW],
+            space.features[THETA],
             cost,
             bound,
-            balanced(at.matrix, w, space.multipliers.copy(), alpha),
+            balanced(at.matrix, w, space.arms[PROOF].copy(), alpha),
             alpha,
             incumbents=tuple(incumbents.tolist()),
-            floor=balanced(at.matrix, w, space.floor.copy()),
+            floor=balanced(at.matrix, w, space.arms[FLOOR].copy()),
             proofs=_proofs(space),
             pairs_solved=solves,
         )
@@ -367,8 +375,13 @@ class AlternativeSearch:
 
 def _proofs(space: SearchSpace) -> Proofs:
     """The certificates that took part in the last search."""
-    used = space.slot[(space.quality > 0) & (space.slot >= 0)]
-    return Proofs(space.kept_pair[used], space.kept_multipliers[used], space.kept_alpha[used])
+    from mislid.geometry._search import QUALITY, SLOT
+
+    slots = space.pairs[SLOT]
+    used = slots[(space.pairs[QUALITY] > 0) & (slots >= 0)]
+    return Proofs(
+        space.kept[used, :2], space.kept_multipliers[used], space.kept_theta[used, -1].copy()
+    )
 
 
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:

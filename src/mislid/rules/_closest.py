@@ -9,7 +9,7 @@ from mislid.geometry._compile import inner
 from mislid.geometry._heap import Indices
 from mislid.geometry._linalg import fill
 from mislid.geometry._newton import SOLVED
-from mislid.geometry._search import SearchSpace, search
+from mislid.geometry._search import BELOW, CHALLENGERS, EXEMPT, SearchSpace, search
 from mislid.rules._state import Setting
 
 # Cost and certified bound of a search agree to this.
@@ -55,22 +55,22 @@ def closest_unstructured(
     given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
 ) -> Closest:
     """`closest` where features say nothing: the cheapest pair, whose two arms meet."""
-    m, challengers = incumbents.shape[0], space.challengers
+    m, challengers, below = incumbents.shape[0], space.places[CHALLENGERS], space.arms[BELOW]
     list_challengers(given.shape[0], incumbents, challengers)
     cost, i, j = np.inf, -1, -1
-    for a in range(challengers.shape[0]):
+    for a in range(challengers.shape[0] - m):
         for b in range(m):
-            if space.exempt[a * m + b] == 0:
+            if space.pairs[EXEMPT, a * m + b] == 0:
                 candidate = pair_cost(given, weights, challengers[a], incumbents[b], tol)
                 if candidate < cost:
                     cost, i, j = candidate, challengers[a], incumbents[b]
-    fill(space.below, 0.0)
+    fill(below, 0.0)
     gap = given[j] - given[i] + tol if i >= 0 else 0.0
     if gap > 0.0:
         total = weights[i] + weights[j]
         share = weights[j] / total if total > 0.0 else 1.0
-        space.below[i] = -share * gap
-        space.below[j] = gap - share * gap
+        below[i] = -share * gap
+        below[j] = gap - share * gap
     return SOLVED, cost, i, j
 
 
@@ -85,8 +85,9 @@ def closest(
 ) -> Closest:
     """Status, cost and pair (challenger, incumbent) of the closest alternative.
 
-    `space.below` (K,) is left at given minus the alternative; pairs in `space.exempt` are left
-    out. The status is STALLED where the search certified nothing; then the rest means nothing.
+    Row BELOW of `space.arms` is left at given minus the alternative; pairs that row EXEMPT of
+    `space.pairs` marks are left out. The status is STALLED where the search certified nothing;
+    then the rest means nothing.
     """
     if is_wide(setting.eps, given, tol):
         return closest_unstructured(given, weights, incumbents, tol, space)

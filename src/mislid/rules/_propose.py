@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._newton import STALLED
+from mislid.geometry._search import BELOW
 from mislid.rules._closest import closest
 from mislid.rules._gains import set_gains
 from mislid.rules._game import (
@@ -103,7 +104,7 @@ def propose(setting: Setting, sampler: Sampler, state: State, uniform: float) ->
         if status == STALLED:
             state.clock[STALLS] += 1
             return arm if arm >= 0 else least_measured(state.counts)
-        set_gains(setting, plan, state, state.play.below, memory)
+        set_gains(setting, plan, state, state.play.arms[BELOW], memory)
         state.clock[ROUNDS] += 1
         if plan.sampler == GAME:
             learn(plan, memory, which)

@@ -15,7 +15,13 @@ from mislid.geometry._compile import inner, kernel
 from mislid.geometry._heap import Indices
 from mislid.geometry._linalg import copy
 from mislid.geometry._newton import STALLED
-from mislid.geometry._search import SearchSpace, project_means, search_space
+from mislid.geometry._search import (
+    LINEAR,
+    PROJECTED,
+    SearchSpace,
+    project_means,
+    search_space,
+)
 
 # Positions in State.clock.
 SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS = range(6)
@@ -124,8 +130,9 @@ def estimate(setting: Setting, state: State) -> bool:
         if status == STALLED:
             state.clock[STALLS] += 1
             return False
+        arms = state.test.arms
         for k in range(state.projected.shape[0]):
-            state.projected[k] = state.test.linear[k] + state.test.projected[k]
+            state.projected[k] = arms[LINEAR, k] + arms[PROJECTED, k]
     top(state.projected, state.incumbents)
     return True
 

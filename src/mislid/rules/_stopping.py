@@ -15,7 +15,13 @@ from mislid.errors import ProblemError
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._linalg import cholesky, gram
 from mislid.geometry._newton import STALLED
-from mislid.geometry._search import SearchSpace, search_pairs, search_space
+from mislid.geometry._search import (
+    CHALLENGERS,
+    EXEMPT,
+    SearchSpace,
+    search_pairs,
+    search_space,
+)
 from mislid.rules import _thresholds as thresholds
 from mislid.rules._closest import (
     ACCURACY,
@@ -195,23 +201,24 @@ def _pair_threshold(stopping: Stopping, i: int, j: int) -> float:
 def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
     """Whether every pair is settled by its own two arms; settled ones become exempt."""
     space, incumbents, m = state.test, state.incumbents, setting.m
-    list_challengers(state.counts.shape[0], incumbents, space.challengers)
+    challengers = space.places[CHALLENGERS]
+    list_challengers(state.counts.shape[0], incumbents, challengers)
     for k in range(state.counts.shape[0]):
         stopping.allowance[k] = thresholds.arm_allowance(state.counts[k])
     least, settled = np.inf, 0
-    for a in range(space.challengers.shape[0]):
-        i = space.challengers[a]
+    for a in range(challengers.shape[0] - m):
+        i = challengers[a]
         for b in range(m):
             j = incumbents[b]
             cost = pair_cost(state.means, state.weights, i, j, setting.tol)
             threshold = _pair_threshold(stopping, i, j)
             passed = cost >= threshold
             settled += passed
-            space.exempt[a * m + b] = passed
+            space.pairs[EXEMPT, a * m + b] = passed
             if cost / threshold < least:
                 least = cost / threshold
                 _record(state, cost, threshold, i, j)
-    return settled == space.exempt.shape[0]
+    return settled == space.bounds.shape[0]
 
 
 @inner
@@ -252,8 +259,8 @@ def decided(setting: Setting, stopping: Stopping, state: State) -> bool:
         answer = _test_pairs(setting, stopping, state)
     else:
         answer = _test_guaranteed(setting, stopping, state)
-    for p in range(state.test.exempt.shape[0]):  # other searches leave nothing out
-        state.test.exempt[p] = 0
+    for p in range(state.test.bounds.shape[0]):  # other searches leave nothing out
+        state.test.pairs[EXEMPT, p] = 0
     return answer
 
 
