@@ -28,6 +28,7 @@ from mislid.rules._plan import (
     Memory,
     Plan,
     new_memory,
+    new_plan,
 )
 from mislid.rules._ridge import ridge_answer
 from mislid.rules._select import list_top
@@ -75,19 +76,11 @@ def new_run(
         largest_norm=float(np.max(np.linalg.norm(features, axis=1))),
         mean_bound=math.inf,
     )
-    plan = Plan(
+    plan = new_plan(
+        K,
         sampler=sampler,
-        learner=0,
-        gain=0,
-        bonus=0,
         tracking=tracking,
-        forced=False,
         authors=authors,
-        pulls=1,
-        subset=0,
-        power=0.0,
-        range=1.0,
-        steps=1,
         allocation=np.full(K, 1 / K) if allocation is None else allocation,
     )
     space = new_gap_space(setting, model.features[basis])

@@ -55,12 +55,12 @@ class Algorithm:
     def setup(self, setting: Setting, instance: Instance) -> Sampler:
         """The compiled rule for one problem."""
         from mislid.rules._lingifa import GapSpace, new_gap_space
-        from mislid.rules._plan import LINGAPE, LINGIFA, new_memory
+        from mislid.rules._plan import LINGAPE, LINGIFA, new_memory, new_plan
         from mislid.rules._propose import Sampler
         from mislid.rules._ridge import new_ridge_space
 
         K = instance.K
-        plan = _plan(K, **self.codes(instance, setting.m))
+        plan = new_plan(K, **self.codes(instance, setting.m))
         corner = np.ascontiguousarray(instance.model.features[setting.basis])
         if plan.sampler == LINGIFA:
             gaps = new_gap_space(setting, corner)
@@ -76,30 +76,6 @@ class Algorithm:
     def first_gap(self) -> float:
         """The mixability gap that AdaHedge starts with."""
         return 0.0
-
-
-def _plan(K: int, **codes: Any) -> Any:
-    from mislid.rules import _plan as rules
-
-    settings: dict[str, Any] = {
-        "sampler": rules.UNIFORM,
-        "learner": rules.ADAHEDGE,
-        "gain": rules.EMPIRICAL,
-        "bonus": rules.PAPER_BONUS,
-        "tracking": rules.DIRECT,
-        "forced": False,
-        "authors": False,
-        "pulls": 1,
-        "subset": 0,
-        "power": 0.0,
-        "range": 1.0,
-        "steps": 1,
-        "per_answer": False,
-        "exploration": 0.0,
-        "greedy": True,
-        "allocation": np.zeros(K),
-    }
-    return rules.Plan(**{**settings, **codes})
 
 
 def _gain_codes(gain: Gain) -> dict[str, int]:

@@ -5,7 +5,7 @@ Compiled code selects by code; the names that people use are in `mislid.algorith
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,29 @@ class Plan(NamedTuple):
     exploration: float  # best responses serve arms with fewer than this times sqrt(t) first
     greedy: bool  # LinGIFA: the arm that shrinks the width most, not the less certain of two
     allocation: Vector  # (K,) of FIXED
+
+
+def new_plan(K: int, **codes: Any) -> Plan:
+    """Uniform sampling, but for the codes given."""
+    settings: dict[str, Any] = {
+        "sampler": UNIFORM,
+        "learner": ADAHEDGE,
+        "gain": EMPIRICAL,
+        "bonus": PAPER_BONUS,
+        "tracking": DIRECT,
+        "forced": False,
+        "authors": False,
+        "pulls": 1,
+        "subset": 0,
+        "power": 0.0,
+        "range": 1.0,
+        "steps": 1,
+        "per_answer": False,
+        "exploration": 0.0,
+        "greedy": True,
+        "allocation": np.zeros(K),
+    }
+    return Plan(**{**settings, **codes})
 
 
 class Memory(NamedTuple):

@@ -41,7 +41,7 @@ class Setting(NamedTuple):
     delta: float
     largest_norm: float  # of the features as they were given (the paper's L)
     mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
-    phantom: float  # measurements of value 0 that every arm is pretended to have had
+    phantom: float = 0.0  # measurements of value 0 that every arm is pretended to have had
 
 
 class State(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from mislid.geometry._compile import kernel
 from mislid.rules import _plan as rules
 from mislid.rules._learners import allocate, learn
-from mislid.rules._plan import Memory, Plan, new_memory
+from mislid.rules._plan import Memory, Plan, new_memory, new_plan
 
 
 @kernel
@@ -22,11 +22,7 @@ def play(plan: Plan, memory: Memory, gains: np.ndarray, omegas: np.ndarray) -> N
 
 
 def plan_of(learner: int, K: int, size: float = 1.0) -> Plan:
-    return Plan(
-        sampler=rules.GAME, learner=learner, gain=rules.EMPIRICAL, bonus=rules.PAPER_BONUS,
-        tracking=rules.DIRECT, forced=False, authors=False, pulls=1, subset=0, power=0.0,
-        range=size, steps=1, per_answer=False, exploration=0.0, greedy=True, allocation=np.zeros(K),
-    )  # fmt: skip
+    return new_plan(K, sampler=rules.GAME, learner=learner, range=size)
 
 
 def played(learner: int, gains: np.ndarray, gap: float = 0.0, size: float = 1.0) -> np.ndarray:

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from mislid.errors import ProblemError
 from mislid.geometry._compile import kernel
+from mislid.geometry._search import BELOW, CENTRED, EXEMPT, PROJECTED
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.pairs import all_pairs, top_arms
@@ -250,7 +251,7 @@ def test_pairwise_asks_every_pair() -> None:
         assert_allclose(state.evidence[:2], [costs[limiting], levels[limiting]], rtol=1e-9)
         if costs[limiting] > 0:
             assert state.evidence[2:4].astype(int).tolist() == pairs[limiting].tolist()
-        assert not state.test.exempt.any()
+        assert not state.test.pairs[EXEMPT].any()
         verdicts.append(answer)
     assert set(verdicts) == {True, False}
 
@@ -277,7 +278,7 @@ def test_guaranteed_settles_each_pair_by_either_proof() -> None:
         assert answer == bool(np.all(alone | mixture))
         assert answer == (state.evidence[STATISTIC] >= state.evidence[THRESHOLD])
         assert np.min(np.abs(state.evidence[THRESHOLD] / thresholds - 1)) < 1e-7
-        assert not state.test.exempt.any()
+        assert not state.test.pairs[EXEMPT].any()
         verdicts.append(answer)
     assert set(verdicts) == {True, False}
 
@@ -371,8 +372,8 @@ def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     estimate_and_test(setting, stopping, state)
     state.projected[:] = math.nan
     state.means[:] = math.nan
-    state.test.centred[:] = math.nan
-    state.test.projected[:] = math.nan
+    state.test.arms[CENTRED] = math.nan
+    state.test.arms[PROJECTED] = math.nan
     assert state.clock[STALLS] == 0
     assert not test_only(setting, stopping, state)
     assert state.clock[STALLS] == 1
@@ -390,7 +391,7 @@ def test_closest_leaves_means_minus_alternative(eps: float) -> None:
             setting, state.means, state.weights, incumbents, data.tol, state.play
         )
         assert_allclose(cost, expected.cost, rtol=1e-7)
-        below = state.play.below
+        below = state.play.arms[BELOW]
         assert_allclose(0.5 * np.sum(state.weights * below**2), cost, rtol=1e-6)
         alternative = data.means - below
         assert alternative[i] >= alternative[j] + data.tol - 1e-9
@@ -410,7 +411,7 @@ def test_closest_leaves_out_exempt_pairs(eps: float) -> None:
             setting, state.means, state.weights, incumbents, data.tol, state.play
         )
         seen.append((cost, i, j))
-        state.play.exempt[pairs.tolist().index([i, j])] = 1
+        state.play.pairs[EXEMPT, pairs.tolist().index([i, j])] = 1
     costs = [cost for cost, _, _ in seen]
     assert_allclose(costs, sorted(costs), rtol=1e-9)
     assert len({(i, j) for _, i, j in seen}) == len(pairs)
