@@ -14,7 +14,7 @@ import math
 
 from mislid.geometry._compile import inner
 from mislid.rules._plan import OWN_INDEX, OWN_THRESHOLD, Memory
-from mislid.rules._ridge import RidgeSpace, follow, most_reducing, squared_distance
+from mislid.rules._ridge import Record, RidgeSpace, follow, most_reducing, squared_distance
 from mislid.rules._select import mark_top
 from mislid.rules._state import Setting, State
 
@@ -82,7 +82,7 @@ def lingape_arm(
     beta is the threshold at the current number of measurements. O(K d) and O(d) for every pair
     that has to be evaluated, m (K - m) at worst.
     """
-    follow(setting, state, space)
+    follow(setting, Record(state.counts, state.weights, state.sums), space)
     mark_top(space.means, setting.m, space.heap, space.flags)
     challenger, incumbent, index = most_ambiguous(setting, space, beta)
     memory.scalars[OWN_INDEX] = index

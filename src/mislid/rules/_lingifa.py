@@ -7,7 +7,7 @@ fewer than m arms are better. As in that paper's table of rules,
 - b is the arm of J with the largest score, c the arm outside J with the largest B_cb;
 - it stops (the paper's UGapE rule) once the score of b is at most the tolerance;
 - it measures the arm that most shortens x_b - x_c (greedy), or whichever of b and c has the larger
-  |x|_{V^-1} (largest variance, which is what that paper analyses).
+  |x|_{V^-1} (largest variance).
 Equal values go to the first arm. That paper's code starts without measurements and with a ridge of
 its own; here ridge and start are LinGapE's, so that the two differ in their rules only.
 """
@@ -26,6 +26,7 @@ from mislid.rules._plan import OWN_INDEX, OWN_THRESHOLD, Memory
 from mislid.rules._ridge import (
     INVERTED,
     UNCHANGED,
+    Record,
     RidgeSpace,
     follow,
     most_reducing,
@@ -63,9 +64,9 @@ def shrink_distances(column: Vector, scale: float, distances: Matrix) -> None:
 
 
 @inner
-def update_distances(setting: Setting, state: State, space: GapSpace) -> None:
+def update_distances(setting: Setting, record: Record, space: GapSpace) -> None:
     """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted anew."""
-    change = follow(setting, state, space.ridge)
+    change = follow(setting, record, space.ridge)
     if change == INVERTED:
         for i in range(setting.X.shape[0]):
             for j in range(i + 1):
@@ -85,9 +86,9 @@ def fill_row(means: Vector, distances: Matrix, beta: float, j: int, row: Vector)
 
 
 @inner
-def score_arms(setting: Setting, state: State, space: GapSpace, beta: float) -> None:
+def score_arms(setting: Setting, record: Record, space: GapSpace, beta: float) -> None:
     """Take in what was measured and score every arm anew."""
-    update_distances(setting, state, space)
+    update_distances(setting, record, space)
     for j in range(setting.X.shape[0]):
         fill_row(space.ridge.means, space.distances, beta, j, space.row)
         space.scores[j] = -nth_largest(space.row, setting.m, space.ridge.heap)
@@ -116,7 +117,7 @@ def lingifa_arm(
 
     beta is the threshold at the current number of measurements. O(K^2 log m) at worst.
     """
-    score_arms(setting, state, space, beta)
+    score_arms(setting, Record(state.counts, state.weights, state.sums), space, beta)
     mark_top(space.scores, setting.m, space.ridge.heap, space.ridge.flags)
     b, c = ambiguous_pair(space, beta)
     memory.scalars[OWN_INDEX] = -space.scores[b]
@@ -130,5 +131,5 @@ def lingifa_arm(
 @inner
 def gap_answer(setting: Setting, state: State, space: GapSpace, beta: float, out: Indices) -> None:
     """Write LinGIFA's answer to out (m,), increasing."""
-    score_arms(setting, state, space, beta)
+    score_arms(setting, Record(state.counts, state.weights, state.sums), space, beta)
     list_top(space.scores, space.ridge.heap, space.ridge.flags, out)

@@ -24,6 +24,8 @@ def interval(beta: float, variance: float, count: float, authors: bool) -> float
 
     The published runs had sigma beta^2 / (2 sqrt(N)), several times wider.
     """
+    if count == 0.0:
+        return np.inf
     if authors:
         return beta * beta / 2.0 * math.sqrt(variance / count)
     return math.sqrt(2.0 * beta * variance / count)

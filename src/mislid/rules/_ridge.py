@@ -36,6 +36,14 @@ LARGEST_STEP = 0.5
 UNCHANGED, INVERTED = 0.0, -1.0
 
 
+class Record(NamedTuple):
+    """The part of a `State` that the regression reads; the whole takes long to compile."""
+
+    counts: Vector  # (K,)
+    weights: Vector  # (K,)
+    sums: Vector  # (K,)
+
+
 class RidgeSpace(NamedTuple):
     """The regression's state and workspace; `follow` brings it up to date with the measurements."""
 
@@ -123,23 +131,23 @@ def apply_measurement(X: Matrix, arm: int, gained: float, space: RidgeSpace) -> 
 
 
 @inner
-def update_images(setting: Setting, state: State, space: RidgeSpace) -> float:
+def update_images(setting: Setting, record: Record, space: RidgeSpace) -> float:
     """Bring the images up to date; UNCHANGED, INVERTED or the scale of a rank-one update."""
     arm, changed = 0, 0
     for k in range(space.counts.shape[0]):
-        if state.counts[k] != space.counts[k]:
+        if record.counts[k] != space.counts[k]:
             arm = k
             changed += 1
     if changed == 0:
         return UNCHANGED
-    gained = (state.counts[arm] - space.counts[arm]) / setting.variance[arm]
+    gained = (record.counts[arm] - space.counts[arm]) / setting.variance[arm]
     small = 0.0 < gained * space.squares[arm] <= LARGEST_STEP
-    copy(state.counts, space.counts)
+    copy(record.counts, space.counts)
     space.updates[0] += 1
     if changed == 1 and small and space.updates[0] < PERIOD:
         return apply_measurement(setting.X, arm, gained, space)
     space.updates[0] = 0
-    invert(setting.X, state.weights, space)
+    invert(setting.X, record.weights, space)
     return INVERTED
 
 
@@ -158,14 +166,14 @@ def estimate_means(X: Matrix, variance: Vector, sums: Vector, space: RidgeSpace)
 
 
 @inner
-def follow(setting: Setting, state: State, space: RidgeSpace) -> float:
+def follow(setting: Setting, record: Record, space: RidgeSpace) -> float:
     """Take in what was measured since the last call; see `update_images` for what it returns.
 
     O(K d) after one measurement, however the arm was chosen; O(K d^2) after several or every
     PERIOD measurements.
     """
-    change = update_images(setting, state, space)
-    estimate_means(setting.X, setting.variance, state.sums, space)
+    change = update_images(setting, record, space)
+    estimate_means(setting.X, setting.variance, record.sums, space)
     return change
 
 
@@ -199,5 +207,5 @@ def most_reducing(setting: Setting, space: RidgeSpace, i: int, j: int) -> int:
 @inner
 def ridge_answer(setting: Setting, state: State, space: RidgeSpace, out: Indices) -> None:
     """Write the m arms with the best estimates to out (m,), increasing: LinGapE's answer."""
-    follow(setting, state, space)
+    follow(setting, Record(state.counts, state.weights, state.sums), space)
     list_top(space.means, space.heap, space.flags, out)

@@ -9,7 +9,17 @@ from numpy.testing import assert_allclose
 
 from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
 from mislid.rules._ridge import PERIOD
-from oracles.rival_runs import Run, assert_mean, new_run, published, sample_sizes, steps
+from mislid.rules._state import measure
+from oracles.rival_runs import (
+    Run,
+    assert_mean,
+    choose,
+    measured,
+    new_run,
+    published,
+    sample_sizes,
+    steps,
+)
 from oracles.rivals import Data, lingape, regression
 
 
@@ -43,6 +53,17 @@ def test_the_ridge_is_the_identity_of_the_given_features(rng: Generator, scale: 
         expected = lingape(data, beta)
         assert_allclose(choice.index, expected.index, rtol=1e-9, atol=1e-9 * scale)
         assert_same_regression(run, data, 1e-9)
+
+
+def test_first_measurements_of_huge_features_lose_no_digits(rng: Generator) -> None:
+    """Each adds a trillion times the ridge, which a rank-one update would pay for in digits."""
+    features = 1e6 * rng.normal(size=(6, 3))
+    run = new_run(features, 2, LINGAPE)
+    for arm in range(6):
+        choose(run, 3.0)
+        measure(run.setting, run.state, arm, rng.normal())
+    choose(run, 3.0)
+    assert_same_regression(run, measured(run, features), 1e-9)
 
 
 def test_updates_do_not_drift(rng: Generator) -> None:
