@@ -140,56 +140,23 @@ def _paper_threshold(setting: Setting, stopping: Stopping, state: State) -> floa
 
 
 @inner
-def _test_projected(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """The paper's test: the closest alternative to the projected means."""
-    status, cost, i, j = closest(
-        setting, state.projected, state.weights, state.incumbents, setting.tol, stopping.space
-    )
-    if status == STALLED:
-        state.clock[STALLS] += 1
-        return False
-    if stopping.code == HEURISTIC:
-        threshold = thresholds.heuristic(float(state.clock[SAMPLES]), stopping.log_inverse)
-    else:
-        threshold = _paper_threshold(setting, stopping, state)
-    _record(state, cost, threshold, i, j)
-    return cost > threshold
-
-
-@inner
-def _closest_to_means(setting: Setting, state: State) -> Closest:
-    """The closest alternative to the empirical means, which `estimate` has just projected."""
-    means, weights = state.means, state.weights
-    if is_wide(setting.eps, means, setting.tol):
-        return closest_unstructured(means, weights, state.incumbents, setting.tol, state.test)
+def _floor(state: State) -> float:
+    """A little less than the projection's cost, which is certified to ACCURACY."""
     floor = 0.0
-    for k in range(means.shape[0]):
-        floor += 0.5 * weights[k] * (means[k] - state.projected[k]) ** 2
-    # A little less than the projection's cost, which is certified to ACCURACY.
-    floor *= 1.0 - 10.0 * ACCURACY
-    status, cost, _, i, j, _, _ = search_pairs(
-        setting.X,
-        setting.eps,
-        weights,
-        state.incumbents,
-        setting.tol,
-        floor,
-        ACCURACY,
-        state.test,
-    )
-    return status, cost, i, j
+    for k in range(state.means.shape[0]):
+        floor += 0.5 * state.weights[k] * (state.means[k] - state.projected[k]) ** 2
+    return floor * (1.0 - 10.0 * ACCURACY)
 
 
 @inner
-def _test_mixture(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """Ville's inequality at the empirical means, for the pairs that are not exempt."""
-    status, cost, i, j = _closest_to_means(setting, state)
-    if status == STALLED:
-        state.clock[STALLS] += 1
-        return False
+def _threshold(setting: Setting, stopping: Stopping, state: State) -> float:
+    """What the cost of the closest alternative must exceed."""
+    if stopping.code == HEURISTIC:
+        return thresholds.heuristic(float(state.clock[SAMPLES]), stopping.log_inverse)
+    if stopping.code <= PAPER_PRINTED:
+        return _paper_threshold(setting, stopping, state)
     price = mixture_price(setting.X, state.weights, state.means, stopping.mixture)
-    _record(state, cost, stopping.log_inverse + price, i, j)
-    return cost >= stopping.log_inverse + price
+    return stopping.log_inverse + price
 
 
 @inner
@@ -222,21 +189,30 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
 
 
 @inner
-def _test_guaranteed(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """Every pair settled by its two arms or by the mixture, each with half of delta.
-
-    The evidence on record is that of the route that is nearer for the limiting pair.
-    """
-    if _test_pairs(setting, stopping, state):
-        return True
-    if _test_mixture(setting, stopping, state):
-        return True
+def _record_nearer_route(setting: Setting, stopping: Stopping, state: State) -> None:
+    """For an undecided pair, keep the evidence of the proof that is nearer to settling it."""
     i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
     cost = pair_cost(state.means, state.weights, i, j, setting.tol)
     threshold = _pair_threshold(stopping, i, j)
     if cost * state.evidence[THRESHOLD] > state.evidence[STATISTIC] * threshold:
         _record(state, cost, threshold, i, j)
-    return False
+
+
+@inner
+def _closest(setting: Setting, stopping: Stopping, state: State) -> Closest:
+    """The closest alternative to the projected means, or to the empirical ones for a mixture.
+
+    The latter have just been projected by `estimate`.
+    """
+    weights, incumbents, tol = state.weights, state.incumbents, setting.tol
+    if stopping.code <= PAPER_PRINTED:
+        return closest(setting, state.projected, weights, incumbents, tol, stopping.space)
+    if is_wide(setting.eps, state.means, tol):
+        return closest_unstructured(state.means, weights, incumbents, tol, state.test)
+    status, cost, _, i, j, _, _ = search_pairs(
+        setting.X, setting.eps, weights, incumbents, tol, _floor(state), ACCURACY, state.test
+    )
+    return status, cost, i, j
 
 
 @inner
@@ -244,21 +220,27 @@ def decided(setting: Setting, stopping: Stopping, state: State) -> bool:
     """Test the incumbents at the present state, after `estimate`; on a grid, only when it is time.
 
     Leaves statistic, threshold and limiting pair in `state.evidence`. A search that certifies
-    nothing counts as undecided.
+    nothing counts as undecided. `guaranteed` has every pair settled by its own two arms or by the
+    mixture, each with half of delta.
     """
-    clock = state.clock
+    clock, code = state.clock, stopping.code
     if clock[SAMPLES] < stopping.gamma * clock[LAST_TEST]:
         return False
     clock[TESTS] += 1
     clock[LAST_TEST] = clock[SAMPLES]
-    if stopping.code <= PAPER_PRINTED:
-        return _test_projected(setting, stopping, state)
-    if stopping.code == MIXTURE:
-        return _test_mixture(setting, stopping, state)
-    if stopping.code == PAIRWISE:
+    answer = False
+    if code == PAIRWISE or code == GUARANTEED:
         answer = _test_pairs(setting, stopping, state)
-    else:
-        answer = _test_guaranteed(setting, stopping, state)
+    if not answer and code != PAIRWISE:
+        status, cost, i, j = _closest(setting, stopping, state)
+        if status == STALLED:
+            clock[STALLS] += 1
+        else:
+            threshold = _threshold(setting, stopping, state)
+            _record(state, cost, threshold, i, j)
+            answer = cost > threshold if code <= PAPER_PRINTED else cost >= threshold
+            if code == GUARANTEED and not answer:
+                _record_nearer_route(setting, stopping, state)
     for p in range(state.test.bounds.shape[0]):  # other searches leave nothing out
         state.test.pairs[EXEMPT, p] = 0
     return answer
