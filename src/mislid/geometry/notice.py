@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core import event
 
-MESSAGE = "Compiling: about 20 seconds, once; later calls start at once."
+MESSAGE = "Compiling, once: up to a minute and a half; later calls start at once."
 
 
 class _Watch(event.Listener):
