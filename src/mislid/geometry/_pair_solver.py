@@ -38,10 +38,11 @@ class PairSolver:
         from mislid.geometry._problem import newton_space
 
         self._model = model
-        self._X = coordinates(model).matrix
+        at = coordinates(model)
+        self._X = at.matrix
         self._given = given
         self._level = float(np.max(np.abs(given)))
-        self._space = newton_space(self._X)
+        self._space = newton_space(at.matrix, (at.basis, at.rest))
         self.weigh(weights)
 
     def weigh(self, weights: Vector) -> None:

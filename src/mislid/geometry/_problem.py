@@ -86,13 +86,17 @@ class NewtonSpace(NamedTuple):
     pair: Vector  # (2,) means of the pair less theirs in the solution
 
 
-def newton_space(X: Matrix) -> NewtonSpace:
-    """A workspace for the features X (K, d)."""
+def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> NewtonSpace:
+    """A workspace for the features X (K, d); `units` are spanner and rest where they are known."""
     K, d = X.shape
-    spanner = _unit_rows(X)
+    if units is None:
+        spanner = _unit_rows(X)
+        rest = np.setdiff1d(np.arange(K), spanner)
+    else:
+        spanner, rest = units
     return NewtonSpace(
         spanner=spanner,
-        rest=np.setdiff1d(np.arange(K), spanner),
+        rest=rest,
         arms=np.zeros((CHANGE + 1, K)),
         features=np.zeros((START + 1, d)),
         matrices=np.zeros((FACTOR + 1, d, d)),

@@ -82,12 +82,14 @@ class SearchSpace(NamedTuple):
     scalars: Vector  # (2,) largest of the means, and how many pairs were solved so far
 
 
-def search_space(X: Matrix, m: int, slots: int) -> SearchSpace:
+def search_space(
+    X: Matrix, m: int, slots: int, units: tuple[Indices, Indices] | None = None
+) -> SearchSpace:
     """A workspace for the m(K - m) pairs, remembering the certificates of `slots` of them."""
     K, d = X.shape
     count = m * (K - m)
     return SearchSpace(
-        newton=newton_space(X),
+        newton=newton_space(X, units),
         arms=np.zeros((ALONG + 1, K)),
         features=np.zeros((DIRECTION + 1, d)),
         bounds=np.zeros(count),

@@ -345,7 +345,7 @@ class AlternativeSearch:
         if self._space is None:
             pairs = self.m * (model.K - self.m)
             slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
-            self._space = search_space(at.matrix, self.m, slots)
+            self._space = search_space(at.matrix, self.m, slots, (at.basis, at.rest))
             set_metric(at.matrix, w, self._space.newton)
             set_centre(at.matrix, given, w, self._space.newton, self._space.features[MIDDLE])
         space = self._space

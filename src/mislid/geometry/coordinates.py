@@ -17,10 +17,11 @@ from mislid.model import Model
 
 
 class Coordinates(NamedTuple):
-    """Spanner arms `basis` (d,) and all arms written in them, `matrix` (K, d)."""
+    """Spanner arms `basis` (d,), all arms written in them (K, d), and the `rest` (K - d,)."""
 
     basis: Arms
     matrix: Matrix
+    rest: Arms
 
     def theta(self, model: Model, values: Vector) -> Vector:
         """The model's own theta (d,) from the values (d,) at the basis arms."""
@@ -35,6 +36,11 @@ def coordinates(model: Model) -> Coordinates:
     >>> coordinates(Model([[2.0, 0.0], [0.0, 1e-8], [1.0, 1e-8]], 0.1)).matrix.tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.5, 1.0]]
     """
-    if "spanner" not in model._cache:
-        model._cache["spanner"] = spanner_coordinates(model.features)
-    return Coordinates(*model._cache["spanner"])
+    if "coordinates" not in model._cache:
+        if "spanner" not in model._cache:
+            model._cache["spanner"] = spanner_coordinates(model.features)
+        basis, matrix = model._cache["spanner"]
+        rest = np.setdiff1d(np.arange(model.K), basis)
+        model._cache["coordinates"] = Coordinates(basis, matrix, rest)
+    found: Coordinates = model._cache["coordinates"]
+    return found

@@ -123,7 +123,7 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
 
     at = coordinates(model)
     centred = given - linear
-    space = newton_space(at.matrix)
+    space = newton_space(at.matrix, (at.basis, at.rest))
     set_metric(at.matrix, w, space)
     level = float(np.max(np.abs(given)))
     problem = Problem(at.matrix, model.misspecification, centred, w, NOBODY, NOBODY, 0.0, level)
