@@ -63,7 +63,7 @@ def new_run(
     greedy: bool = True,
 ) -> Run:
     model = Model(features, 0.0)
-    basis, X = coordinates(model)
+    basis, X, _ = coordinates(model)
     K = len(features)
     setting = Setting(
         X=X,
