@@ -82,4 +82,4 @@ class Survey:
 def drawn(seed: int, index: int, **options: bool | int) -> tuple[Problem, Generator]:
     """Problem `index` of a seed, and its generator for further draws."""
     rng = np.random.default_rng([seed, index])
-    return random_problem(rng, **options), rng  # type: ignore[arg-type]
+    return random_problem(rng, **options), rng

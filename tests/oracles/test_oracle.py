@@ -31,7 +31,7 @@ def weighted_scale(problem: Problem) -> float:
 
 def drawn(seed: int, **options: bool | int) -> tuple[Problem, tuple[int, int]]:
     rng = np.random.default_rng(seed)
-    problem = random_problem(rng, **options)  # type: ignore[arg-type]
+    problem = random_problem(rng, **options)
     return problem, problem.random_pair(rng)
 
 
@@ -118,7 +118,7 @@ def test_without_structure_only_the_pair_moves(misspecification: float) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("solver", [pair_cost_quadprog, pair_cost_clarabel])
-def test_qp_solvers_agree_with_the_judge(solver, seed: int) -> None:  # type: ignore[no-untyped-def]
+def test_qp_solvers_agree_with_the_judge(solver, seed: int) -> None:
     problem, pair = drawn(seed, hard=False)
     found = exact(problem, pair)
     cost, _ = solver(

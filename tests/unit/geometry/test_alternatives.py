@@ -115,7 +115,7 @@ class TestConsistency:
 
 
 @pytest.fixture(params=["A_eps0", "A_eps5", "B", "D", "E"])
-def published(request: pytest.FixtureRequest, shared_data) -> Instance:  # type: ignore[no-untyped-def]
+def published(request: pytest.FixtureRequest, shared_data) -> Instance:
     file = shared_data / "instances" / f"{request.param}.npz"
     with np.load(file) as arrays:
         declared = float(arrays["misspecification"]) if "misspecification" in arrays else None
@@ -406,10 +406,10 @@ class TestBadInput:
             "tolerance": 0.0,
         }
         with pytest.raises(ProblemError, match=message):
-            pair_alternative(THREE, **{**good, **change})  # type: ignore[arg-type]
+            pair_alternative(THREE, **{**good, **change})
 
     @pytest.mark.parametrize(("change", "message"), BAD + BAD_SEARCH)
     def test_closest(self, change: dict[str, object], message: str) -> None:
         good = {"means": MEANS, "weights": WEIGHTS, "m": 1, "tolerance": 0.0}
         with pytest.raises(ProblemError, match=message):
-            closest_alternative(THREE, **{**good, **change})  # type: ignore[arg-type]
+            closest_alternative(THREE, **{**good, **change})

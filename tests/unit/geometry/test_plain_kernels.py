@@ -50,7 +50,7 @@ def test_plain_python_agrees_with_compiled_code() -> None:
     assert was_compiled
     assert not is_compiled
     for one, other in zip(compiled, plain, strict=True):
-        for (cost, bound, means), (cost2, bound2, means2) in zip(one, other, strict=True):  # type: ignore[arg-type, call-overload]
+        for (cost, bound, means), (cost2, bound2, means2) in zip(one, other, strict=True):
             # Sums are taken in another order, so the last steps may differ in rounding.
             assert_allclose([cost, bound], [cost2, bound2], rtol=1e-9, atol=1e-15)
             assert_allclose(np.array(means), np.array(means2), rtol=1e-6, atol=1e-9)

@@ -212,4 +212,4 @@ def test_what_cannot_be_certified_raises(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_bad_input(means: object, weights: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        project(Model([[1.0], [2.0]], 0.1), means, weights)  # type: ignore[arg-type]
+        project(Model([[1.0], [2.0]], 0.1), means, weights)

@@ -204,7 +204,7 @@ class TestMemory:
             one, other = plenty.closest(means, weights), scarce.closest(means, weights)
             assert_allclose(one.cost, other.cost, rtol=1e-9)
             assert other.check()
-            assert len(other.proofs.pairs) <= 2  # type: ignore[union-attr]
+            assert len(other.proofs.pairs) <= 2
 
     def test_answers_do_not_change_with_later_calls(self) -> None:
         rng = np.random.default_rng(3)
@@ -214,12 +214,12 @@ class TestMemory:
             name: np.array(getattr(found, name))
             for name in ("means", "theta", "multipliers", "floor")
         }
-        proofs = [np.array(part) for part in found.proofs]  # type: ignore[union-attr]
+        proofs = [np.array(part) for part in found.proofs]
         for _ in range(5):
             search.closest(rng.normal(size=12), rng.uniform(0.5, 1, 12))
         for name, value in kept.items():
             assert_array_equal(getattr(found, name), value)
-        for part, value in zip(found.proofs, proofs, strict=True):  # type: ignore[arg-type]
+        for part, value in zip(found.proofs, proofs, strict=True):
             assert_array_equal(part, value)
         assert found.check()
 

@@ -41,21 +41,21 @@ from oracles.measured import Data, Floats, random_data, samples, setting_of, sta
 
 
 @kernel
-def price(X, weights, means, prior):  # type: ignore[no-untyped-def]
+def price(X, weights, means, prior):
     return mixture_price(X, weights, means, prior)
 
 
 @kernel
-def closest_of(setting, given, weights, incumbents, tol, space):  # type: ignore[no-untyped-def]
+def closest_of(setting, given, weights, incumbents, tol, space):
     return closest(setting, given, weights, incumbents, tol, space)
 
 
 @kernel
-def test_only(setting, stopping, state):  # type: ignore[no-untyped-def]
+def test_only(setting, stopping, state):
     return decided(setting, stopping, state)
 
 
-test_only.__test__ = False  # type: ignore[attr-defined]
+test_only.__test__ = False
 
 
 def verdict(data: Data, name: str) -> tuple[bool, State]:

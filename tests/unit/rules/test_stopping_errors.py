@@ -32,7 +32,7 @@ REJECTED = 1e-4
 
 
 @kernel
-def reaches(setting, prior, state, truth, draws, level, share):  # type: ignore[no-untyped-def]
+def reaches(setting, prior, state, truth, draws, level, share):
     """Whether 1/2 |x - mu|^2 ever reaches `share` of the mixture's threshold.
 
     The adversary knows the truth. It measures in turn the arm that is farthest from it, to keep it
@@ -58,7 +58,7 @@ def reaches(setting, prior, state, truth, draws, level, share):  # type: ignore[
 
 
 @kernel
-def stops_wrongly(setting, stopping, state, truth, draws, share):  # type: ignore[no-untyped-def]
+def stops_wrongly(setting, stopping, state, truth, draws, share):
     """Whether the first answer, at `share` of the threshold, has another arm than the m best.
 
     The m best arms are the first m. Measures the arms of the limiting pair in turn.
