@@ -121,7 +121,7 @@ def answer(run: Run, beta: float) -> None:
     elif plan.sampler == LINGIFA:
         gap_answer(setting, state, space, beta, state.incumbents)
     else:
-        list_top(state.means, memory.recent, state.work, state.incumbents)
+        list_top(state.means, state.heap, state.work, state.incumbents)
 
 
 @kernel

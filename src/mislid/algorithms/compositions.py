@@ -30,6 +30,7 @@ from mislid.geometry.time import characteristic_time
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.rules._propose import Sampler
+    from mislid.rules._rivals import Rivals
     from mislid.rules._state import Setting
 
 
@@ -52,26 +53,28 @@ class Algorithm:
     def check(self, instance: Instance, m: int) -> None:
         """Refuse what the algorithm is not made for."""
 
-    def setup(self, setting: Setting, instance: Instance) -> Sampler:
+    def setup(self, setting: Setting, instance: Instance) -> tuple[Sampler, Rivals | None]:
         """The compiled rule for one problem."""
-        from mislid.rules._lingifa import GapSpace, new_gap_space
-        from mislid.rules._plan import LINGAPE, LINGIFA, new_memory, new_plan
+        from mislid.rules._plan import new_memory, new_plan
         from mislid.rules._propose import Sampler
-        from mislid.rules._ridge import new_ridge_space
 
-        K = instance.K
+        K, d = setting.X.shape
         plan = new_plan(K, **self.codes(instance, setting.m))
-        corner = np.ascontiguousarray(instance.model.features[setting.basis])
-        if plan.sampler == LINGIFA:
-            gaps = new_gap_space(setting, corner)
-        else:
-            ridge = new_ridge_space(
-                setting, corner if plan.sampler == LINGAPE else np.eye(len(corner))
-            )
-            gaps = GapSpace(ridge, np.zeros((1, 1)), np.zeros(1), np.zeros(1))
         learners = K if plan.per_answer else 1
-        memory = new_memory(K, learners, self.first_gap())
-        return Sampler(plan, memory, gaps, -float(np.log(setting.delta)))
+        # As many recent challengers as the published runs kept.
+        memory = new_memory(K, learners, self.first_gap(), setting.m + d + 2)
+        return Sampler(plan, memory), self.rivals(setting, instance)
+
+    def rivals(self, setting: Setting, instance: Instance) -> Rivals | None:
+        """What rules that do not look for alternatives need besides."""
+        return None
+
+    def patience(self, first: int, d: int, gamma: float) -> int:
+        """How many samples to take before the first test, of which `first` are the design."""
+        if not getattr(self, "authors", False):
+            return 0
+        # The published runs: not before the first draw; on a grid, a little later.
+        return max(5 * d, 10) if gamma > 1.0 else first
 
     def first_gap(self) -> float:
         """The mixability gap that AdaHedge starts with."""
@@ -91,8 +94,10 @@ def _gain_codes(gain: Gain) -> dict[str, int]:
 class MisLid(Algorithm):
     """The paper's game between a learner and the closest alternative (Algorithm 1).
 
-    `steps` updates of the learner and `pulls` measurements a round; `per_answer` keeps one learner
-    per answer, as LinGame does for m = 1; `authors` follows the details of the published runs.
+    `steps` updates of the learner and `pulls` measurements a round; `subset` lets the alternative
+    use only that many random challengers besides recent ones, 0 for all; `per_answer` keeps one
+    learner per answer, as LinGame does for m = 1; `authors` follows the details of the published
+    runs.
     """
 
     learner: Learner = field(default_factory=AdaHedge)
@@ -100,6 +105,7 @@ class MisLid(Algorithm):
     sampling: Sampling = field(default_factory=Direct)
     steps: int = 1
     pulls: int = 1
+    subset: int = 0
     per_answer: bool = False
     authors: bool = False
 
@@ -125,6 +131,7 @@ class MisLid(Algorithm):
             "forced": getattr(self.sampling, "forced", False),
             "steps": self.steps,
             "pulls": self.pulls,
+            "subset": self.subset,
             "per_answer": self.per_answer,
             "authors": self.authors,
             **_gain_codes(self.gain),
@@ -145,13 +152,16 @@ class BestResponse(Algorithm):
     """Measure where the alternative closest to the data so far is told apart best.
 
     The gain is divided by counts^power. An arm with fewer than `exploration` sqrt(t) measurements
-    goes first.
+    goes first. `pulls`, `subset` and `authors` are those of `MisLid`.
     """
 
     gain: Gain = field(default_factory=Empirical)
     power: float = 0.0
     exploration: float = 0.3
     every_arm: bool = True
+    pulls: int = 1
+    subset: int = 0
+    authors: bool = False
 
     def codes(self, instance: Instance, m: int) -> dict[str, Any]:
         """The rule's codes."""
@@ -161,17 +171,35 @@ class BestResponse(Algorithm):
             "sampler": rules.BEST_RESPONSE,
             "power": self.power,
             "exploration": self.exploration,
+            "pulls": self.pulls,
+            "subset": self.subset,
+            "authors": self.authors,
             **_gain_codes(self.gain),
         }
 
 
 @dataclass(frozen=True)
-class LUCB(Algorithm):
+class Rival(Algorithm):
+    """An index rule that does not look for alternatives; all arms once first, and its own test."""
+
+    own_test = True
+    every_arm = True
+
+    def rivals(self, setting: Setting, instance: Instance) -> Rivals:
+        """Its regression, with a ridge in the coordinates of the features as they were given."""
+        from mislid.rules._lingifa import new_gap_space
+        from mislid.rules._rivals import Rivals
+
+        corner = np.ascontiguousarray(instance.model.features[setting.basis])
+        gaps = new_gap_space(setting, corner, pairs=isinstance(self, LinGIFA))
+        return Rivals(gaps, -float(np.log(setting.delta)))
+
+
+@dataclass(frozen=True)
+class LUCB(Rival):
     """LUCB on the empirical means, width sqrt(2 beta / N), or that of the published runs."""
 
     authors: bool = False
-    own_test = True
-    every_arm = True
 
     def codes(self, instance: Instance, m: int) -> dict[str, Any]:
         """The rule's codes."""
@@ -181,11 +209,8 @@ class LUCB(Algorithm):
 
 
 @dataclass(frozen=True)
-class LinGapE(Algorithm):
+class LinGapE(Rival):
     """LinGapE for top-m: trusts the linear model, with a ridge of one."""
-
-    own_test = True
-    every_arm = True
 
     def codes(self, instance: Instance, m: int) -> dict[str, Any]:
         """The rule's codes."""
@@ -195,12 +220,10 @@ class LinGapE(Algorithm):
 
 
 @dataclass(frozen=True)
-class LinGIFA(Algorithm):
+class LinGIFA(Rival):
     """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms."""
 
     greedy: bool = True
-    own_test = True
-    every_arm = True
 
     def codes(self, instance: Instance, m: int) -> dict[str, Any]:
         """The rule's codes."""

@@ -1,4 +1,8 @@
-"""How kernels are compiled: cached on disk, without the interpreter lock, dividing like NumPy."""
+"""How kernels are compiled: cached on disk, without the interpreter lock, dividing like NumPy.
+
+An integer constant as an argument, f(ROOT), compiles a version of f for that constant. Where one
+version should do, write f(int(ROOT)).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,15 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_COMMON: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 # Only other kernels call these: no code to call them from Python, which takes longest to compile.
-_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True}
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
 

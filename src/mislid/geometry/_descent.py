@@ -88,7 +88,7 @@ def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> tuple[
 @inner
 def slope_ahead(problem: Problem, space: NewtonSpace) -> float:
     """Derivative of F along the step, at its start, on the far side of a corner there."""
-    return _slope(1e-9, problem, FREE, space)[0]
+    return _slope(1e-9, problem, int(FREE), space)[0]
 
 
 @inner

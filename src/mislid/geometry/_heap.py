@@ -9,6 +9,7 @@ from mislid._validation import Vector
 from mislid.geometry._compile import inner
 
 Indices = npt.NDArray[np.int64]
+ROOT = 0
 
 
 @inner
@@ -43,5 +44,5 @@ def pop(heap: Indices, size: int, keys: Vector) -> int:
     heap[0] = heap[size - 1]
     heap[size - 1] = first
     if size > 2:
-        sift_down(heap, size - 1, keys, 0)
+        sift_down(heap, size - 1, keys, int(ROOT))
     return first

@@ -142,11 +142,11 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
         short = _shortfall(problem, theta, space)
     unit = dot(space.features[DIFFERENCE], space.features[STEP])
     if short < 0.0 or unit == 0.0:
-        _prepare(problem, theta, FREE, space)
+        _prepare(problem, theta, int(FREE), space)
         return FREE
     for a in range(theta.shape[0]):
         theta[a] += short / unit * space.features[STEP][a]
-    _prepare(problem, theta, UPPER_LOWER, space)
+    _prepare(problem, theta, int(UPPER_LOWER), space)
     # From the edge, where the tube does all it can, to where the linear part alone reverses.
     for a in range(theta.shape[0]):
         space.features[STEP][a] *= 2.0 * problem.eps / unit
@@ -154,7 +154,7 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     slope = slope_ahead(problem, space)
     if not slope < 0.0:
         return UPPER_LOWER
-    t, state = line_search(problem, FREE, slope, 0.0, 0.0, space)
+    t, state = line_search(problem, int(FREE), slope, 0.0, 0.0, space)
     _move(t, theta, space)
     return state
 
@@ -258,32 +258,40 @@ def minimise(
     return STALLED, F, bound, alpha, steps
 
 
+# Normal equations, then rotations to the requested accuracy, then rotations to LOOSE.
+ATTEMPTS = 1 + 2 * len(PROXIMITIES)
+
+
 @kernel
 def solve(problem: Problem, theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
     """`minimise`, by normal equations or, where these do not certify, by rotations.
 
     The proximal terms of later attempts reach from far below the lightest arm to above it: flat
     directions need the one or the other. What no attempt certifies to `rtol` is certified to
-    LOOSE or given up as STALLED.
+    LOOSE. Where that fails too, all is tried again from zero, then given up as STALLED.
     """
     scale, worst, rounding, spread = cost_scales(problem)
     copy(theta, space.features[START])
     recentre = scale >= 0.0  # always: numba compiles another version for a literal
     outcome = (STALLED, np.inf, 0.0, 0.0, 0)
-    for attempt in range(1 + 2 * len(PROXIMITIES)):
-        graded = attempt > 0
-        loose = attempt > len(PROXIMITIES)
-        proximity, steps = 1e-10, 60
-        if graded:
-            proximity, steps = PROXIMITIES[(attempt - 1) % len(PROXIMITIES)] * spread, 150
+    for round_ in range(2):
+        for attempt in range(ATTEMPTS):
+            graded = attempt > 0
+            loose = attempt > len(PROXIMITIES)
+            proximity, steps = 1e-10, 60
+            if graded:
+                proximity, steps = PROXIMITIES[(attempt - 1) % len(PROXIMITIES)] * spread, 150
             copy(space.features[START], theta)
-        accuracy = LOOSE if loose else rtol
-        atol = rounding + ROUNDING * scale + (LOOSE_ABSOLUTE * worst if loose else 0.0)
-        outcome = minimise(
-            problem, theta, proximity, recentre, graded, steps, accuracy, atol, space
-        )
-        if outcome[0] != STALLED:
+            accuracy = LOOSE if loose else rtol
+            atol = rounding + ROUNDING * scale + (LOOSE_ABSOLUTE * worst if loose else 0.0)
+            outcome = minimise(
+                problem, theta, proximity, recentre, graded, steps, accuracy, atol, space
+            )
+            if outcome[0] != STALLED:
+                return outcome
+        if round_ > 0 or dot(space.features[START], space.features[START]) == 0.0:
             break
+        fill(space.features[START], 0.0)
     return outcome
 
 

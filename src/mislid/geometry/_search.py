@@ -14,7 +14,7 @@ import numpy as np
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop, kernel
-from mislid.geometry._heap import Indices, heapify, sift_down
+from mislid.geometry._heap import ROOT, Indices, heapify, sift_down
 from mislid.geometry._linalg import (
     cholesky_solve,
     copy,
@@ -60,7 +60,11 @@ PLACE = 1  # of an arm among challengers or incumbents
 # Columns of `SearchSpace.kept`.
 CHALLENGER, INCUMBENT, AGE = 0, 1, 2
 # Positions in `SearchSpace.scalars`.
-LEVEL, CLOCK = 0, 1
+LEVEL = 0  # largest of the means
+CLOCK = 1  # how many pairs were solved so far
+BASE = 2  # certified bound of the projection: a floor under every pair
+# Parts of a search.
+ALL, PROJECTION, PAIRS = 0, 1, 2
 
 
 class SearchSpace(NamedTuple):
@@ -79,7 +83,7 @@ class SearchSpace(NamedTuple):
     kept: Indices  # (slots, 3)
     kept_multipliers: Matrix  # (slots, K)
     kept_theta: Matrix  # (slots, d + 1)
-    scalars: Vector  # (2,) largest of the means, and how many pairs were solved so far
+    scalars: Vector  # (3,)
 
 
 def search_space(
@@ -98,7 +102,7 @@ def search_space(
         kept=np.full((slots, 3), -1, np.int64),
         kept_multipliers=np.zeros((slots, K)),
         kept_theta=np.zeros((slots, d + 1)),
-        scalars=np.zeros(2),
+        scalars=np.zeros(BASE + 1),
     )
 
 
@@ -189,24 +193,21 @@ def _aim(X: Matrix, mu: Vector, w: Vector, space: SearchSpace) -> None:
 
 
 @inner
-def _keep_projection(X: Matrix, eps: float, mu: Vector, w: Vector, space: SearchSpace) -> None:
+def _keep_projection(projection: Problem, mu: Vector, space: SearchSpace) -> None:
     """Move the centre to the projection just found."""
-    projection = Problem(X, eps, space.arms[CENTRED], w, NOBODY, NOBODY, 0.0, space.scalars[LEVEL])
     means_below(projection, space.newton, space.arms[BELOW])
     copy(space.newton.arms[MULTIPLIERS], space.arms[FLOOR])
-    for a in range(X.shape[1]):
+    for a in range(space.features[MIDDLE].shape[0]):
         space.features[MIDDLE, a] += space.features[LOCAL, a]
-    _centre_means(X, mu, space)
+    _centre_means(projection.X, mu, space)
     for k in range(mu.shape[0]):
         space.arms[PROJECTED, k] = space.arms[CENTRED, k] - space.arms[BELOW, k]
 
 
 @inner
-def _list_pairs(
-    incumbents: Indices, w: Vector, tol: float, floor: float, space: SearchSpace
-) -> None:
-    """Give every pair the projection's cost `floor` and, on top, its unstructured bound there."""
-    m = incumbents.shape[0]
+def _list_pairs(incumbents: Indices, w: Vector, tol: float, space: SearchSpace) -> None:
+    """Give every pair the projection's cost and, on top, its unstructured bound there."""
+    m, floor = incumbents.shape[0], space.scalars[BASE]
     place, at, linear = space.places[PLACE], space.arms[PROJECTED], space.arms[LINEAR]
     for k in range(w.shape[0]):
         place[k] = 0
@@ -270,103 +271,38 @@ def _keep_pair(p: int, i: int, j: int, m: int, alpha: float, space: SearchSpace)
 
 
 @inner
-def _solve(
-    X: Matrix,
-    eps: float,
-    w: Vector,
-    i: int,
-    j: int,
-    tol: float,
-    warm: int,
-    rtol: float,
-    space: SearchSpace,
-) -> tuple[int, float, float, float]:
-    """Solve a pair or the projection around the centre, from the theta of slot `warm` if any.
-
-    One function for both: each that calls `solve` takes seconds to compile.
-    """
-    problem = Problem(X, eps, space.arms[CENTRED], w, i, j, tol, space.scalars[LEVEL])
-    while True:
-        for a in range(X.shape[1]):
-            start = space.kept_theta[warm, a] - space.features[MIDDLE, a] if warm >= 0 else 0.0
-            space.features[LOCAL, a] = start
-        status, cost, bound, alpha, _ = solve(problem, space.features[LOCAL], rtol, space.newton)
-        if status != STALLED or warm < 0:
-            return status, cost, bound, alpha
-        warm = -1
+def _set_start(slot: int, space: SearchSpace) -> None:
+    """Start from the theta that a slot keeps, or from the projection."""
+    for a in range(space.features[LOCAL].shape[0]):
+        start = space.kept_theta[slot, a] - space.features[MIDDLE, a] if slot >= 0 else 0.0
+        space.features[LOCAL, a] = start
 
 
 @inner
-def project_means(
-    X: Matrix, eps: float, mu: Vector, w: Vector, rtol: float, space: SearchSpace
-) -> tuple[int, float]:
-    """Project the means from the last projection on; returns the status and the certified bound."""
-    _aim(X, mu, w, space)
-    status, _, floor, _ = _solve(X, eps, w, NOBODY, NOBODY, 0.0, NOBODY, rtol, space)
-    if status != STALLED:
-        _keep_projection(X, eps, mu, w, space)
-    return status, floor
+def _keep_answer(problem: Problem, space: SearchSpace) -> None:
+    """Keep the cheapest pair so far, just solved: means, theta and multipliers."""
+    means_below(problem, space.newton, space.arms[BELOW])
+    copy(space.newton.arms[MULTIPLIERS], space.arms[PROOF])
+    for a in range(problem.X.shape[1]):
+        space.features[THETA, a] = space.features[LOCAL, a] + space.features[MIDDLE, a]
+
+
+@inner
+def _better_bound(
+    X: Matrix, p: int, i: int, j: int, eps: float, tol: float, w: Vector, space: SearchSpace
+) -> float:
+    """Of a pair that came up with a crude bound; the linear one comes on top of the floor."""
+    if space.pairs[SLOT, p] >= 0:
+        return _kept_bound(space.pairs[SLOT, p], i, j, eps, tol, w, space)
+    return space.scalars[BASE] + _linear_bound(X, i, j, eps, tol, w, space)
 
 
 Found = tuple[int, float, float, int, int, float, int]
 
 
 @inner
-def search_pairs(
-    X: Matrix,
-    eps: float,
-    w: Vector,
-    incumbents: Indices,
-    tol: float,
-    floor: float,
-    rtol: float,
-    space: SearchSpace,
-) -> Found:
-    """`search` after `project_means`, whose certified bound is `floor`."""
-    m = incumbents.shape[0]
-    _list_pairs(incumbents, w, tol, floor, space)
-    size = space.pairs[HEAP].shape[0]
-    heapify(space.pairs[HEAP], size, space.bounds)
-    cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
-    while True:
-        p = space.pairs[HEAP, 0]
-        if space.pairs[QUALITY, p] == DONE:
-            break
-        if best_i >= 0 and space.bounds[p] >= cost * (1.0 - 1e-10):
-            break
-        i, j = space.places[CHALLENGERS, p // m], incumbents[p % m]
-        tolerance = tol + (space.arms[LINEAR, j] - space.arms[LINEAR, i])
-        if space.pairs[QUALITY, p] == CRUDE:
-            space.pairs[QUALITY, p] = GOOD
-            if space.pairs[SLOT, p] >= 0:
-                better = _kept_bound(space.pairs[SLOT, p], i, j, eps, tolerance, w, space)
-            else:
-                better = floor + _linear_bound(X, i, j, eps, tolerance, w, space)
-            space.bounds[p] = max(space.bounds[p], better)
-        else:
-            status, pair_cost, pair_bound, alpha = _solve(
-                X, eps, w, i, j, tolerance, space.pairs[SLOT, p], rtol, space
-            )
-            if status == STALLED:
-                return STALLED, pair_cost, pair_bound, i, j, alpha, solves
-            _keep_pair(p, i, j, m, alpha, space)
-            space.pairs[QUALITY, p] = DONE
-            space.bounds[p] = np.inf
-            solves += 1
-            if pair_cost < cost or best_i < 0:
-                cost, bound, best_i, best_j, best_alpha = pair_cost, pair_bound, i, j, alpha
-                level = space.scalars[LEVEL]
-                problem = Problem(X, eps, space.arms[CENTRED], w, i, j, tolerance, level)
-                means_below(problem, space.newton, space.arms[BELOW])
-                copy(space.newton.arms[MULTIPLIERS], space.arms[PROOF])
-                for a in range(X.shape[1]):
-                    space.features[THETA, a] = space.features[LOCAL, a] + space.features[MIDDLE, a]
-        sift_down(space.pairs[HEAP], size, space.bounds, 0)
-    return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
-
-
-@kernel
 def search(
+    part: int,
     X: Matrix,
     eps: float,
     mu: Vector,
@@ -380,9 +316,69 @@ def search(
 
     Row BELOW of `space.arms` holds means minus the alternative, row THETA of `space.features`
     its theta and row PROOF of `space.arms` its z. Where all pairs are exempt, the cost is infinite
-    and i = j = -1.
+    and i = j = -1. The search has two parts, PROJECTION and PAIRS: either may be asked for alone,
+    the latter after the former. One function for all: each that contains the solver takes
+    seconds to compile.
     """
-    status, floor = project_means(X, eps, mu, w, rtol, space)
-    if status == STALLED:
-        return STALLED, np.inf, 0.0, -1, -1, 0.0, 0
-    return search_pairs(X, eps, w, incumbents, tol, floor, rtol, space)
+    cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
+    if part != PAIRS:
+        _aim(X, mu, w, space)
+        _set_start(NOBODY, space)
+        level = space.scalars[LEVEL]
+        problem = Problem(X, eps, space.arms[CENTRED], w, NOBODY, NOBODY, 0.0, level)
+        status, cost, bound, _, _ = solve(problem, space.features[LOCAL], rtol, space.newton)
+        if status == STALLED:
+            return STALLED, np.inf, 0.0, -1, -1, 0.0, 0
+        _keep_projection(problem, mu, space)
+        space.scalars[BASE] = bound
+        if part == PROJECTION:
+            return status, cost, bound, NOBODY, NOBODY, 0.0, 0
+    m, size = incumbents.shape[0], space.bounds.shape[0]
+    _list_pairs(incumbents, w, tol, space)
+    heapify(space.pairs[HEAP], size, space.bounds)
+    cost = np.inf
+    while True:
+        p = space.pairs[HEAP, 0]
+        if space.pairs[QUALITY, p] == DONE:
+            break
+        if best_i >= 0 and space.bounds[p] >= cost * (1.0 - 1e-10):
+            break
+        i, j = space.places[CHALLENGERS, p // m], incumbents[p % m]
+        tolerance = tol + (space.arms[LINEAR, j] - space.arms[LINEAR, i])
+        if space.pairs[QUALITY, p] == CRUDE:
+            space.pairs[QUALITY, p] = GOOD
+            better = _better_bound(X, p, i, j, eps, tolerance, w, space)
+            space.bounds[p] = max(space.bounds[p], better)
+        else:
+            _set_start(space.pairs[SLOT, p], space)
+            level = space.scalars[LEVEL]
+            problem = Problem(X, eps, space.arms[CENTRED], w, i, j, tolerance, level)
+            status, pair_cost, pair_bound, alpha, _ = solve(
+                problem, space.features[LOCAL], rtol, space.newton
+            )
+            if status == STALLED:
+                return STALLED, pair_cost, pair_bound, i, j, alpha, solves
+            _keep_pair(p, i, j, m, alpha, space)
+            space.pairs[QUALITY, p] = DONE
+            space.bounds[p] = np.inf
+            solves += 1
+            if pair_cost < cost or best_i < 0:
+                cost, bound, best_i, best_j, best_alpha = pair_cost, pair_bound, i, j, alpha
+                _keep_answer(problem, space)
+        sift_down(space.pairs[HEAP], size, space.bounds, int(ROOT))
+    return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
+
+
+@kernel
+def search_all(
+    X: Matrix,
+    eps: float,
+    mu: Vector,
+    w: Vector,
+    incumbents: Indices,
+    tol: float,
+    rtol: float,
+    space: SearchSpace,
+) -> Found:
+    """Both parts of `search` for Python callers."""
+    return search(int(ALL), X, eps, mu, w, incumbents, tol, rtol, space)

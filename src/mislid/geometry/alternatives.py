@@ -337,7 +337,7 @@ class AlternativeSearch:
             MIDDLE,
             PROOF,
             THETA,
-            search,
+            search_all,
             search_space,
         )
 
@@ -349,7 +349,7 @@ class AlternativeSearch:
             set_metric(at.matrix, w, self._space.newton)
             set_centre(at.matrix, given, w, self._space.newton, self._space.features[MIDDLE])
         space = self._space
-        status, cost, bound, i, j, alpha, solves = search(
+        status, cost, bound, i, j, alpha, solves = search_all(
             at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
         )
         refuse_stalled(status == STALLED, (i, j), cost, bound)

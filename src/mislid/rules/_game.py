@@ -90,14 +90,20 @@ def begin_game(plan: Plan, state: State, memory: Memory, uniform: float) -> tupl
 
 
 @inner
-def neglected_arm(plan: Plan, state: State) -> int:
-    """An arm with fewer than `exploration` sqrt(t) measurements, or -1.
+def begin_response(plan: Plan, state: State, memory: Memory, uniform: float) -> tuple[int, int]:
+    """An arm that needs no search, and -1; or nothing yet, and 0.
 
-    A misleading estimate of an arm that seems useless would otherwise never be corrected.
+    The former are a later pull of the round, or an arm with fewer than `exploration` sqrt(t)
+    measurements: a misleading estimate of one that seems useless would never be corrected.
     """
+    if state.clock[QUEUED] > 0:
+        state.clock[QUEUED] -= 1
+        return most_telling_arm(plan, state, memory, uniform), -1
     least = least_measured(state.counts)
-    enough = plan.exploration * math.sqrt(float(state.clock[SAMPLES]))
-    return least if state.counts[least] < enough else -1
+    if state.counts[least] < plan.exploration * math.sqrt(float(state.clock[SAMPLES])):
+        return least, -1
+    state.clock[QUEUED] = plan.pulls - 1
+    return least, 0
 
 
 @inner
@@ -111,11 +117,19 @@ def set_play_weights(setting: Setting, plan: Plan, state: State, memory: Memory)
 
 
 @inner
-def most_telling_arm(plan: Plan, state: State, memory: Memory) -> int:
-    """The arm with the largest gain / counts^power."""
-    best, highest = 0, -1.0
+def most_telling_arm(plan: Plan, state: State, memory: Memory, uniform: float) -> int:
+    """The arm with the largest gain / counts^power; among equals, `uniform` in [0, 1) decides."""
+    best, highest, equals = 0, -1.0, 0
     for k in range(memory.gains.shape[0]):
         gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
         if gain > highest:
-            best, highest = k, gain
+            best, highest, equals = k, gain, 1
+        elif gain == highest:
+            equals += 1
+    place = int(uniform * equals)
+    for k in range(best + 1, memory.gains.shape[0]):
+        gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
+        if place > 0 and gain == highest:
+            best = k
+            place -= 1
     return best

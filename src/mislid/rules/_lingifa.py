@@ -41,14 +41,14 @@ class GapSpace(NamedTuple):
     """A regression with the distances of all pairs, which every score needs."""
 
     ridge: RidgeSpace
-    distances: Matrix  # (K, K) |x_i - x_j|^2_{V^-1}
+    distances: Matrix  # (K, K) |x_i - x_j|^2_{V^-1}; (0, 0) where nobody asks for scores
     scores: Vector  # (K,) negated, so that the answer has the largest
     row: Vector  # (K,) indices against one arm
 
 
-def new_gap_space(setting: Setting, corner: Matrix) -> GapSpace:
+def new_gap_space(setting: Setting, corner: Matrix, pairs: bool = True) -> GapSpace:
     """Before the first measurement; corner (d, d) as in `new_ridge_space`."""
-    K = setting.X.shape[0]
+    K = setting.X.shape[0] if pairs else 0
     scores, row = np.zeros((2, K))
     return GapSpace(new_ridge_space(setting, corner), np.zeros((K, K)), scores, row)
 

@@ -39,7 +39,7 @@ def lucb_arm(setting: Setting, plan: Plan, state: State, memory: Memory, beta: f
     ones the incumbent's is taken. beta is the threshold at the current number of measurements.
     """
     flags, counts = state.work, state.counts
-    mark_top(state.means, setting.m, memory.recent, flags)
+    mark_top(state.means, setting.m, state.heap, flags)
     incumbent, challenger = -1, -1
     lowest, highest = np.inf, -np.inf
     for k in range(counts.shape[0]):

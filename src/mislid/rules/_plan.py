@@ -81,11 +81,14 @@ class Memory(NamedTuple):
     tracked: Vector  # (K,) sums of allocations
     weights: Vector  # (K,) omega / variance
     scalars: Vector  # (8,)
-    recent: Indices  # (K,) recent challengers, first in first out
+    recent: Indices  # (n,) recent challengers, first in first out, -1 where there are fewer
 
 
-def new_memory(K: int, learners: int = 1, gap: float = 0.0) -> Memory:
-    """Before the first round; `gap` is the mixability gap that AdaHedge starts with."""
+def new_memory(K: int, learners: int = 1, gap: float = 0.0, recent: int = 1) -> Memory:
+    """Before the first round; `gap` is the mixability gap that AdaHedge starts with.
+
+    `recent` challengers are remembered.
+    """
     gains, tracked, weights = np.zeros((3, K))
     return Memory(
         omega=np.full(K, 1.0 / K),
@@ -96,5 +99,5 @@ def new_memory(K: int, learners: int = 1, gap: float = 0.0) -> Memory:
         tracked=tracked,
         weights=weights,
         scalars=np.zeros(8),
-        recent=np.full(K, -1, np.int64),
+        recent=np.full(recent, -1, np.int64),
     )

@@ -1,4 +1,4 @@
-"""The next arm, whatever the sampling rule; and the rival rules' own stopping tests."""
+"""The next arm, whatever the sampling rule."""
 
 from __future__ import annotations
 
@@ -6,37 +6,21 @@ from typing import NamedTuple
 
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._newton import STALLED
-from mislid.geometry._search import BELOW
-from mislid.rules._closest import closest
+from mislid.geometry._search import ALL, BELOW, search
 from mislid.rules._gains import set_gains
 from mislid.rules._game import (
     begin_game,
-    least_measured,
+    begin_response,
     most_telling_arm,
-    neglected_arm,
     set_play_weights,
 )
 from mislid.rules._learners import allocate, learn
-from mislid.rules._lingape import lingape_arm
-from mislid.rules._lingifa import GapSpace, gap_answer, lingifa_arm
-from mislid.rules._lucb import lucb_arm
-from mislid.rules._plan import (
-    BEST_RESPONSE,
-    FIXED,
-    GAME,
-    LINGAPE,
-    LINGIFA,
-    LUCB,
-    OWN_INDEX,
-    OWN_THRESHOLD,
-    UNIFORM,
-    Memory,
-    Plan,
-)
-from mislid.rules._ridge import ridge_answer
+from mislid.rules._plan import BEST_RESPONSE, FIXED, GAME, UNIFORM, Memory, Plan
+from mislid.rules._recent import keep_recent, leave_out
+from mislid.rules._rivals import Rivals, rival_arm
 from mislid.rules._simple import fixed_arm, uniform_arm
-from mislid.rules._state import ROUNDS, SAMPLES, STALLS, Setting, State, top
-from mislid.rules._thresholds import heuristic
+from mislid.rules._state import ROUNDS, STALLS, Setting, State
+from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
 
 
 class Sampler(NamedTuple):
@@ -44,39 +28,16 @@ class Sampler(NamedTuple):
 
     plan: Plan
     memory: Memory
-    gaps: GapSpace  # of LinGapE and LinGIFA
-    log_inverse: float  # ln(1/delta), of the rivals' widths
 
 
 @inner
-def _rival_beta(sampler: Sampler, state: State) -> float:
-    return heuristic(float(state.clock[SAMPLES]), sampler.log_inverse)
-
-
-@inner
-def needs_estimate(sampler: Sampler) -> bool:
+def needs_estimate(plan: Plan) -> bool:
     """Whether the rule looks at the projected means."""
-    return sampler.plan.sampler == GAME or sampler.plan.sampler == BEST_RESPONSE
+    return plan.sampler == GAME or plan.sampler == BEST_RESPONSE
 
 
 @inner
-def _rival_arm(setting: Setting, sampler: Sampler, state: State) -> int:
-    """The next arm of a rule that does not look for alternatives."""
-    plan, memory, rule = sampler.plan, sampler.memory, sampler.plan.sampler
-    if rule == FIXED:
-        return fixed_arm(plan, state, memory)
-    if rule == UNIFORM:
-        return uniform_arm(state)
-    beta = _rival_beta(sampler, state)
-    if rule == LUCB:
-        return lucb_arm(setting, plan, state, memory, beta)
-    if rule == LINGAPE:
-        return lingape_arm(setting, state, memory, sampler.gaps.ridge, beta)
-    return lingifa_arm(setting, state, memory, sampler.gaps, beta, plan.greedy)
-
-
-@inner
-def propose(setting: Setting, sampler: Sampler, state: State, uniform: float) -> int:
+def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform: float) -> int:
     """The arm to measure next; `uniform` in [0, 1) is all the randomness there is.
 
     The game (Algorithm 1 of the paper) first takes an arm from the learner's allocation, then the
@@ -84,55 +45,49 @@ def propose(setting: Setting, sampler: Sampler, state: State, uniform: float) ->
     alternative at the counts apart. A round whose alternative could not be certified teaches
     nothing; it is counted.
     """
-    plan, memory = sampler.plan, sampler.memory
-    if not needs_estimate(sampler):
-        return _rival_arm(setting, sampler, state)
-    arm, which = neglected_arm(plan, state), -1
+    if plan.sampler == FIXED:
+        return fixed_arm(plan, state, memory)
+    if plan.sampler == UNIFORM:
+        return uniform_arm(state)
     if plan.sampler == GAME:
         arm, which = begin_game(plan, state, memory, uniform)
-        if which < 0:
-            return arm
-    elif arm >= 0:
+    else:
+        arm, which = begin_response(plan, state, memory, uniform)
+    if which < 0:
         return arm
+    given, incumbents, tol = state.projected, state.incumbents, setting.tol
+    eps, part = setting.eps + setting.widening, int(ALL)
+    leave_out(plan, state, memory, uniform)
     for step in range(plan.steps):
         if step > 0:
             allocate(plan, memory, which)
         set_play_weights(setting, plan, state, memory)
-        status, _, _, _ = closest(
-            setting, state.projected, memory.weights, state.incumbents, setting.tol, state.play
-        )
+        weights = memory.weights
+        if is_wide(eps, given, tol):
+            status, _, i, _ = closest_unstructured(given, weights, incumbents, tol, state.play)
+        else:
+            status, _, _, i, _, _, _ = search(
+                part, setting.X, eps, given, weights, incumbents, tol, ACCURACY, state.play
+            )
         if status == STALLED:
             state.clock[STALLS] += 1
-            return arm if arm >= 0 else least_measured(state.counts)
+            return arm
+        keep_recent(plan, memory, i)
         set_gains(setting, plan, state, state.play.arms[BELOW], memory)
         state.clock[ROUNDS] += 1
         if plan.sampler == GAME:
             learn(plan, memory, which)
-    return arm if plan.sampler == GAME else most_telling_arm(plan, state, memory)
-
-
-@inner
-def own_test(setting: Setting, sampler: Sampler, state: State) -> bool:
-    """Whether the index of the last `propose` settles the question for a rival rule.
-
-    As in the published runs, it is the index from before the last measurement. Fills the answer,
-    with that measurement, into `state.incumbents`.
-    """
-    scalars = sampler.memory.scalars
-    if not scalars[OWN_INDEX] <= scalars[OWN_THRESHOLD]:
-        return False
-    rule = sampler.plan.sampler
-    if rule == LINGAPE:
-        ridge_answer(setting, state, sampler.gaps.ridge, state.incumbents)
-    elif rule == LINGIFA:
-        beta = _rival_beta(sampler, state)
-        gap_answer(setting, state, sampler.gaps, beta, state.incumbents)
-    else:
-        top(state.means, state.incumbents)
-    return True
+    return arm if plan.sampler == GAME else most_telling_arm(plan, state, memory, uniform)
 
 
 @kernel
-def next_arm(setting: Setting, sampler: Sampler, state: State, uniform: float) -> int:
-    """`propose` for Python callers."""
-    return propose(setting, sampler, state, uniform)
+def next_arm(
+    setting: Setting, sampler: Sampler, state: State, uniform: float, rivals: Rivals | None
+) -> int:
+    """`propose` or `rival_arm` for Python callers.
+
+    Only the one that `rivals` calls for is compiled.
+    """
+    if rivals is None:
+        return propose(setting, sampler.plan, sampler.memory, state, uniform)
+    return rival_arm(setting, sampler.plan, sampler.memory, rivals, state)

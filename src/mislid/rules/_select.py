@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mislid._validation import Vector
 from mislid.geometry._compile import inner
-from mislid.geometry._heap import Indices, heapify, sift_down
+from mislid.geometry._heap import ROOT, Indices, heapify, sift_down
 
 
 @inner
@@ -12,11 +12,11 @@ def nth_largest(values: Vector, n: int, heap: Indices) -> float:
     """The n-th largest of the values (K,), n = 1 .. K, in O(K log n); heap (K,) is overwritten."""
     for k in range(n):
         heap[k] = k
-    heapify(heap, n, values)
+    heapify(heap, int(n), values)
     for k in range(n, values.shape[0]):
         if values[k] > values[heap[0]]:
             heap[0] = k
-            sift_down(heap, n, values, 0)
+            sift_down(heap, n, values, int(ROOT))
     return values[heap[0]]
 
 

@@ -14,19 +14,13 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._heap import Indices
 from mislid.geometry._linalg import copy
-from mislid.geometry._newton import STALLED
-from mislid.geometry._search import (
-    LINEAR,
-    PROJECTED,
-    SearchSpace,
-    project_means,
-    search_space,
-)
+from mislid.geometry._search import LINEAR, PROJECTED, SearchSpace, search_space
+from mislid.rules._select import list_top
 
 # Positions in State.clock.
-SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS = range(6)
+SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED = range(7)
 # Positions in State.evidence: of the last stopping test.
-STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT, EARLIER = range(5)
+STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
 
 
 class Setting(NamedTuple):
@@ -42,22 +36,24 @@ class Setting(NamedTuple):
     largest_norm: float  # of the features as they were given (the paper's L)
     mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
     phantom: float = 0.0  # measurements of value 0 that every arm is pretended to have had
+    widening: float = 0.0  # of the tube, for alternatives to the projected means
 
 
 class State(NamedTuple):
     """What has been measured and estimated; arrays that the rules update in place."""
 
-    clock: Indices  # (6,)
+    clock: Indices  # (7,)
     counts: Vector  # (K,)
     sums: Vector  # (K,)
     weights: Vector  # (K,) counts / variance
     means: Vector  # (K,) empirical, 0 before the first measurement
     projected: Vector  # (K,) the nearest model; an arm without measurements at its linear value
     incumbents: Indices  # (m,) the m best of the projected means, increasing
-    evidence: Vector  # (5,) of the last stopping test
+    evidence: Vector  # (4,) of the last stopping test
     test: SearchSpace  # of the projection and the stopping rule: weights are counts / variance
     play: SearchSpace  # of the sampling rule: weights are an allocation / variance
     work: Vector  # (K,)
+    heap: Indices  # (K,)
 
 
 MOST_SLOTS = 256
@@ -69,17 +65,18 @@ def new_state(setting: Setting) -> State:
     slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
     counts, sums, means, projected, work = np.zeros((5, K))
     return State(
-        clock=np.zeros(6, np.int64),
+        clock=np.zeros(JUDGED + 1, np.int64),
         counts=counts,
         sums=sums,
         weights=setting.phantom / setting.variance,
         means=means,
         projected=projected,
         incumbents=np.arange(setting.m, dtype=np.int64),
-        evidence=np.zeros(5),
+        evidence=np.zeros(4),
         test=search_space(setting.X, setting.m, slots),
         play=search_space(setting.X, setting.m, slots),
         work=work,
+        heap=np.zeros(K, np.int64),
     )
 
 
@@ -94,47 +91,15 @@ def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
 
 
 @inner
-def top(values: Vector, out: Indices) -> None:
-    """The out.size largest values' positions, increasing; of equal ones the first."""
-    m, K = out.shape[0], values.shape[0]
-    for b in range(m):
-        best = -1
-        for k in range(K):
-            taken = False
-            for c in range(b):
-                taken = taken or out[c] == k
-            if not taken and (best < 0 or values[k] > values[best]):
-                best = k
-        out[b] = best
-    for b in range(1, m):  # insertion sort
-        arm, c = out[b], b
-        while c > 0 and out[c - 1] > arm:
-            out[c] = out[c - 1]
-            c -= 1
-        out[c] = arm
-
-
-@inner
-def estimate(setting: Setting, state: State) -> bool:
-    """Project the empirical means and pick the incumbents; false where that could not be certified.
-
-    The nearest model in sum_k weights_k (.)^2 (the paper's estimation step). Needs measurements of
-    arms that span.
-    """
+def set_estimate(setting: Setting, state: State) -> None:
+    """The projected means, after their search, and the m best of them as incumbents."""
     if np.isinf(setting.eps):
         copy(state.means, state.projected)
     else:
-        status, _ = project_means(
-            setting.X, setting.eps, state.means, state.weights, 1e-10, state.test
-        )
-        if status == STALLED:
-            state.clock[STALLS] += 1
-            return False
         arms = state.test.arms
         for k in range(state.projected.shape[0]):
             state.projected[k] = arms[LINEAR, k] + arms[PROJECTED, k]
-    top(state.projected, state.incumbents)
-    return True
+    list_top(state.projected, state.heap, state.work, state.incumbents)
 
 
 @kernel

@@ -16,26 +16,21 @@ from mislid.geometry._compile import inner, kernel
 from mislid.geometry._linalg import cholesky, gram
 from mislid.geometry._newton import STALLED
 from mislid.geometry._search import (
+    ALL,
     CHALLENGERS,
     EXEMPT,
+    PAIRS,
+    PROJECTION,
     SearchSpace,
-    search_pairs,
+    search,
     search_space,
 )
 from mislid.rules import _thresholds as thresholds
-from mislid.rules._closest import (
-    ACCURACY,
-    Closest,
-    closest,
-    closest_unstructured,
-    is_wide,
-    list_challengers,
-    pair_cost,
-)
 from mislid.rules._mixture import Mixture, mixture_price, new_mixture
 from mislid.rules._state import (
     CHALLENGER,
     INCUMBENT,
+    JUDGED,
     LAST_TEST,
     MOST_SLOTS,
     SAMPLES,
@@ -45,7 +40,14 @@ from mislid.rules._state import (
     THRESHOLD,
     Setting,
     State,
-    estimate,
+    set_estimate,
+)
+from mislid.rules._wide import (
+    ACCURACY,
+    closest_unstructured,
+    is_wide,
+    list_challengers,
+    pair_cost,
 )
 from mislid.rules.thresholds import pair_constant
 
@@ -65,6 +67,7 @@ class Stopping(NamedTuple):
 
     code: int
     gamma: float  # tests are at least this factor apart in samples
+    patience: int  # no test at so many samples or fewer
     log_inverse: float  # ln(1/delta), of the part of delta that a proof at the means may use
     pair_constant: float  # of a pair's threshold
     largest_square: float  # max_k |x_k|^2 / sigma_k^2, in spanner coordinates
@@ -74,7 +77,7 @@ class Stopping(NamedTuple):
     allowance: Vector  # (K,) of each arm in its pairs' thresholds
 
 
-def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
+def new_stopping(setting: Setting, name: str, gamma: float = 1.0, patience: int = 0) -> Stopping:
     """The rule of this name, tested every round or, with gamma > 1, on a geometric grid."""
     if name not in CODES:
         raise ProblemError(f"stopping must be one of {', '.join(CODES)}; got {name!r}")
@@ -87,6 +90,7 @@ def new_stopping(setting: Setting, name: str, gamma: float = 1.0) -> Stopping:
     return Stopping(
         code=code,
         gamma=as_number(gamma, "gamma", low=1.0, high=math.inf),
+        patience=patience,
         log_inverse=-math.log(delta),
         pair_constant=pair_constant(K, setting.m, delta),
         largest_square=float(np.max(np.sum(setting.X**2, axis=1) / setting.variance)),
@@ -140,15 +144,6 @@ def _paper_threshold(setting: Setting, stopping: Stopping, state: State) -> floa
 
 
 @inner
-def _floor(state: State) -> float:
-    """A little less than the projection's cost, which is certified to ACCURACY."""
-    floor = 0.0
-    for k in range(state.means.shape[0]):
-        floor += 0.5 * state.weights[k] * (state.means[k] - state.projected[k]) ** 2
-    return floor * (1.0 - 10.0 * ACCURACY)
-
-
-@inner
 def _threshold(setting: Setting, stopping: Stopping, state: State) -> float:
     """What the cost of the closest alternative must exceed."""
     if stopping.code == HEURISTIC:
@@ -199,48 +194,62 @@ def _record_nearer_route(setting: Setting, stopping: Stopping, state: State) -> 
 
 
 @inner
-def _closest(setting: Setting, stopping: Stopping, state: State) -> Closest:
-    """The closest alternative to the projected means, or to the empirical ones for a mixture.
-
-    The latter have just been projected by `estimate`.
-    """
-    weights, incumbents, tol = state.weights, state.incumbents, setting.tol
-    if stopping.code <= PAPER_PRINTED:
-        return closest(setting, state.projected, weights, incumbents, tol, stopping.space)
-    if is_wide(setting.eps, state.means, tol):
-        return closest_unstructured(state.means, weights, incumbents, tol, state.test)
-    status, cost, _, i, j, _, _ = search_pairs(
-        setting.X, setting.eps, weights, incumbents, tol, _floor(state), ACCURACY, state.test
-    )
-    return status, cost, i, j
+def is_due(stopping: Stopping, state: State) -> bool:
+    """Whether it is time for a test."""
+    samples = state.clock[SAMPLES]
+    return samples > stopping.patience and samples >= stopping.gamma * state.clock[LAST_TEST]
 
 
 @inner
-def decided(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """Test the incumbents at the present state, after `estimate`; on a grid, only when it is time.
+def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
+    """Whether the closest alternative, of this cost and pair, is far enough."""
+    threshold = _threshold(setting, stopping, state)
+    _record(state, cost, threshold, i, j)
+    answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
+    if stopping.code == GUARANTEED and not answer:
+        _record_nearer_route(setting, stopping, state)
+    return answer
 
-    Leaves statistic, threshold and limiting pair in `state.evidence`. A search that certifies
-    nothing counts as undecided. `guaranteed` has every pair settled by its own two arms or by the
-    mixture, each with half of delta.
+
+@inner
+def judge(setting: Setting, stopping: Stopping, state: State, testing: bool) -> bool:
+    """Project the means, pick the incumbents and, if `testing`, test them.
+
+    The nearest model in sum_k weights_k (.)^2 (the paper's estimation step); needs measurements of
+    arms that span. A test looks for the closest alternative to the projected means, or to the
+    empirical ones for a mixture, and leaves statistic, threshold and limiting pair in
+    `state.evidence`. `guaranteed` has every pair settled by its own two arms or by the mixture,
+    each with half of delta. A search that certifies nothing leaves the question open.
     """
-    clock, code = state.clock, stopping.code
-    if clock[SAMPLES] < stopping.gamma * clock[LAST_TEST]:
-        return False
-    clock[TESTS] += 1
-    clock[LAST_TEST] = clock[SAMPLES]
-    answer = False
-    if code == PAIRWISE or code == GUARANTEED:
-        answer = _test_pairs(setting, stopping, state)
-    if not answer and code != PAIRWISE:
-        status, cost, i, j = _closest(setting, stopping, state)
+    X, eps, weights, incumbents = setting.X, setting.eps, state.weights, state.incumbents
+    code, tol, space, part = stopping.code, setting.tol, state.test, int(PROJECTION)
+    state.clock[JUDGED] = state.clock[SAMPLES]
+    if not np.isinf(eps):
+        status = search(part, X, eps, state.means, weights, incumbents, tol, ACCURACY, space)[0]
         if status == STALLED:
-            clock[STALLS] += 1
+            state.clock[STALLS] += 1
+            return False
+    set_estimate(setting, state)
+    if not testing:
+        return False
+    state.clock[TESTS] += 1
+    state.clock[LAST_TEST] = state.clock[SAMPLES]
+    answer = (code == PAIRWISE or code == GUARANTEED) and _test_pairs(setting, stopping, state)
+    if not answer and code != PAIRWISE:
+        given, part = state.means, int(PAIRS)
+        if code <= PAPER_PRINTED:
+            eps += setting.widening
+            given, space, part = state.projected, stopping.space, int(ALL)
+        if is_wide(eps, given, tol):
+            status, cost, i, j = closest_unstructured(given, weights, incumbents, tol, space)
         else:
-            threshold = _threshold(setting, stopping, state)
-            _record(state, cost, threshold, i, j)
-            answer = cost > threshold if code <= PAPER_PRINTED else cost >= threshold
-            if code == GUARANTEED and not answer:
-                _record_nearer_route(setting, stopping, state)
+            status, cost, _, i, j, _, _ = search(
+                part, X, eps, given, weights, incumbents, tol, ACCURACY, space
+            )
+        if status == STALLED:
+            state.clock[STALLS] += 1
+        else:
+            answer = _weigh(setting, stopping, state, cost, i, j)
     for p in range(state.test.bounds.shape[0]):  # other searches leave nothing out
         state.test.pairs[EXEMPT, p] = 0
     return answer
@@ -248,5 +257,5 @@ def decided(setting: Setting, stopping: Stopping, state: State) -> bool:
 
 @kernel
 def estimate_and_test(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """`estimate` and `decided` for Python callers."""
-    return estimate(setting, state) and decided(setting, stopping, state)
+    """`judge` for Python callers: a test, if one is due."""
+    return judge(setting, stopping, state, is_due(stopping, state))

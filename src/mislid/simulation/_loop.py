@@ -6,10 +6,11 @@ import numpy as np
 
 from mislid.geometry._compile import random_kernel
 from mislid.geometry._heap import Indices
-from mislid.rules._propose import Sampler, needs_estimate, own_test, propose
+from mislid.rules._propose import Sampler, needs_estimate, propose
 from mislid.rules._random import uniform
-from mislid.rules._state import QUEUED, SAMPLES, Setting, State, estimate, observe
-from mislid.rules._stopping import Stopping, decided
+from mislid.rules._rivals import Rivals, own_test, rival_arm
+from mislid.rules._state import JUDGED, QUEUED, SAMPLES, Setting, State, observe
+from mislid.rules._stopping import Stopping, is_due, judge
 from mislid.simulation._draw import Source, draw
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
@@ -28,35 +29,38 @@ def advance(
     generator: np.random.Generator,
     budget: int,
     pause: int,
+    rivals: Rivals | None,
 ) -> int:
     """Go on until an answer, `budget` measurements in all, or `pause` more of them.
 
     `design` (n,) is measured first. With `own`, a rival rule's own test takes the place of
     `stopping`. The decisions' random numbers come from `key` by position, the rewards from
-    `generator`; nothing depends on where a run was paused.
+    `generator`; nothing depends on where a run was paused. Rivals are compiled only where given.
     """
-    clock = state.clock
+    plan, memory, clock = sampler.plan, sampler.memory, state.clock
     until = clock[SAMPLES] + pause
     while True:
         samples = clock[SAMPLES]
-        if samples >= design.shape[0]:
-            if not own and clock[QUEUED] == 0:
-                # The published runs never test before the first draw.
-                fresh = sampler.plan.authors and samples == design.shape[0]
-                if estimate(setting, state) and not fresh and decided(setting, stopping, state):
-                    return STOPPED
-            elif needs_estimate(sampler) and clock[QUEUED] == 0:
-                estimate(setting, state)
+        planned = samples < design.shape[0]
+        # After a pause the state has been judged: once more could change its last bits.
+        if not planned and not own and clock[QUEUED] == 0 and clock[JUDGED] != samples:
+            testing = is_due(stopping, state)
+            looking = testing or needs_estimate(plan)
+            if looking and judge(setting, stopping, state, testing):
+                return STOPPED
         if samples >= budget:
             return EXHAUSTED
         if samples >= until:
             return RUNNING
-        planned = samples < design.shape[0]
         if planned:
             arm = design[samples]
+        elif rivals is None:
+            arm = propose(setting, plan, memory, state, uniform(key, samples))
         else:
-            arm = propose(setting, sampler, state, uniform(key, samples))
+            arm = rival_arm(setting, plan, memory, rivals, state)
         reward = draw(source.kind, source.parameters, source.table, arm, generator)
         observe(setting, state, arm, reward)
-        if own and not planned and own_test(setting, sampler, state):
-            return STOPPED
+        if rivals is not None:
+            testing = own and not planned
+            if testing and own_test(setting, plan, memory, rivals, state):
+                return STOPPED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -12,10 +12,10 @@ from numpy.random import SeedSequence
 from mislid._validation import Vector, as_number, as_top_m
 from mislid.algorithms import Algorithm, as_algorithm
 from mislid.errors import ProblemError
-from mislid.geometry.alternatives import Alternative, AlternativeSearch
 from mislid.model import Instance
 from mislid.simulation._problem import first_arms, new_setting
 from mislid.simulation.environments import Environment, as_environment
+from mislid.simulation.evidence import Evidence
 
 if TYPE_CHECKING:
     from mislid.rules._state import State
@@ -23,23 +23,6 @@ if TYPE_CHECKING:
 STOPPED, EXHAUSTED, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
 # Measurements between two looks at the keyboard.
 PAUSE = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """Why a run stopped, or how far it was from that.
-
-    `pair` (challenger, incumbent) was hardest to tell apart: its `statistic` against the
-    `threshold` of the stopping rule. `alternative` is the model closest to the data in which the
-    answer is wrong, with its own certificate.
-    """
-
-    rule: str
-    proven: bool
-    statistic: float
-    threshold: float
-    pair: tuple[int, int]
-    alternative: Alternative | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,11 +138,12 @@ class _Run:
 
         self.instance, self.stopping_name = instance, stopping
         self.setting = new_setting(instance, m, delta, tolerance, algorithm)
-        self.stopping = new_stopping(self.setting, stopping, gamma)
-        self.sampler = algorithm.setup(self.setting, instance)
+        self.design = first_arms(self.setting, algorithm)
+        patience = algorithm.patience(len(self.design), instance.model.d, gamma)
+        self.stopping = new_stopping(self.setting, stopping, gamma, patience)
+        self.sampler, self.rivals = algorithm.setup(self.setting, instance)
         self.state: State = new_state(self.setting)
         self.source = as_environment(environment, instance).source()
-        self.design = first_arms(self.setting, algorithm)
         self.own = algorithm.own_test and stopping == "heuristic"
         root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
         rewards, decisions = (
@@ -186,6 +170,7 @@ class _Run:
                     self.generator,
                     budget,
                     PAUSE,
+                    self.rivals,
                 )
                 if code != _loop.RUNNING:
                     return STOPPED if code == _loop.STOPPED else EXHAUSTED
@@ -220,16 +205,15 @@ class _Run:
         from mislid.rules.stopping import STOPPING_RULES
 
         state, evidence = self.state, self.state.evidence
-        search = AlternativeSearch(self.instance.model, self.setting.m)
-        options: dict[str, Any] = {
-            "tolerance": self.setting.tol,
-            "incumbents": state.incumbents.tolist(),
-        }
         return Evidence(
             rule=self.stopping_name,
             proven=STOPPING_RULES[self.stopping_name].guaranteed,
             statistic=float(evidence[STATISTIC]),
             threshold=float(evidence[THRESHOLD]),
             pair=(int(evidence[CHALLENGER]), int(evidence[INCUMBENT])),
-            alternative=search.closest(state.means, state.weights, **options),
+            model=self.instance.model,
+            means=state.means.copy(),
+            weights=state.weights.copy(),
+            incumbents=tuple(int(arm) for arm in state.incumbents),
+            tolerance=self.setting.tol,
         )

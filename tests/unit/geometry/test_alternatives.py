@@ -354,7 +354,7 @@ class TestAnswers:
 
         stalled = _newton.STALLED
         monkeypatch.setattr(_newton, "solve", lambda *_: (stalled, 2.0, 1.0, 0.0, 9))
-        monkeypatch.setattr(_search, "search", lambda *_: (stalled, 2.0, 1.0, 1, 2, 0.0, 1))
+        monkeypatch.setattr(_search, "search_all", lambda *_: (stalled, 2.0, 1.0, 1, 2, 0.0, 1))
         message = r"challenger 1 .*incumbent 2 .*cost 2.*bound 1"
         with pytest.raises(CertificateError, match=message):
             pair_alternative(THREE, MEANS, WEIGHTS, 1, 2)

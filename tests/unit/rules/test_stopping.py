@@ -12,13 +12,12 @@ from scipy.special import logsumexp
 
 from mislid.errors import ProblemError
 from mislid.geometry._compile import kernel
-from mislid.geometry._search import BELOW, CENTRED, EXEMPT, PROJECTED
+from mislid.geometry._search import ALL, BELOW, EXEMPT, MIDDLE, search
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.pairs import all_pairs, top_arms
 from mislid.geometry.projection import project
 from mislid.model import Model
-from mislid.rules._closest import closest
 from mislid.rules._mixture import SPREADS, Mixture, mixture_price, new_mixture
 from mislid.rules._state import (
     LAST_TEST,
@@ -29,7 +28,8 @@ from mislid.rules._state import (
     THRESHOLD,
     State,
 )
-from mislid.rules._stopping import CODES, decided, estimate_and_test, new_stopping
+from mislid.rules._stopping import CODES, estimate_and_test, new_stopping
+from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import (
     heuristic_threshold,
@@ -47,15 +47,12 @@ def price(X, weights, means, prior):
 
 @kernel
 def closest_of(setting, given, weights, incumbents, tol, space):
-    return closest(setting, given, weights, incumbents, tol, space)
-
-
-@kernel
-def test_only(setting, stopping, state):
-    return decided(setting, stopping, state)
-
-
-test_only.__test__ = False
+    if is_wide(setting.eps, given, tol):
+        return closest_unstructured(given, weights, incumbents, tol, space)
+    status, cost, _, i, j, _, _ = search(
+        int(ALL), setting.X, setting.eps, given, weights, incumbents, tol, ACCURACY, space
+    )
+    return status, cost, i, j
 
 
 def verdict(data: Data, name: str) -> tuple[bool, State]:
@@ -369,14 +366,18 @@ def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     data = random_data(np.random.default_rng(12), 0.05, size=1e9)
     setting, state = setting_of(data), state_of(data)
     stopping = new_stopping(setting, name)
-    estimate_and_test(setting, stopping, state)
-    state.projected[:] = math.nan
-    state.means[:] = math.nan
-    state.test.arms[CENTRED] = math.nan
-    state.test.arms[PROJECTED] = math.nan
+    assert estimate_and_test(setting, stopping, state)
     assert state.clock[STALLS] == 0
-    assert not test_only(setting, stopping, state)
+    means = state.means.copy()
+    state.means[:] = math.nan
+    assert not estimate_and_test(setting, stopping, state)
     assert state.clock[STALLS] == 1
+    state.means[:] = means
+    assert estimate_and_test(setting, stopping, state)
+    if name == "heuristic":  # which goes on to search around the projection
+        stopping.space.features[MIDDLE] = math.nan
+        assert not estimate_and_test(setting, stopping, state)
+        assert state.clock[STALLS] == 2
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])

@@ -20,11 +20,10 @@ from mislid.rules._state import (
     SAMPLES,
     STATISTIC,
     THRESHOLD,
-    estimate,
     new_state,
     observe,
 )
-from mislid.rules._stopping import decided, new_stopping
+from mislid.rules._stopping import judge, new_stopping
 from oracles.measured import Data, setting_of
 
 Floats = NDArray[np.float64]
@@ -70,8 +69,8 @@ def stops_wrongly(setting, stopping, state, truth, draws, share):
         observe(setting, state, arm, truth[arm] + noise)
         arm = (t + 1) % K
         due = state.clock[SAMPLES] >= stopping.gamma * state.clock[LAST_TEST]
-        if t >= 5 * K and due and estimate(setting, state):
-            decided(setting, stopping, state)
+        if t >= 5 * K and due:
+            judge(setting, stopping, state, True)
             if state.evidence[STATISTIC] >= share * state.evidence[THRESHOLD]:
                 return state.incumbents[m - 1] >= m
         if t >= 5 * K:

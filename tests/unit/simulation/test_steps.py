@@ -27,7 +27,7 @@ def step_by_step(algorithm: str, stopping: str, seed: int) -> _Run:
         if samples >= len(run.design):
             if estimate_and_test(run.setting, run.stopping, state):
                 return run
-            arm = next_arm(run.setting, run.sampler, state, uniform(run.key, samples))
+            arm = next_arm(run.setting, run.sampler, state, uniform(run.key, samples), run.rivals)
         else:
             arm = int(run.design[samples])
         reward = MEANS[arm] + 0.7 * run.generator.standard_normal()

@@ -1,4 +1,4 @@
-"""The closest alternative for the rules: the geometry's search, or a closed form in a wide tube."""
+"""The closest alternative in closed form, where the tube is so wide that features say nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from mislid.geometry._compile import inner
 from mislid.geometry._heap import Indices
 from mislid.geometry._linalg import fill
 from mislid.geometry._newton import SOLVED
-from mislid.geometry._search import BELOW, CHALLENGERS, EXEMPT, SearchSpace, search
-from mislid.rules._state import Setting
+from mislid.geometry._search import BELOW, CHALLENGERS, EXEMPT, SearchSpace
 
 # Cost and certified bound of a search agree to this.
 ACCURACY = 1e-10
@@ -54,7 +53,11 @@ def list_challengers(K: int, incumbents: Indices, challengers: Indices) -> None:
 def closest_unstructured(
     given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
 ) -> Closest:
-    """`closest` where features say nothing: the cheapest pair, whose two arms meet."""
+    """Status, cost and pair (challenger, incumbent) of the cheapest pair, whose two arms meet.
+
+    Row BELOW of `space.arms` is left at given minus the alternative; pairs that row EXEMPT of
+    `space.pairs` marks are left out.
+    """
     m, challengers, below = incumbents.shape[0], space.places[CHALLENGERS], space.arms[BELOW]
     list_challengers(given.shape[0], incumbents, challengers)
     cost, i, j = np.inf, -1, -1
@@ -72,26 +75,3 @@ def closest_unstructured(
         below[i] = -share * gap
         below[j] = gap - share * gap
     return SOLVED, cost, i, j
-
-
-@inner
-def closest(
-    setting: Setting,
-    given: Vector,
-    weights: Vector,
-    incumbents: Indices,
-    tol: float,
-    space: SearchSpace,
-) -> Closest:
-    """Status, cost and pair (challenger, incumbent) of the closest alternative.
-
-    Row BELOW of `space.arms` is left at given minus the alternative; pairs that row EXEMPT of
-    `space.pairs` marks are left out. The status is STALLED where the search certified nothing;
-    then the rest means nothing.
-    """
-    if is_wide(setting.eps, given, tol):
-        return closest_unstructured(given, weights, incumbents, tol, space)
-    status, cost, _, i, j, _, _ = search(
-        setting.X, setting.eps, given, weights, incumbents, tol, ACCURACY, space
-    )
-    return status, cost, i, j
