@@ -174,6 +174,9 @@ def test_sizes_of_the_paper(published):
     # The other order, and both rules again until nothing changes.
     active = published.keep(min_listeners=1, min_artists=10)
     assert active.keep(min_artists=1).counts.shape == (1790, 103)
+    # That order would have scaled E by another count.
+    assert active.keep(min_artists=1).counts.max() == 352698
+    assert published.keep().counts.max() == published.keep(min_artists=11).counts.max() == 320725
     kept = published.keep()
     while (again := kept.keep()).counts.shape != kept.counts.shape:
         kept = again
