@@ -12,6 +12,7 @@ from mislid.datasets._download import Progress, disk_errors, download
 from mislid.datasets._places import data_directory
 from mislid.errors import DownloadError, FileFormatError
 from mislid.files import write_whole
+from mislid.files._alone import alone_in
 
 DOWNLOADS = "downloads"
 
@@ -31,7 +32,8 @@ def fetch(
     folder = data_directory(data)
     for file in collection.files:
         if not _is_right(file, folder):
-            _get(file, folder, progress)
+            with _alone(file, folder):
+                _get(file, folder, progress)
     _tidy(collection, folder)
     return tuple(folder / file.path for file in collection.files)
 
@@ -46,6 +48,18 @@ def _is_right(file: DataFile, folder: Path) -> bool:
         return file.digest((folder / file.path).read_bytes()) == file.checksum
     except (OSError, FileFormatError):
         return False
+
+
+@contextlib.contextmanager
+def _alone(file: DataFile, folder: Path) -> Iterator[None]:
+    """Two processes must not append to the same download."""
+    wanted = file.downloads[0]
+    place = _place(wanted, folder)
+    with _way_out(file, wanted, folder), disk_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    refusal = DownloadError(f"another process is fetching into {str(folder)!r}; wait for its end")
+    with alone_in(place.parent, refusal):
+        yield
 
 
 def _get(file: DataFile, folder: Path, progress: Progress | None) -> None:

@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +166,34 @@ def test_a_disk_that_fills_up_at_the_last_step(lastfm, tmp_path, monkeypatch):
     assert files_below(tmp_path) == ["downloads/lastfm.zip"]
     fetch("lastfm", tmp_path)
     assert files_below(tmp_path) == ["lastfm/user_artists.dat"]
+
+
+def test_two_processes_do_not_mix_their_bytes(site, lastfm, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    downloads = tmp_path / "downloads"
+    downloads.mkdir()
+    handle = os.open(downloads, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(DownloadError, match="another process is fetching into"):
+            fetch("lastfm", tmp_path)
+    finally:
+        os.close(handle)
+    assert not site.requests
+    fetch("lastfm", tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC])
+def test_a_directory_that_cannot_be_made(site, lastfm, tmp_path, monkeypatch, number):
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(
+        DownloadError, match=r"name another directory with --data .*; by hand: save"
+    ):
+        fetch("lastfm", tmp_path)
+    assert not site.requests
 
 
 def test_unknown_names(tmp_path):
