@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 __all__ = [
     "CertificateError",
+    "DownloadError",
     "FileFormatError",
     "Interrupted",
     "MislidError",
+    "MissingDataError",
     "MissingPackageError",
     "OutsideTubeWarning",
     "ProblemError",
@@ -27,6 +29,14 @@ class ProblemError(MislidError, ValueError):
 
 class FileFormatError(ProblemError):
     """A file cannot be read, or lacks what an instance needs."""
+
+
+class MissingDataError(MislidError, FileNotFoundError):
+    """A published file is not in the data directory; the message says how to get it."""
+
+
+class DownloadError(MislidError):
+    """A published file could not be fetched; the message says how to go on, or by hand."""
 
 
 class CertificateError(MislidError, ArithmeticError):

@@ -70,7 +70,7 @@ def test_version():
     assert done.stdout == f"mislid, version {mislid.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["", "run", "bound", "demo"])
+@pytest.mark.parametrize("name", ["", "run", "bound", "data", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
@@ -237,7 +237,7 @@ def test_values_that_do_not_fit_the_file(file, ask):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fly"], "command must be one of run, bound, demo; got 'fly'"),
+        (["fly"], "command must be one of run, bound, data, demo; got 'fly'"),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
         (["bound", "a.npz", "--m", "x"], "'x' is not a valid integer"),

@@ -15,6 +15,7 @@ from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import write_whole
+from mislid.files._alone import alone_in
 from mislid.simulation._job import Row
 
 SETTINGS, RUNS = "settings.json", "runs.csv"
@@ -54,7 +55,7 @@ class Ledger:
     @contextlib.contextmanager
     def opened(self) -> Iterator[Ledger]:
         """Take up what is there, and put the rows in order at the end."""
-        with _only_user(self.folder):
+        with alone_in(self.folder, self._in_use()):
             earlier = self._earlier_settings()
             self.rows = self._read()
             if self.rows:
@@ -73,6 +74,11 @@ class Ledger:
         line = (text_of(row) + "\n").encode()
         with (self.folder / RUNS).open("ab", buffering=0) as file:
             file.write(line)
+
+    def _in_use(self) -> ProblemError:
+        return ProblemError(
+            f"output must not be in use; got {str(self.folder)!r}, which another process is filling"
+        )
 
     def _earlier_settings(self) -> dict[str, Any]:
         place = self.folder / SETTINGS
@@ -139,24 +145,3 @@ def _as_folder(folder: str | os.PathLike[str]) -> Path:
             f"output must be a directory that can be made; got {str(place)!r} ({problem.strerror})"
         ) from None
     return place
-
-
-@contextlib.contextmanager
-def _only_user(folder: Path) -> Iterator[None]:
-    """Refuse a directory that another process is filling; a killed one leaves no trace."""
-    try:
-        import fcntl
-    except ImportError:  # no such lock outside POSIX
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ProblemError(
-                f"output must not be in use; got {str(folder)!r}, which another process is filling"
-            ) from None
-        yield
-    finally:
-        os.close(handle)

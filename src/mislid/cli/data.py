@@ -1,0 +1,117 @@
+"""`mislid data`: fetch the paper's data, and say where they are."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid.cli._common import one_sentence_errors
+
+if TYPE_CHECKING:
+    from mislid.datasets import Collection
+
+NAMES = ("instances", "published", "lastfm", "epilepsy")
+
+_data_option = click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The data directory; by default what MISLID_DATA names, else a cache directory.",
+)
+
+
+@click.group("data")
+def command() -> None:
+    """Fetch the paper's data (instances, published, lastfm, epilepsy), and say where they are."""
+
+
+@command.command("fetch")
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, type=click.Choice([*NAMES, "all"])
+)
+@_data_option
+@click.option("--quiet", is_flag=True, help="No progress bar, licence or citation.")
+@one_sentence_errors
+def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
+    """Download and check the files of NAME (instances, published, lastfm, epilepsy or all), and
+    print where they are. Files that are there and right stay as they are; an interrupted download
+    goes on where it ended.
+    """
+    from mislid.datasets import CATALOGUE, fetch
+
+    for name in NAMES if "all" in names else dict.fromkeys(names):
+        with _bars(quiet) as progress:
+            places = fetch(name, data, progress=progress)
+        if not quiet:
+            click.echo(_rights(CATALOGUE[name]), err=True)
+        for place in places:
+            click.echo(place)
+
+
+@command.command("list")
+@_data_option
+@one_sentence_errors
+def list_command(data: str | None) -> None:
+    """Print what there is, and which of it the data directory has."""
+    from mislid.cli._print import as_table
+    from mislid.datasets import CATALOGUE, data_directory, is_complete
+
+    folder = data_directory(data)
+    rows = [
+        (name, f"{_state(is_complete(collection, folder))}  {collection.contents}")
+        for name, collection in CATALOGUE.items()
+    ]
+    click.echo(as_table(rows))
+
+
+@command.command("path")
+@click.argument("name", required=False, type=click.Choice(NAMES))
+@_data_option
+@one_sentence_errors
+def path_command(name: str | None, data: str | None) -> None:
+    """Print the data directory, or the files of NAME; these must be there."""
+    from mislid.datasets import CATALOGUE, data_directory, locate
+
+    if name is None:
+        click.echo(data_directory(data))
+        return
+    places = [locate(file.path, data) for file in CATALOGUE[name].files]
+    for place in places:
+        click.echo(place)
+
+
+def _state(complete: bool) -> str:
+    return "here   " if complete else "missing"
+
+
+def _rights(collection: Collection) -> str:
+    return (
+        f"{collection.name}: {collection.contents}\n"
+        f"  licence: {collection.licence}\n"
+        f"  please cite: {collection.citation}"
+    )
+
+
+@contextlib.contextmanager
+def _bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], object] | None]:
+    """One bar for each download, where bars can be drawn."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        quiet = True
+    if quiet:
+        yield None
+        return
+    with contextlib.ExitStack() as stack:
+        bars: dict[str, Any] = {}
+
+        def show(name: str, done: int, total: int | None) -> None:
+            if name not in bars:
+                bar = tqdm(desc=name, total=total, unit="B", unit_scale=True, dynamic_ncols=True)
+                bars[name] = stack.enter_context(bar)
+            bars[name].update(done - bars[name].n)
+
+        yield show

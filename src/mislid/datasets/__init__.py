@@ -1,0 +1,48 @@
+"""The paper's data: fetched once, read with checks, prepared as the paper says.
+
+What needs arrays is loaded when first used: asking where files are takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mislid.datasets._catalogue import CATALOGUE, Collection
+from mislid.datasets._fetch import fetch, is_complete
+from mislid.datasets._places import cache_directory, data_directory, locate
+
+if TYPE_CHECKING:
+    from mislid.datasets._epilepsy import Epilepsy, epilepsy
+    from mislid.datasets._lastfm import LastFm, ListeningCounts, lastfm, read_counts
+
+__all__ = [
+    "CATALOGUE",
+    "Collection",
+    "Epilepsy",
+    "LastFm",
+    "ListeningCounts",
+    "cache_directory",
+    "data_directory",
+    "epilepsy",
+    "fetch",
+    "is_complete",
+    "lastfm",
+    "locate",
+    "read_counts",
+]
+
+_HOMES = {
+    "Epilepsy": "_epilepsy",
+    "LastFm": "_lastfm",
+    "ListeningCounts": "_lastfm",
+    "epilepsy": "_epilepsy",
+    "lastfm": "_lastfm",
+    "read_counts": "_lastfm",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

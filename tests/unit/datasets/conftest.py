@@ -1,0 +1,15 @@
+import pytest
+
+from oracles.web_server import web_server
+
+
+@pytest.fixture
+def site():
+    with web_server() as site:
+        yield site
+
+
+@pytest.fixture(autouse=True)
+def _nothing_named(monkeypatch):
+    """Tests name their data directories themselves."""
+    monkeypatch.delenv("MISLID_DATA", raising=False)
