@@ -272,9 +272,15 @@ def test_no_scheduler_at_the_address(ask):
 
 
 def test_the_demo(tmp_path):
-    done = command("demo", "--picture", tmp_path / "demo.png", cwd=tmp_path)
+    done = command("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "demo.png").exists()
-    lost = command("demo", "--picture", tmp_path / "none" / "demo.png", cwd=tmp_path)
-    assert lost.returncode == 1
-    assert "could not be saved" in lost.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mislid-demo.png"]
+    assert (tmp_path / "mislid-demo.png").read_bytes()[:4] == b"\x89PNG"
+    assert done.stdout.endswith("\nPicture: mislid-demo.png\n")
+    assert "MX-07, MX-04, MX-12 (right, as the simulation knows)" in done.stdout
+    assert "wrong with probability at most 0.05, proven (rule guaranteed)" in done.stdout
+    assert "wrong, misses MX-07, the best of all" in done.stdout
+    told = [line.split()[0] for line in done.stderr.splitlines() if "measurements" in line]
+    assert told == ["mislid", "LUCB", "uniform", "LinGapE"]
+    lost = tmp_path / "none" / "demo.png"
+    refused(command("demo", "--output", lost), 1, "a directory to write to")

@@ -104,7 +104,7 @@ def test_an_exception_reaches_the_caller() -> None:
     def fail(progress):
         raise RuntimeError(f"at {progress.samples}")
 
-    with pytest.raises(RuntimeError, match="^at 40$"):
+    with pytest.raises(RuntimeError, match=r"^at 40$"):
         identify(INSTANCE, 2, callback=fail, every=40)
     assert identify(INSTANCE, 2).status == "stopped"
 
