@@ -55,7 +55,8 @@ class Method:
 
 METHODS: Mapping[str, Method] = {
     "mislid": Method("mislid", "guaranteed", f"trusts them within {MISSPECIFICATION:g}"),
-    # With its standard intervals LUCB neglects arms that the proof asks about, and never stops.
+    # With its standard, narrower intervals LUCB neglects arms that the proof asks about, and goes
+    # on for very long.
     "LUCB": Method("lucb-authors", "guaranteed", "ignores them"),
     "uniform": Method("uniform", "guaranteed", "every compound in turn"),
     "LinGapE": Method("lingape", "heuristic", "trusts them fully"),
