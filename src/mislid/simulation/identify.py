@@ -187,6 +187,7 @@ class _Run:
         )
         self.generator = np.random.default_rng(rewards)
         self.key = key_of(decisions)
+        self.tested = False  # at the present number of samples
 
     def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
@@ -209,9 +210,13 @@ class _Run:
             return INTERRUPTED
 
     def _advance(self, budget: int, pause: int) -> int:
-        from mislid.simulation._loop import advance
+        from mislid.rules._state import SAMPLES
+        from mislid.simulation import _loop
 
-        return advance(
+        if self.tested:
+            self._measure_once()
+            pause -= 1
+        code = _loop.advance(
             self.setting,
             self.sampler,
             self.stopping,
@@ -224,6 +229,26 @@ class _Run:
             budget,
             pause,
         )
+        self.tested = not self.own and bool(self.state.clock[SAMPLES] >= len(self.design))
+        return code
+
+    def _measure_once(self) -> None:
+        """Go on from a pause after a test.
+
+        The loop would project and test again first. A second projection differs in its last
+        digits, and they can decide between arms that tie.
+        """
+        from mislid.rules._propose import next_arm
+        from mislid.rules._random import uniform
+        from mislid.rules._state import SAMPLES, measure
+        from mislid.simulation._draw import draw_many
+
+        number = uniform(self.key, int(self.state.clock[SAMPLES]))
+        arm = next_arm(self.setting, self.sampler, self.state, number)
+        reward = np.zeros(1)
+        draw_many(*self.source, arm, self.generator, reward)
+        measure(self.setting, self.state, arm, float(reward[0]))
+        self.tested = False
 
     def _answer(self) -> tuple[int, ...]:
         """The incumbents, best first."""

@@ -37,6 +37,24 @@ def test_a_callback_changes_no_decision(algorithm: str, every: int | None) -> No
         np.testing.assert_array_equal(found.means, alone.means)
 
 
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "mislid-authors"])
+def test_ties_are_broken_as_without_a_callback(algorithm: str) -> None:
+    """At the walls of the tube arms can tell an alternative apart equally well.
+
+    The last digits choose between them, so nothing may be computed twice.
+    """
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(8, 1))
+        means = features[:, 0] + rng.uniform(-0.5, 0.5, 8)
+        instance = Instance(Model(features, 0.5), means, noise=0.5)
+        options = {"algorithm": algorithm, "max_samples": 600, "seed": seed}
+        alone = identify(instance, 3, **options)
+        found = identify(instance, 3, **options, callback=lambda progress: None, every=1)
+        np.testing.assert_array_equal(found.counts, alone.counts)
+        np.testing.assert_array_equal(found.means, alone.means)
+
+
 def test_calls_come_on_a_grid_and_at_the_end() -> None:
     found, seen = watched(every=25)
     samples = [progress.samples for progress in seen]
