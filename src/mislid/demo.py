@@ -46,20 +46,20 @@ COMPOUNDS = {
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """An algorithm with a stopping rule, and what it makes of the features."""
+    """An algorithm with a stopping rule, and what the sampling makes of the descriptors."""
 
     algorithm: str
     stopping: str
-    features: str
+    descriptors: str
 
 
 METHODS: Mapping[str, Method] = {
-    "mislid": Method("mislid", "guaranteed", f"trusts them within {MISSPECIFICATION:g}"),
+    "mislid": Method("mislid", "guaranteed", f"within {MISSPECIFICATION:g}"),
     # With its standard, narrower intervals LUCB neglects arms that the proof asks about, and goes
     # on for very long.
-    "LUCB": Method("lucb-authors", "guaranteed", "ignores them"),
-    "uniform": Method("uniform", "guaranteed", "every compound in turn"),
-    "LinGapE": Method("lingape", "heuristic", "trusts them fully"),
+    "LUCB": Method("lucb-authors", "guaranteed", "ignored"),
+    "uniform": Method("uniform", "guaranteed", "ignored"),
+    "LinGapE": Method("lingape", "heuristic", "trusted"),
 }
 
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,27 @@ def test_without_matplotlib_there_is_an_answer(monkeypatch, capsys, tmp_path) ->
     assert "answer        MX-07, MX-04, MX-12" in said.out
     assert "pip install 'mislid[plots]'" in said.err
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys) -> None:
+    """A rival that ran out of budget, LinGapE right for once, and no answer at all."""
+    nothing = {"answer": None, "correct": None, "certificate": None, "status": "budget exhausted"}
+    right = replace(demo.found["LinGapE"], answer=(6, 3, 11), correct=True)
+    found = {
+        "mislid": replace(demo.found["mislid"], **nothing),
+        "LUCB": replace(demo.found["LUCB"], **nothing),
+        "uniform": demo.found["uniform"],
+        "LinGapE": right,
+    }
+    other = replace(demo, found=found)
+    monkeypatch.setattr("mislid.demo.run_demo", lambda tell, seed: other)
+    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
+    said = capsys.readouterr().out
+    assert "No answer: budget exhausted after 1,845 measurements." in said
+    assert "guaranteed  none, budget exhausted" in said
+    assert "own test    MX-07, MX-04, MX-12\n" in said
+    assert "wrong" not in said
+    assert not any("LinGapE" in line.get_label() for line in draw_demo(other).axes[1].lines)
 
 
 class Terminal(io.StringIO):

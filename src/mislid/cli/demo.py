@@ -103,25 +103,17 @@ def _answer(demo: Demo) -> str:
 def _comparison(demo: Demo, seed: int) -> str:
     from mislid.demo import DELTA, METHODS
 
-    rows = [("method", "measurements", "features", "answer")]
-    rows += [
-        (name, f"{found.samples:,}", METHODS[name].features, _outcome(demo, found))
-        for name, found in demo.found.items()
-    ]
+    rows = [("method", "measurements", "descriptors", "stopping", "answer")]
+    for name, found in demo.found.items():
+        method, samples = METHODS[name], f"{found.samples:,}"
+        rule = "own test" if method.stopping == "heuristic" else method.stopping
+        rows.append((name, samples, method.descriptors, rule, _outcome(demo, found)))
     for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
-        samples = f"{time.samples(DELTA):,.0f}"
-        rows.append(
-            (
-                "lower bound",
-                samples,
-                METHODS[name].features,
-                "no method can do with fewer on average",
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        samples, least = f"{time.samples(DELTA):,.0f}", "no method can do with fewer on average"
+        rows.append(("lower bound", samples, METHODS[name].descriptors, "any", least))
     lines = [
-        f"{name:<{widths[0]}}  {samples:>{widths[1]}}  {features:<{widths[2]}}  {answer}"
-        for name, samples, features, answer in rows
+        f"{name:<11}  {samples:>12}  {descriptors:<11}  {rule:<10}  {answer}"
+        for name, samples, descriptors, rule, answer in rows
     ]
     note = f"One run each; --seed {seed + 1} gives others."
     return "\n".join([*lines, note])
@@ -134,5 +126,5 @@ def _outcome(demo: Demo, found: Identification) -> str:
     missed = tuple(arm for arm in best if arm not in found.answer)
     if found.correct:
         return _names(demo, found.answer)
-    worst = ", the best of all" if best[0] in missed else ""
-    return f"{_names(demo, found.answer)}: wrong, misses {_names(demo, missed)}{worst}"
+    worst = ", the best" if best[0] in missed else ""
+    return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"
