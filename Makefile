@@ -13,8 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: $(READY) ## solve an example and save a picture of it
-	$(BIN)/python -m mislid.demo
+demo: $(READY) ## find the best of 12 compounds and save a picture of it
+	$(BIN)/python -m mislid demo
 
 test: lint ## check style, types and layers, then run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -1,90 +1,113 @@
-"""Pictures of answers, one matplotlib axes each."""
+"""Pictures of one identification, one matplotlib axes each."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
-from mislid.geometry.alternatives import Alternative
-from mislid.geometry.time import CharacteristicCurve, CharacteristicTime
+from mislid._validation import as_top_m, as_weights
+from mislid.errors import ProblemError
 from mislid.model import Instance
+from mislid.simulation.progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TRUTH, OTHER, TUBE, BEST = "#1f2937", "#d1495b", "#dbe4ee", "#2a7f9e"
+BEST, REST, OPTIMAL, GREY = "#2a7f9e", "#a9c9d6", "#d1495b", "#6b7280"
+# The first is the method that a picture is about.
+COLOURS = ("#2a7f9e", "#e08e45", "#6b7280", "#7a5195", "#3d8361", "#b23a48")
 
 
-def plot_alternative(axes: Axes, instance: Instance, alternative: Alternative) -> None:
-    """The means, the closest alternative, and the tube around its linear part.
+def plot_allocation(
+    axes: Axes,
+    instance: Instance,
+    m: int,
+    counts: npt.ArrayLike,
+    *,
+    optimal: npt.ArrayLike | None = None,
+) -> None:
+    """The share of the measurements that every arm got, against an even share.
 
-    Arms are ordered by mean, best first; the two that trade places are drawn in red.
+    Arms are ordered by their true means, best first, the m best in a darker colour. `optimal` (K,)
+    is the allocation to compare with, as `characteristic_time` gives it.
     """
+    m = as_top_m(m, instance.K)
+    taken = as_weights(counts, instance.K, "counts")
     order = np.argsort(-instance.means, kind="stable")
     place = np.arange(order.size)
-    _draw_tube(axes, instance, alternative, order)
-    moved = alternative.means[order]
-    axes.vlines(place, instance.means[order], moved, color=OTHER, lw=1.2)
-    axes.plot(place, instance.means[order], "o", color=TRUTH, label="means", zorder=3)
-    label = "closest alternative"
-    axes.plot(place, moved, "D", ms=5, mfc="white", mec=OTHER, label=label, zorder=4)
-    pair = np.isin(order, alternative.pair)
-    axes.plot(place[pair], moved[pair], "D", ms=6, color=OTHER, zorder=5)
-    incumbents = len(alternative.incumbents)
-    if incumbents:
-        axes.axvline(incumbents - 0.5, color="0.6", lw=0.8, ls=":")
+    share = taken[order] / taken.sum()
+    axes.bar(place[:m], share[:m], color=BEST, label=f"measured, the {m} best")
+    axes.bar(place[m:], share[m:], color=REST, label="measured, the others")
+    if optimal is not None:
+        ideal = as_weights(optimal, instance.K, "optimal")[order]
+        (marks,) = axes.plot(place, ideal / ideal.sum(), "D", label="optimal allocation")
+        marks.set(ms=7, mfc="white", mec=OPTIMAL, mew=1.6, zorder=3, clip_on=False)
+    axes.axhline(1.0 / order.size, color=GREY, lw=0.9, ls="--", label="even share")
     _name_arms(axes, instance, order)
-    axes.set_ylabel("mean reward")
-    axes.legend(frameon=False, fontsize=8)
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.set_ylabel("share of the measurements")
+    handles, labels = axes.get_legend_handles_labels()
+    bars_first = np.argsort([not label.startswith("measured") for label in labels], kind="stable")
+    axes.legend(
+        [handles[at] for at in bars_first],
+        [labels[at] for at in bars_first],
+        frameon=False,
+        fontsize=8.5,
+    )
+    _tidy(axes)
 
 
-def _draw_tube(
-    axes: Axes, instance: Instance, alternative: Alternative, order: NDArray[np.intp]
+def plot_evidence(
+    axes: Axes, runs: Mapping[str, Sequence[Progress]], *, bound: float | None = None
 ) -> None:
-    """The interval that the alternative's own linear part leaves to every arm."""
-    width = instance.model.misspecification
-    if not np.isfinite(width):
-        return
-    linear = (instance.model.features @ alternative.theta)[order]
-    for at, middle in enumerate(linear):
-        axes.fill_between([at - 0.4, at + 0.4], middle - width, middle + width, color=TUBE, lw=0)
-    axes.fill_between([], [], color=TUBE, label="its linear part ± misspecification")
+    """How the evidence of runs grew, as a share of what their stopping rule asks for.
+
+    `runs` are what callbacks were given, by name. `bound` is the number of measurements that any
+    method needs on average.
+    """
+    if not runs or not all(runs.values()):
+        raise ProblemError("runs must hold at least one run, each with what its callback was given")
+    axes.axhline(1.0, color=GREY, lw=0.9, ls="--")
+    for at, (name, seen) in enumerate(runs.items()):
+        last, colour = seen[-1], COLOURS[at % len(COLOURS)]
+        label = f"{name}: {last.samples:,}" + ("" if last.evidence >= 1.0 else ", not sure")
+        axes.plot(
+            [progress.samples for progress in seen],
+            [progress.evidence for progress in seen],
+            color=colour,
+            lw=2.2 if at == 0 else 1.5,
+            label=label,
+            zorder=3 if at == 0 else 2,
+        )
+        axes.plot([last.samples], [last.evidence], "o", color=colour, ms=7, zorder=4)
+    if bound is not None:
+        axes.axvline(bound, color=OPTIMAL, lw=1.2, ls=":", label=f"lower bound: {bound:,.0f}")
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(0.0, 1.12)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.text(axes.get_xlim()[1], 1.015, "enough", ha="right", va="bottom", color=GREY, fontsize=9)
+    axes.set_xlabel("measurements")
+    axes.set_ylabel("evidence, as a share of the threshold")
+    axes.legend(frameon=False, fontsize=8.5, loc="lower right")
+    _tidy(axes)
 
 
-def _name_arms(axes: Axes, instance: Instance, order: NDArray[np.intp]) -> None:
+def _name_arms(axes: Axes, instance: Instance, order: npt.NDArray[np.intp]) -> None:
     labels = [str(instance.label(int(arm))) for arm in order]
-    axes.set_xticks(range(order.size), labels, rotation=90 if max(map(len, labels)) > 2 else 0)
+    upright = max(map(len, labels)) <= 2
+    axes.set_xticks(
+        range(order.size),
+        labels,
+        rotation=0 if upright else 45,
+        ha="center" if upright else "right",
+        rotation_mode="anchor",
+    )
     axes.set_xlabel("arm, best first")
 
 
-def plot_allocation(axes: Axes, instance: Instance, time: CharacteristicTime) -> None:
-    """The share of samples that an optimal method gives to each arm, against an even share."""
-    order = np.argsort(-instance.means, kind="stable")
-    best = np.isin(order, order[: time.m])
-    colours = np.where(best, BEST, "#9aa5b1")
-    axes.bar(np.arange(order.size), time.allocation[order], color=colours)
-    axes.axhline(1.0 / order.size, color="0.4", lw=0.8, ls="--")
-    axes.text(order.size - 0.5, 1.0 / order.size, "even", ha="right", va="bottom", fontsize=8)
-    _name_arms(axes, instance, order)
-    axes.set_ylabel("share of the samples")
-
-
-def plot_curve(axes: Axes, curve: CharacteristicCurve, delta: float, declared: float) -> None:
-    """Samples that any method needs as a function of the misspecification it allows for."""
-    width = curve.misspecifications
-    samples = np.array([time.samples(delta) for time in curve.times])
-    finite = np.isfinite(width)
-    axes.plot(width[finite], samples[finite], color=BEST, lw=1.8)
-    at = float(np.interp(declared, width[finite], samples[finite]))
-    axes.plot([declared], [at], "o", color=OTHER, zorder=3)
-    axes.annotate("declared", (declared, at), (6, -10), textcoords="offset points", fontsize=8)
-    if not np.all(finite):
-        limit = float(np.max(samples[~finite]))
-        axes.axhline(limit, color="0.4", lw=0.8, ls="--")
-        axes.text(0.0, limit, "no model at all", va="bottom", fontsize=8)
-    axes.set_ylim(bottom=0.0)
-    axes.margins(y=0.12)
-    axes.set_xlabel("misspecification")
-    axes.set_ylabel(f"samples needed at error rate {delta:g}")
+def _tidy(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import mislid
+from mislid.simulation.replicate import replicate_rows
 
 TESTS = Path(__file__).resolve().parents[1]
 SOURCE = Path(mislid.__file__).parents[1]
@@ -149,10 +150,49 @@ def test_runs_as_json(ask):
     assert said["settings"]["options"] == {
         "algorithm": "mislid",
         "delta": 0.05,
+        "gamma": 1.0,
         "max_samples": None,
         "stopping": "guaranteed",
+        "tolerance": 0.0,
     }
     assert "30/30" in done.stderr
+
+
+def test_options_reach_the_runs(ask):
+    """All at once give the rows that Python gives, and each of them matters."""
+    options = {"noise": 0.5, "tolerance": 0.1, "gamma": 1.5, "max_samples": 150}
+
+    def samples(noise=1.0, **rest):
+        instance = mislid.Instance(mislid.Model(FEATURES, 0.1), MEANS, noise=noise)
+        return [row.samples for row in replicate_rows(instance, 1, runs=8, **rest)]
+
+    words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    words = [word.replace("_", "-") for word in words]
+    done = command("run", *ask, "--runs", 8, "--format", "json", "--quiet", *words)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)["samples"]
+    assert said == samples(**options)
+    for name in options:
+        assert said != samples(**{key: value for key, value in options.items() if key != name})
+
+
+def test_the_table_says_what_was_not_usual(ask):
+    usual = fake("run", *ask, "--runs", 2, "--quiet").stdout
+    assert "tolerance" not in usual
+    assert "grown" not in usual
+    other = fake("run", *ask, "--runs", 2, "--quiet", "--tolerance", 0.2, "--gamma", 1.1).stdout
+    assert "\ntolerance                    0.2\n" in other
+    assert "when measurements have grown by a factor 1.1\n" in other
+
+
+def test_the_bound_with_a_tolerance(ask):
+    done = command("bound", *ask, "--tolerance", 0.2, "--format", "json")
+    model = mislid.Model(FEATURES, 0.1)
+    time_ = mislid.characteristic_time(model, MEANS, 1, tolerance=0.2)
+    assert json.loads(done.stdout)["characteristic_time"] == time_.value
+    assert time_.value < mislid.characteristic_time(model, MEANS, 1).value
+    table = command("bound", *ask, "--tolerance", 0.2).stdout
+    assert "0.2, for the 1 best; other answers that it allows may need fewer" in table
 
 
 def test_the_same_seed_gives_the_same_rows(ask):
@@ -190,6 +230,9 @@ def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):
         1,
         "where seed was 0 and now is 1",
     )
+    for option in ("--tolerance", "--gamma"):
+        done = fake("run", *ask, "--runs", 8, "--output", output, option, 1.5)
+        refused(done, 1, f'and now is {{"{option[2:]}": 1.5}}.')
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
@@ -232,6 +275,11 @@ def test_values_that_do_not_fit_the_file(file, ask):
         "m must be an integer from 1 to 2 with K=3 arms; got m=3",
     )
     refused(fake("run", *ask, "--algorithm", "nonsense"), 1, "got 'nonsense'")
+    for name in ("run", "bound"):
+        done = command(name, *ask, "--tolerance", "inf")
+        refused(done, 1, "tolerance must be a finite number at least 0; got inf")
+    done = command("run", *ask, "--gamma", "nan")
+    refused(done, 1, "gamma must be a finite number at least 1; got nan")
 
 
 @pytest.mark.parametrize(
@@ -247,6 +295,9 @@ def test_values_that_do_not_fit_the_file(file, ask):
         (["run", "a.npz", "--m", "1", "--stopping", "now"], "'now' is not one of"),
         (["run", "a.npz", "--m", "1", "--speed", "9"], "No such option"),
         (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
+        (["run", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
+        (["bound", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
+        (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),
     ],
 )
 def test_wrong_calls_exit_with_2(arguments, sentence):
@@ -272,9 +323,15 @@ def test_no_scheduler_at_the_address(ask):
 
 
 def test_the_demo(tmp_path):
-    done = command("demo", "--picture", tmp_path / "demo.png", cwd=tmp_path)
+    done = command("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "demo.png").exists()
-    lost = command("demo", "--picture", tmp_path / "none" / "demo.png", cwd=tmp_path)
-    assert lost.returncode == 1
-    assert "could not be saved" in lost.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mislid-demo.png"]
+    assert (tmp_path / "mislid-demo.png").read_bytes()[:4] == b"\x89PNG"
+    assert done.stdout.endswith("\nPicture: mislid-demo.png\n")
+    assert "MX-07, MX-04, MX-12 (right, as the simulation knows)" in done.stdout
+    assert "wrong with probability at most 0.05, proven (rule guaranteed)" in done.stdout
+    assert "wrong, without MX-07, the best\n" in done.stdout
+    told = [line.split()[0] for line in done.stderr.splitlines() if "measurements" in line]
+    assert told == ["mislid", "LUCB", "uniform", "LinGapE"]
+    lost = tmp_path / "none" / "demo.png"
+    refused(command("demo", "--output", lost), 1, "a directory to write to")

@@ -25,6 +25,8 @@ def identify(
     algorithm="mislid",
     stopping="guaranteed",
     max_samples=None,
+    tolerance=0.0,
+    gamma=1.0,
     wait=0.0,
     fail_at=None,
     die_at=None,

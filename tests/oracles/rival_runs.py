@@ -115,7 +115,7 @@ def choose(run: Run, beta: float) -> int:
 @kernel
 def answer(run: Run, beta: float) -> None:
     """Write the rule's answer to state.incumbents."""
-    setting, plan, state, memory, space, _ = run
+    setting, plan, state, _, space, _ = run
     if plan.sampler == LINGAPE:
         ridge_answer(setting, state, space.ridge, state.incumbents)
     elif plan.sampler == LINGIFA:

@@ -90,22 +90,30 @@ def _gain_codes(gain: Gain) -> dict[str, int]:
     return {"gain": kinds[type(gain)], "bonus": bonus}
 
 
+def _trick_codes(pulls: int | None, subset: int | None, d: int) -> dict[str, int]:
+    codes = {"pulls": d if pulls is None else pulls, "subset": d if subset is None else subset}
+    for (name, value), least in zip(codes.items(), (1, 0), strict=True):
+        if value < least:
+            raise ProblemError(f"{name} must be at least {least}; got {value}")
+    return codes
+
+
 @dataclass(frozen=True)
 class MisLid(Algorithm):
     """The paper's game between a learner and the closest alternative (Algorithm 1).
 
     `steps` updates of the learner and `pulls` measurements a round; `subset` lets the alternative
-    use only that many random challengers besides recent ones, 0 for all; `per_answer` keeps one
-    learner per answer, as LinGame does for m = 1; `authors` follows the details of the published
-    runs.
+    use only that many random challengers besides recent ones, 0 for all (None in either: as many as
+    there are features); `per_answer` keeps one learner per answer, as LinGame does for m = 1;
+    `authors` follows the details of the published runs.
     """
 
     learner: Learner = field(default_factory=AdaHedge)
     gain: Gain = field(default_factory=Optimistic)
     sampling: Sampling = field(default_factory=Direct)
     steps: int = 1
-    pulls: int = 1
-    subset: int = 0
+    pulls: int | None = 1
+    subset: int | None = 0
     per_answer: bool = False
     authors: bool = False
 
@@ -130,8 +138,7 @@ class MisLid(Algorithm):
             "tracking": tracking,
             "forced": getattr(self.sampling, "forced", False),
             "steps": self.steps,
-            "pulls": self.pulls,
-            "subset": self.subset,
+            **_trick_codes(self.pulls, self.subset, instance.model.d),
             "per_answer": self.per_answer,
             "authors": self.authors,
             **_gain_codes(self.gain),
@@ -159,8 +166,8 @@ class BestResponse(Algorithm):
     power: float = 0.0
     exploration: float = 0.3
     every_arm: bool = True
-    pulls: int = 1
-    subset: int = 0
+    pulls: int | None = 1
+    subset: int | None = 0
     authors: bool = False
 
     def codes(self, instance: Instance, m: int) -> dict[str, Any]:
@@ -171,8 +178,7 @@ class BestResponse(Algorithm):
             "sampler": rules.BEST_RESPONSE,
             "power": self.power,
             "exploration": self.exploration,
-            "pulls": self.pulls,
-            "subset": self.subset,
+            **_trick_codes(self.pulls, self.subset, instance.model.d),
             "authors": self.authors,
             **_gain_codes(self.gain),
         }

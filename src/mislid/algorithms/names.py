@@ -15,7 +15,7 @@ from mislid.algorithms.compositions import (
     Oracle,
     Uniform,
 )
-from mislid.algorithms.parts import AdaHedge, CTracking, Optimistic
+from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
 from mislid.errors import ProblemError
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
@@ -24,6 +24,12 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "mislid-paper": MisLid(),
         "mislid-authors": MisLid(
             learner=AdaHedge(gap=0.01), gain=Optimistic(bonus="authors"), authors=True
+        ),
+        "mislid-authors-tricks": MisLid(
+            learner=AdaHedge(gap=0.01), gain=Empirical(), pulls=None, subset=None, authors=True
+        ),
+        "mislid-authors-greedy": BestResponse(
+            exploration=0.0, every_arm=False, pulls=None, subset=None, authors=True
         ),
         "lingape": LinGapE(),
         "lingifa": LinGIFA(),

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def instance_options(command: F) -> F:
-    """FILE, --m, --misspecification, --noise, --delta and --format."""
+    """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
     for option in (
         click.option(
             "--format",
@@ -28,6 +28,13 @@ def instance_options(command: F) -> F:
             default="table",
             show_default=True,
             help="How to print the result.",
+        ),
+        click.option(
+            "--tolerance",
+            type=click.FloatRange(0),
+            default=0.0,
+            show_default=True,
+            help="How much better than an arm of the answer one outside it may be.",
         ),
         click.option(
             "--delta",

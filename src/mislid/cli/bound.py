@@ -30,6 +30,7 @@ def command(
     misspecification: float | None,
     noise: float | None,
     delta: float,
+    tolerance: float,
     rtol: float,
     form: str,
 ) -> None:
@@ -42,7 +43,12 @@ def command(
     instance = load(file, misspecification, noise)
     with compiling_notice():
         time = characteristic_time(
-            instance.model, instance.means, m, noise=instance.noise, rtol=rtol
+            instance.model,
+            instance.means,
+            m,
+            noise=instance.noise,
+            tolerance=tolerance,
+            rtol=rtol,
         )
     click.echo(_PRINT[form](instance, time, delta))
 
@@ -75,6 +81,9 @@ def _table(instance: Instance, time: CharacteristicTime, delta: float) -> str:
         ("characteristic time", f"{time.value:.6g}, between {time.lower:.6g} and {time.upper:.6g}"),
         ("samples needed", f"{number(samples)} on average at error rate {delta:g}"),
     ]
+    if time.tolerance:
+        caution = "other answers that it allows may need fewer"
+        rows.insert(2, ("tolerance", f"{time.tolerance:g}, for the {time.m} best; {caution}"))
     if time.note:
         rows.append(("note", time.note))
     order = sorted(range(instance.K), key=lambda arm: -time.allocation[arm])

@@ -1,15 +1,130 @@
 """`mislid demo`: a first look."""
 
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from mislid.cli._common import one_sentence_errors
+from mislid.cli._print import as_table
+from mislid.errors import ProblemError
+
+if TYPE_CHECKING:
+    from mislid.demo import Demo
+    from mislid.simulation.identify import Identification
+
+PICTURE = "mislid-demo.png"
 
 
 @click.command("demo")
-@click.option("--picture", type=click.Path(dir_okay=False), help="Where to save the picture.")
+@click.option(
+    "--output",
+    metavar="FILE.png",
+    type=click.Path(),
+    default=PICTURE,
+    show_default=True,
+    help="Where to save the picture.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @one_sentence_errors
-def command(picture: str | None) -> int:
-    """Do the main job on an embedded instance and save a picture; needs no data."""
-    from mislid.demo import main
+def command(output: str, seed: int) -> None:
+    """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and
+    the lower bound, and save a picture; needs no data.
+    """
+    path = _as_picture(output)
+    from mislid.cli._live import Live
+    from mislid.demo import run_demo, save_picture
+    from mislid.geometry.notice import compiling_notice
 
-    return main([picture] if picture else [])
+    with compiling_notice(), Live() as live:
+        demo = run_demo(live, seed)
+    click.echo("\n\n".join([_question(demo), _answer(demo), _comparison(demo, seed)]))
+    try:
+        save_picture(demo, path)
+    except ImportError:
+        click.echo("No picture: matplotlib is missing (pip install 'mislid[plots]').", err=True)
+        return
+    click.echo(f"\nPicture: {path}")
+
+
+def _as_picture(output: str) -> Path:
+    """Where a picture can be saved; said before anything is computed."""
+    path = Path(output)
+    if path.suffix.lower() != ".png":
+        raise ProblemError(f"output must end in .png; got {output!r}")
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ProblemError(f"output must be a file in a directory to write to; got {output!r}")
+    return path
+
+
+def _names(demo: Demo, arms: tuple[int, ...]) -> str:
+    return ", ".join(str(demo.instance.label(arm)) for arm in arms)
+
+
+def _question(demo: Demo) -> str:
+    from mislid.demo import DELTA, M
+
+    instance = demo.instance
+    return (
+        f"Which {M} of {instance.K} compounds are most potent, at error rate {DELTA:g}? "
+        f"{instance.d - 1} descriptors predict\npotency linearly, to within "
+        f"{instance.model.misspecification:g}; an assay has a standard deviation of "
+        f"{instance.noise[0]:g}."
+    )
+
+
+def _answer(demo: Demo) -> str:
+    from mislid.demo import DELTA
+
+    found = demo.found["mislid"]
+    evidence = found.certificate
+    if found.answer is None or evidence is None:
+        return f"No answer: {found.status} after {found.samples:,} measurements."
+    challenger, incumbent = (demo.instance.label(arm) for arm in evidence.pair)
+    verdict = "right, as the simulation knows" if found.correct else "wrong"
+    standing = "proven" if evidence.proven else "not proven"
+    return as_table(
+        [
+            ("answer", f"{_names(demo, found.answer)} ({verdict})"),
+            (
+                "sure",
+                f"wrong with probability at most {DELTA:g}, {standing} (rule {evidence.rule})",
+            ),
+            ("evidence", f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}"),
+            ("last doubt", f"whether {challenger} beats {incumbent}"),
+            ("measurements", f"{found.samples:,}"),
+        ]
+    )
+
+
+def _comparison(demo: Demo, seed: int) -> str:
+    from mislid.demo import DELTA, METHODS
+
+    rows = [("method", "measurements", "descriptors", "stopping", "answer")]
+    for name, found in demo.found.items():
+        method, samples = METHODS[name], f"{found.samples:,}"
+        rule = "own test" if method.stopping == "heuristic" else method.stopping
+        rows.append((name, samples, method.descriptors, rule, _outcome(demo, found)))
+    for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
+        samples, least = f"{time.samples(DELTA):,.0f}", "no method can do with fewer on average"
+        rows.append(("lower bound", samples, METHODS[name].descriptors, "any", least))
+    lines = [
+        f"{name:<11}  {samples:>12}  {descriptors:<11}  {rule:<10}  {answer}"
+        for name, samples, descriptors, rule, answer in rows
+    ]
+    note = f"One run each; --seed {seed + 1} gives others."
+    return "\n".join([*lines, note])
+
+
+def _outcome(demo: Demo, found: Identification) -> str:
+    if found.answer is None:
+        return f"none, {found.status}"
+    best = demo.instance.top(len(found.answer))
+    missed = tuple(arm for arm in best if arm not in found.answer)
+    if found.correct:
+        return _names(demo, found.answer)
+    worst = ", the best" if best[0] in missed else ""
+    return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"

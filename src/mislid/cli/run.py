@@ -33,6 +33,13 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     show_default=True,
     help="When to stop; heuristic comes with no guarantee.",
 )
+@click.option(
+    "--gamma",
+    type=click.FloatRange(1),
+    default=1.0,
+    show_default=True,
+    help="Test whether to stop only when measurements have grown by this factor.",
+)
 @click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -139,6 +146,8 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
         ("misspecification", str(settings["misspecification"])),
         ("algorithm", options["algorithm"]),
         ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
+        ("tested", f"when measurements have grown by a factor {options['gamma']:g}"),
+        ("tolerance", f"{options['tolerance']:g}"),
         ("runs", number(summary["runs"])),
         ("samples, mean", number(summary["mean_samples"])),
         ("samples, standard deviation", number(summary["std_samples"])),
@@ -146,7 +155,12 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
         ("no answer", f"{summary['unanswered']:.1%}"),
         ("seconds a run", number(summary["mean_seconds"])),
     ]
-    return as_table([line for line in lines if line[0] != "no answer" or summary["unanswered"]])
+    shown = {
+        "tested": options["gamma"] > 1.0,
+        "tolerance": options["tolerance"] > 0.0,
+        "no answer": summary["unanswered"] > 0.0,
+    }
+    return as_table([line for line in lines if shown.get(line[0], True)])
 
 
 _PRINT = {"json": _json, "csv": _csv, "table": _table}

@@ -101,6 +101,7 @@ class Ledger:
         for key in sorted((earlier.keys() | self.settings.keys()) - _FREE):
             was, now = earlier.get(key), self.settings.get(key)
             if was != now:
+                was, now = _apart(was, now)
                 raise ProblemError(
                     f"output must be a new directory or one of the same settings; got "
                     f"{str(self.folder)!r}, where {key} was {json.dumps(was)} "
@@ -134,6 +135,19 @@ class Ledger:
     def _write_in_order(self) -> None:
         lines = [HEADING, *(text_of(row) for row in sorted(self.rows))]
         write_whole(self.folder / RUNS, ("\n".join(lines) + "\n").encode())
+
+
+def _apart(was: Any, now: Any) -> tuple[Any, Any]:
+    """Of two records, the entries that differ.
+
+    >>> _apart({"delta": 0.1, "gamma": 1.0}, {"delta": 0.1, "gamma": 1.5})
+    ({'gamma': 1.0}, {'gamma': 1.5})
+    """
+    if not (isinstance(was, dict) and isinstance(now, dict)):
+        return was, now
+    same = {key for key in was.keys() & now.keys() if was[key] == now[key]}
+    first, second = ({key: one[key] for key in one if key not in same} for one in (was, now))
+    return first, second
 
 
 def _as_folder(folder: str | os.PathLike[str]) -> Path:

@@ -16,6 +16,7 @@ from mislid.model import Instance
 from mislid.simulation._problem import first_arms, new_setting
 from mislid.simulation.environments import Environment, as_environment
 from mislid.simulation.evidence import Evidence
+from mislid.simulation.progress import Callback, Progress, Schedule, as_callback
 
 if TYPE_CHECKING:
     from mislid.rules._state import State
@@ -68,6 +69,8 @@ def identify(
     tolerance: float = 0.0,
     gamma: float = 1.0,
     environment: Environment | None = None,
+    callback: Callback | None = None,
+    every: int | None = None,
 ) -> Identification:
     """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
 
@@ -86,6 +89,12 @@ def identify(
         Test only when the number of samples has grown by this factor since the last test.
     environment
         Where rewards come from, if not from normal distributions.
+    callback
+        A function that is called with a `Progress` as the run goes on and once at its end. It
+        changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
+        after which the status is "interrupted".
+    every
+        Samples between two calls; by default each comes when they have grown by a twentieth.
 
     Examples
     --------
@@ -94,27 +103,38 @@ def identify(
     >>> found = identify(Instance(model, [1.0, 1.5, 2.6]), 1)
     >>> found.answer, found.status, found.correct
     ((2,), 'stopped', True)
+
+    How the evidence grew until it reached the threshold:
+
+    >>> seen = []
+    >>> again = identify(Instance(model, [1.0, 1.5, 2.6]), 1, callback=seen.append)
+    >>> seen[0].samples, seen[-1].samples == again.samples == found.samples
+    (3, True)
+    >>> seen[0].evidence < 1.0 <= seen[-1].evidence
+    True
     """
     rule = as_algorithm(algorithm)
     count = as_top_m(m, instance.K)
     rule.check(instance, count)
     level = as_number(delta, "delta", low=0.0, high=1.0, low_open=True, high_open=True)
     slack = as_number(tolerance, "tolerance", low=0.0, high=np.inf)
-    budget = _as_budget(max_samples)
+    budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
+    step = _as_positive(every, "every")
+    listener = as_callback(callback, step)
     run = _Run(instance, count, level, slack, rule, stopping, gamma, environment, seed)
     start = time.perf_counter()
-    status = run.go(budget)
+    status = run.go(budget, listener, step)
     return run.outcome(status, time.perf_counter() - start)
 
 
-def _as_budget(max_samples: int | None) -> int:
-    if max_samples is None:
-        return int(np.iinfo(np.int64).max)
-    if isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer):
-        raise ProblemError(f"max_samples must be a whole number or None; got {max_samples!r}")
-    if max_samples < 1:
-        raise ProblemError(f"max_samples must be at least 1; got {max_samples}")
-    return int(max_samples)
+def _as_positive(value: int | None, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ProblemError(f"{name} must be a whole number or None; got {value!r}")
+    if value < 1:
+        raise ProblemError(f"{name} must be at least 1; got {value}")
+    return int(value)
 
 
 class _Run:
@@ -152,30 +172,78 @@ class _Run:
         self.generator = np.random.default_rng(rewards)
         self.key = key_of(decisions)
 
-    def go(self, budget: int) -> str:
+    def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
+        from mislid.rules._state import SAMPLES
         from mislid.simulation import _loop
 
+        schedule, clock = Schedule(every, len(self.design)), self.state.clock
         try:
             while True:
-                code = _loop.advance(
-                    self.setting,
-                    self.sampler,
-                    self.stopping,
-                    self.state,
-                    self.source,
-                    self.design,
-                    self.own,
-                    self.key,
-                    self.generator,
-                    budget,
-                    PAUSE,
-                    self.rivals,
-                )
+                due, code = budget, _loop.RUNNING
+                if callback is not None:
+                    due = schedule.after(int(clock[SAMPLES]))
+                while code == _loop.RUNNING and clock[SAMPLES] < due:
+                    code = self._advance(budget, min(PAUSE, due - int(clock[SAMPLES])))
+                if callback is not None:
+                    callback(self._progress(finished=code != _loop.RUNNING))
                 if code != _loop.RUNNING:
                     return STOPPED if code == _loop.STOPPED else EXHAUSTED
         except KeyboardInterrupt:
             return INTERRUPTED
+
+    def _advance(self, budget: int, pause: int) -> int:
+        from mislid.simulation import _loop
+
+        code: int = _loop.advance(
+            self.setting,
+            self.sampler,
+            self.stopping,
+            self.state,
+            self.source,
+            self.design,
+            self.own,
+            self.key,
+            self.generator,
+            budget,
+            pause,
+            self.rivals,
+        )
+        return code
+
+    def _answer(self) -> tuple[int, ...]:
+        """The incumbents, best first."""
+        state = self.state
+        estimates = state.means if self.own else state.projected
+        arms = state.incumbents[np.argsort(-estimates[state.incumbents], kind="stable")]
+        return tuple(int(arm) for arm in arms)
+
+    def _progress(self, *, finished: bool) -> Progress:
+        from mislid.rules._state import (
+            CHALLENGER,
+            INCUMBENT,
+            JUDGED,
+            LAST_TEST,
+            SAMPLES,
+            STATISTIC,
+            TESTS,
+            THRESHOLD,
+        )
+
+        state, evidence = self.state, self.state.evidence
+        tested = not self.own and state.clock[TESTS] > 0
+        known = finished if self.own else state.clock[JUDGED] > 0
+        return Progress(
+            samples=int(state.clock[SAMPLES]),
+            counts=state.counts.astype(np.int64),
+            means=state.means.copy(),
+            answer=self._answer() if known else None,
+            statistic=float(evidence[STATISTIC]) if tested else np.nan,
+            threshold=float(evidence[THRESHOLD]) if tested else np.nan,
+            pair=(int(evidence[CHALLENGER]), int(evidence[INCUMBENT])) if tested else None,
+            tested=int(state.clock[LAST_TEST]),
+            finished=finished,
+        )
 
     def outcome(self, status: str, seconds: float) -> Identification:
         from mislid.rules._state import SAMPLES, STALLS
@@ -183,9 +251,7 @@ class _Run:
         state, means = self.state, self.instance.means
         answer, correct = None, None
         if status == STOPPED:
-            estimates = state.means if self.own else state.projected
-            arms = state.incumbents[np.argsort(-estimates[state.incumbents], kind="stable")]
-            answer = tuple(int(arm) for arm in arms)
+            answer = self._answer()
             outside = np.delete(means, state.incumbents)
             correct = bool(np.max(outside) <= np.min(means[state.incumbents]) + self.setting.tol)
         return Identification(

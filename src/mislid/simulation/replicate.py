@@ -57,7 +57,8 @@ def replicate(
         True for a bar with the remaining time on stderr, or a function called with the number of
         finished runs and of all.
     options
-        Passed on to `identify`: delta, algorithm, stopping, max_samples and so on.
+        Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma and
+        environment.
 
     Raises
     ------
@@ -139,6 +140,8 @@ def _as_job(
 ) -> Job:
     if not isinstance(instance, Instance):
         raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
+    if not options.keys().isdisjoint({"callback", "every"}):
+        raise ProblemError("callback and every are for one run of identify; many have progress")
     return Job(instance, as_top_m(m, instance.K), _as_count(seed, "seed", 0), options, identify)
 
 

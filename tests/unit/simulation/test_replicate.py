@@ -57,6 +57,27 @@ def test_options_reach_every_run():
     assert all(row.correct is not True for row in rows(jobs=2, delta=1.0))
 
 
+@pytest.mark.parametrize(("option", "other"), [("tolerance", 0.4), ("gamma", 3.0)])
+def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
+    """With the true `identify`: they change the rows, and a directory knows which it holds."""
+
+    def done(runs, value, output=None):
+        options = {"_identify": None, option: value}
+        return rows(
+            runs, Instance(INSTANCE.model, INSTANCE.means, noise=0.5), **options, output=output
+        )
+
+    usual = 1.0 if option == "gamma" else 0.0
+    assert untimed(done(3, usual)) != untimed(done(3, other))
+    done(2, other, tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["options"] == {option: other}
+    assert untimed(done(3, other, tmp_path)) == untimed(done(3, other))
+    message = f'where options was {{"{option}": {other}}} and now is {{"{option}": {usual}}}'
+    with pytest.raises(ProblemError, match=message):
+        done(3, usual, tmp_path)
+
+
 def test_progress_is_told_of_every_row():
     told = []
     rows(4, progress=lambda done, all_: told.append((done, all_)))
@@ -224,6 +245,7 @@ def test_settings_tell_composed_options_apart():
     assert first == settings(environment=Bernoulli([0.4, 0.5, 0.8]))
     assert first != settings(environment=Bernoulli([0.4, 0.5, 0.7]))
     assert first["environment"].startswith("Bernoulli ")
+    assert settings(tolerance=0.1, gamma=1.2) == {"tolerance": 0.1, "gamma": 1.2}
     assert settings(algorithm=LUCB(authors=True)) == {"algorithm": "LUCB(authors=True)"}
     assert settings(max_samples=np.int64(5), delta=np.float64(0.1), slack=np.inf) == {
         "delta": 0.1,
@@ -240,6 +262,8 @@ def test_settings_tell_composed_options_apart():
         ({"runs": True}, "runs must be an integer at least 1; got True"),
         ({"jobs": 0}, "jobs must be an integer at least 1; got 0"),
         ({"seed": -1}, "seed must be an integer at least 0; got -1"),
+        ({"callback": print}, "callback and every are for one run of identify"),
+        ({"every": 5}, "callback and every are for one run of identify"),
         ({"instance": None}, "instance must be a mislid.Instance; got NoneType"),
     ],
 )

@@ -1,0 +1,151 @@
+"""Looking at a run changes nothing in it."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from mislid import Instance, Model
+from mislid.algorithms import ALGORITHMS
+from mislid.errors import ProblemError
+from mislid.simulation.identify import identify
+
+FEATURES = np.random.default_rng(2).normal(size=(8, 3))
+MEANS = np.array([2.0, 1.6, 0.9, 0.7, 0.4, 0.1, -0.3, -0.8])
+INSTANCE = Instance(Model(FEATURES, 1.3), MEANS, noise=0.8)
+
+
+def watched(**options):
+    seen = []
+    return identify(INSTANCE, 2, callback=seen.append, **options), seen
+
+
+@pytest.mark.parametrize("every", [None, 1, 7])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
+def test_a_callback_changes_no_decision(algorithm: str, every: int | None) -> None:
+    options = {"algorithm": algorithm, "seed": 3, "max_samples": 1_500}
+    for stopping in ("guaranteed", "heuristic"):
+        alone = identify(INSTANCE, 2, stopping=stopping, **options)
+        found, _ = watched(every=every, stopping=stopping, **options)
+        assert (found.answer, found.samples, found.status) == (
+            alone.answer,
+            alone.samples,
+            alone.status,
+        )
+        np.testing.assert_array_equal(found.counts, alone.counts)
+        np.testing.assert_array_equal(found.means, alone.means)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "mislid-authors"])
+def test_ties_are_broken_as_without_a_callback(algorithm: str) -> None:
+    """At the walls of the tube arms can tell an alternative apart equally well.
+
+    The last digits choose between them, so nothing may be computed twice.
+    """
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(8, 1))
+        means = features[:, 0] + rng.uniform(-0.5, 0.5, 8)
+        instance = Instance(Model(features, 0.5), means, noise=0.5)
+        options = {"algorithm": algorithm, "max_samples": 600, "seed": seed}
+        alone = identify(instance, 3, **options)
+        found = identify(instance, 3, **options, callback=lambda progress: None, every=1)
+        np.testing.assert_array_equal(found.counts, alone.counts)
+        np.testing.assert_array_equal(found.means, alone.means)
+
+
+def test_calls_come_on_a_grid_and_at_the_end() -> None:
+    found, seen = watched(every=25)
+    samples = [progress.samples for progress in seen]
+    assert samples[:-1] == list(range(25, found.samples, 25))
+    assert samples[-1] == found.samples
+    assert [progress.finished for progress in seen] == [False] * (len(seen) - 1) + [True]
+
+
+def test_by_default_calls_are_a_twentieth_apart() -> None:
+    found, seen = watched()
+    samples = np.array([progress.samples for progress in seen])
+    assert (samples[0], samples[-1]) == (8, found.samples)
+    np.testing.assert_array_equal(
+        samples[1:-1], np.maximum(samples[:-2] + 1, np.ceil(1.05 * samples[:-2]))
+    )
+
+
+def test_the_last_call_agrees_with_the_outcome() -> None:
+    found, seen = watched()
+    last, evidence = seen[-1], found.certificate
+    assert last.answer == found.answer
+    assert (last.statistic, last.threshold) == (evidence.statistic, evidence.threshold)
+    assert last.pair == evidence.pair
+    np.testing.assert_array_equal(last.counts, found.counts)
+    np.testing.assert_array_equal(last.means, found.means)
+
+
+def test_evidence_is_below_one_until_the_end() -> None:
+    _, seen = watched(every=10)
+    tested = [progress for progress in seen if progress.tested]
+    assert all(progress.evidence < 1.0 for progress in tested[:-1])
+    assert tested[-1].evidence >= 1.0
+    assert all(progress.tested == progress.samples for progress in tested)
+
+
+def test_a_record_is_a_copy() -> None:
+    _, seen = watched(every=50)
+    sums = [int(progress.counts.sum()) for progress in seen]
+    assert sums == [progress.samples for progress in seen]
+    assert not np.array_equal(seen[0].means, seen[-1].means)
+
+
+def test_nothing_is_claimed_before_arms_span() -> None:
+    _, seen = watched(every=1, max_samples=12)
+    assert [progress.answer is None for progress in seen] == [True] * 7 + [False] * 5
+    assert [progress.pair is None for progress in seen] == [True] * 7 + [False] * 5
+    assert np.isnan(seen[6].evidence)
+    assert seen[-1].finished
+
+
+def test_on_a_grid_of_tests_the_last_one_is_shown() -> None:
+    _, seen = watched(every=1, gamma=1.5, max_samples=100)
+    assert [progress.tested for progress in seen[7:13]] == [8, 8, 8, 8, 12, 12]
+    assert seen[9].statistic == seen[7].statistic
+
+
+def test_a_rival_with_its_own_test_shows_no_evidence() -> None:
+    found, seen = watched(algorithm="lucb", stopping="heuristic")
+    assert np.isnan(seen[-2].statistic)
+    assert seen[-2].answer is None
+    assert seen[-1].answer == found.answer
+
+
+def test_an_exception_reaches_the_caller() -> None:
+    def fail(progress):
+        raise RuntimeError(f"at {progress.samples}")
+
+    with pytest.raises(RuntimeError, match=r"^at 40$"):
+        identify(INSTANCE, 2, callback=fail, every=40)
+    assert identify(INSTANCE, 2).status == "stopped"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_ctrl_c_in_a_callback_interrupts() -> None:
+    def press(progress):
+        if progress.samples == 80:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = identify(INSTANCE, 2, callback=press, every=40)
+    assert (found.status, found.answer, found.samples) == ("interrupted", None, 80)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"callback": 3}, "callback must be a function of one Progress; got 3"),
+        ({"every": 5}, "every needs a callback to call; got every=5 and no callback"),
+        ({"every": 0, "callback": print}, "every must be at least 1; got 0"),
+        ({"every": 0.5, "callback": print}, "every must be a whole number or None; got 0.5"),
+    ],
+)
+def test_bad_callbacks(options: dict, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        identify(INSTANCE, 2, **options)
