@@ -151,6 +151,8 @@ def command(
         )
     kept = learned.reduce(d, order=order, whiten=whiten)
     kept.to_instance(noise=noise).save(place)
+    if not quiet:
+        click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
     with compiling_notice():
         choices = learned.trade_off(m, noise=noise)
     if drawing is not None:

@@ -84,10 +84,6 @@ class TradeOff:
         """The choices of one order, fewest features first."""
         return tuple(choice for choice in self.choices if choice.order == order)
 
-    def best(self) -> Choice:
-        """The choice of least characteristic time; the one with fewer features wins a tie."""
-        return min(self.choices, key=lambda choice: (choice.time, choice.d))
-
 
 def weigh(
     reduced: Sequence[tuple[str, Reduced, Reduced]],
