@@ -32,6 +32,7 @@ def plot_misspecification(axes: Axes, trade_off: TradeOff) -> None:
     )
     _draw(axes, trade_off, pair)
     axes.set_ylim(bottom=0.0)
+    axes.set_ylabel("largest absolute error")
     axes.set_title("misspecification", fontsize=10)
 
 
@@ -46,14 +47,16 @@ def plot_time(axes: Axes, trade_off: TradeOff) -> None:
         axes.text(at, alone, "without features", ha="right", va="bottom", fontsize=8, color=ALONE)
         values.append(alone)
     _scale(axes, values)
-    axes.set_title(f"characteristic time of the {trade_off.m} best", fontsize=10)
+    axes.set_ylabel("characteristic time")
+    axes.set_title(f"time to find the {trade_off.m} best", fontsize=10)
 
 
 def plot_pulls(axes: Axes, trade_off: TradeOff) -> None:
     """Length of the initial design of the paper's analysis, before and after whitening."""
     pair = _Pair(("pulls", "as they are"), ("white_pulls", "whitened"))
     _scale(axes, _draw(axes, trade_off, pair))
-    axes.set_title("pulls before the first decision", fontsize=10)
+    axes.set_ylabel("pulls")
+    axes.set_title("before the first decision", fontsize=10)
 
 
 def save_trade_off(path: Path, trade_off: TradeOff) -> None:

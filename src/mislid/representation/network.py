@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Rows = NDArray[np.intp]
 Progress = Callable[[int, int, float], None]
 
-BATCH = 256
+# Rows a step: few enough that an epoch of a short table is several steps.
+SMALLEST, LARGEST, STEPS = 16, 256, 16
 # Training ends after so many epochs in which the loss fell by less than TOLERANCE in all; the
 # loss is half the mean squared error in units of the rewards' variance.
 PATIENCE, TOLERANCE = 10, 1e-4
@@ -150,7 +151,7 @@ def _fit(
         ) from None
     regressor = MLPRegressor(
         hidden_layer_sizes=(*recipe.hidden, recipe.width),
-        batch_size=min(BATCH, y.size),
+        batch_size=min(max(y.size // STEPS, SMALLEST), LARGEST, y.size),
         # A number would shuffle the rows the same way in every epoch.
         random_state=np.random.RandomState(np.random.MT19937(recipe.seed)),
     )
