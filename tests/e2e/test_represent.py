@@ -106,3 +106,22 @@ def test_text_cells_hint_at_groups(folder):
         "Error: 'seen.csv' must hold finite numbers; got 'A' in line 2, column 'plate' "
         "(name columns that are no features as groups)."
     )
+
+
+@pytest.mark.slow
+def test_last_fm_from_the_raw_file(shared_data, tmp_path):
+    pytest.importorskip("mislid.datasets")
+    script = SOURCE.parent / "examples" / "lastfm.py"
+    done = subprocess.run(
+        [sys.executable, script, "--data", shared_data, "--epochs", "5", "--runs", "1"],
+        env=ENVIRONMENT,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # Five epochs gave 0.854 to 0.883 with five seeds; the paper prints 0.85.
+    assert 0.82 < float(done.stdout.partition("in training, ")[2].split()[0]) < 0.92
+    assert "samples, right" in done.stdout
+    assert mislid.load_instance(tmp_path / "lastfm.npz").K == 103
