@@ -4,8 +4,8 @@
     python examples/lastfm.py --output lastfm.npz --runs 3
 
 The paper's experiment E, for a user of one's own choice. A network learns to predict how much any
-user listens to any artist; one user's artists in its last layer are the arms. Training takes about
-a minute on one core, the table of choices about half a minute.
+user listens to any artist; one user's artists in its last layer are the arms. Training takes less
+than a minute on one core, the table of choices about half a minute.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", help="directory with lastfm/user_artists.dat")
     parser.add_argument("--user", type=int, help="an id; by default one at random")
     parser.add_argument("--m", type=int, default=4)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--stopping", default="heuristic")
