@@ -174,6 +174,11 @@ def represent(
     `"fold"` saves that dimension: h + theta b / |theta|^2 with parameters theta predicts the same.
     """
     activations, theta, b = network.activations(candidates), network.theta, network.intercept
+    if not activations.any():
+        raise ProblemError(
+            "candidates must excite the network; all units of its last layer are 0 for them, "
+            "try another seed or a larger width"
+        )
     if intercept == "feature":
         features = np.hstack([activations, np.ones((len(activations), 1))])
         return Representation(network, features, np.append(theta, b), means, names)

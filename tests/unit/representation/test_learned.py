@@ -1,5 +1,6 @@
 """Representations: what they predict, and what a reduction keeps or loses."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.representation import Representation, learn
+from mislid.representation.learned import represent
 from mislid.representation.network import Network
 
 
@@ -135,6 +137,16 @@ def test_an_instance_declares_what_was_measured(given, tmp_path):
     again = mislid.load_instance(tmp_path / "arms.npz")
     np.testing.assert_array_equal(again.model.features, instance.model.features)
     assert given.to_instance(misspecification=3).model.misspecification == 3.0
+
+
+def test_a_dead_layer_is_refused(data):
+    network = learn(*data, **SMALL).network
+    dead = replace(network, biases=(network.biases[0], np.full(4, -1e9)))
+    with pytest.raises(ProblemError, match="all units of its last layer are 0 for them"):
+        represent(dead, data[0][:2], data[1][:2], None, "feature")
+    flat = replace(network, theta=np.zeros(4))
+    with pytest.raises(ProblemError, match="needs a network that is not constant"):
+        represent(flat, data[0], data[1], None, "fold")
 
 
 @pytest.mark.parametrize(
