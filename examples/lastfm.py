@@ -69,7 +69,11 @@ def identify(learned: Representation, arguments: argparse.Namespace) -> None:
     print(f"saved {arguments.output}, misspecification {instance.model.misspecification:.4f}")
     for run in range(arguments.runs):
         found = mislid.identify(
-            instance, arguments.m, stopping=arguments.stopping, seed=run, algorithm="mislid"
+            instance,
+            arguments.m,
+            algorithm=arguments.algorithm,
+            stopping=arguments.stopping,
+            seed=run,
         )
         verdict = "right" if found.correct else "wrong"
         names = [instance.label(arm) for arm in found.answer]
@@ -85,6 +89,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--algorithm", default="mislid")
     parser.add_argument("--stopping", default="heuristic")
     parser.add_argument("--output", type=Path, default=Path("lastfm.npz"))
     return parser.parse_args()

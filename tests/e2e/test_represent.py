@@ -112,8 +112,9 @@ def test_text_cells_hint_at_groups(folder):
 def test_last_fm_from_the_raw_file(shared_data, tmp_path):
     pytest.importorskip("mislid.datasets")
     script = SOURCE.parent / "examples" / "lastfm.py"
+    options = ["--data", shared_data, "--epochs", "5", "--runs", "1", "--algorithm", "lucb"]
     done = subprocess.run(
-        [sys.executable, script, "--data", shared_data, "--epochs", "5", "--runs", "1"],
+        [sys.executable, script, *options],
         env=ENVIRONMENT,
         cwd=tmp_path,
         capture_output=True,
