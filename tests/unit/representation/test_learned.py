@@ -183,3 +183,7 @@ def test_wrong_data_are_refused_before_the_training(data, changed, sentence):
     arguments = {"X": data[0], "y": data[1], "progress": never} | changed
     with pytest.raises(ProblemError, match=sentence):
         learn(**arguments, **SMALL)
+
+
+def test_the_package_is_reached_from_the_top():
+    assert mislid.representation.learn is learn
