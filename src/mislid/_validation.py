@@ -129,6 +129,18 @@ def as_arm(value: Any, name: str, K: int) -> int:
     return number
 
 
+def as_count(value: Any, name: str, low: int) -> int:
+    """Give an integer that is at least `low`.
+
+    >>> as_count(100, "runs", 1)
+    100
+    """
+    number = _integer_or_none(value)
+    if number is None or number < low:
+        raise ProblemError(f"{name} must be an integer at least {low}; got {_shown(value)}")
+    return number
+
+
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
     """Give one standard deviation per arm, shape (K,), from a scalar or a vector.
 

@@ -71,12 +71,13 @@ def test_version():
     assert done.stdout == f"mislid, version {mislid.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["", "run", "bound", "data", "demo"])
+@pytest.mark.parametrize("name", ["", "run", "bound", "data", "represent", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
         "status = main(sys.argv[1:])\n"
-        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'tqdm'} & set(sys.modules)\n"
+        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'sklearn', 'tqdm'}\n"
+        "heavy &= set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else status)"
     )
     done = command(*filter(None, [name]), "--help", start=["-c", code])
@@ -285,7 +286,7 @@ def test_values_that_do_not_fit_the_file(file, ask):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fly"], "command must be one of run, bound, data, demo; got 'fly'"),
+        (["fly"], "command must be one of run, bound, data, represent, demo; got 'fly'"),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
         (["bound", "a.npz", "--m", "x"], "'x' is not a valid integer"),

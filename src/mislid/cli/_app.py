@@ -13,6 +13,7 @@ _COMMANDS = {
     "run": "Identify the m best arms of an instance, many times.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
     "data": "Fetch the paper's data, and say where they are.",
+    "represent": "Learn a linear representation of raw data and save it as an instance.",
     "demo": "The main job on an embedded instance, with a picture.",
 }
 

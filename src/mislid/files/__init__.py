@@ -7,27 +7,33 @@ from typing import Any
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files._csv import csv_bytes, csv_table
 from mislid.files._npz import npz_bytes, npz_table
+from mislid.files._sheet import Sheet, csv_sheet
 from mislid.files._table import Table
 from mislid.files._whole import write_whole
 
-__all__ = ["Table", "read_table", "write_table", "write_whole"]
+__all__ = [
+    "Sheet",
+    "Table",
+    "place_to_write",
+    "read_sheet",
+    "read_table",
+    "write_table",
+    "write_whole",
+]
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
     """Read a .npz or .csv file, as `write_table` writes it or as `load_instance` describes it."""
-    place = _with_known_suffix(path)
-    if place.is_dir():
-        raise FileFormatError(f"path must be a file; got the directory {str(place)!r}")
-    try:
-        content = place.read_bytes()
-    except OSError as problem:
-        raise FileFormatError(
-            f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
-        ) from None
-    if not content:
-        raise FileFormatError(f"path must be a file with an instance; got {str(place)!r}, empty")
+    place = _with_suffix(path, ".npz", ".csv")
+    content = _content(place, "an instance")
     read = npz_table if place.suffix.lower() == ".npz" else csv_table
     return read(content, str(place))
+
+
+def read_sheet(path: str | os.PathLike[str]) -> Sheet:
+    """Read the cells of a .csv file of observations, whatever its columns are."""
+    place = _with_suffix(path, ".csv")
+    return csv_sheet(_content(place, "observations"), str(place), "observation")
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:
@@ -44,21 +50,41 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
     a,0.1,1.0,1.0,0.0
     b,0.2,1.0,0.0,1.0
     """
-    place = _with_known_suffix(path)
+    place = place_to_write(path)
+    write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
+    write_whole(place, write(table))
+
+
+def place_to_write(path: str | os.PathLike[str]) -> Path:
+    """Give the place of an instance to be written, or say why it cannot be there."""
+    place = _with_suffix(path, ".npz", ".csv")
     if place.is_dir() or not place.parent.is_dir():
         raise ProblemError(
             f"path must name a file in an existing directory; got {str(place)!r}, "
             + ("a directory" if place.is_dir() else "whose directory does not exist")
         )
-    write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
-    write_whole(place, write(table))
+    return place
 
 
-def _with_known_suffix(path: Any) -> Path:
+def _content(place: Path, what: str) -> bytes:
+    if place.is_dir():
+        raise FileFormatError(f"path must be a file; got the directory {str(place)!r}")
+    try:
+        content = place.read_bytes()
+    except OSError as problem:
+        raise FileFormatError(
+            f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
+        ) from None
+    if not content:
+        raise FileFormatError(f"path must be a file with {what}; got {str(place)!r}, empty")
+    return content
+
+
+def _with_suffix(path: Any, *suffixes: str) -> Path:
     try:
         place = Path(path)
     except TypeError:
         raise ProblemError(f"path must be a string or a path; got {path!r}") from None
-    if place.suffix.lower() not in (".npz", ".csv"):
-        raise FileFormatError(f"path must end in .npz or .csv; got {str(place)!r}")
+    if place.suffix.lower() not in suffixes:
+        raise FileFormatError(f"path must end in {' or '.join(suffixes)}; got {str(place)!r}")
     return place

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import math
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from mislid._validation import Labels, Vector, as_labels, as_noise
 from mislid.errors import FileFormatError, ProblemError
+from mislid.files._sheet import Sheet, csv_sheet, parsed
 from mislid.files._table import Table, declared_misspecification
 
 _NOT_FEATURES = ("name", "mean", "noise")
@@ -17,11 +16,7 @@ _NOT_FEATURES = ("name", "mean", "noise")
 
 def csv_table(content: bytes, path: str) -> Table:
     """Give the table in the bytes of a .csv file; `path` is for messages."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileFormatError(f"{path!r} must be UTF-8 text; it is not") from None
-    sheet = _sheet(text, path)
+    sheet = csv_sheet(content, path, "arm")
     features = [heading for heading in sheet.headings if heading not in _NOT_FEATURES]
     if not sheet.has("mean") or not features:
         raise FileFormatError(
@@ -36,7 +31,7 @@ def csv_table(content: bytes, path: str) -> Table:
         noise=None if noise is None else as_noise(noise, noise.size, f"noise in {path!r}"),
         names=_sheet_labels(sheet) if sheet.has("name") else None,
         misspecification=(
-            None if declared is None else declared_misspecification(_parsed(declared), path)
+            None if declared is None else declared_misspecification(parsed(declared), path)
         ),
     )
 
@@ -63,78 +58,7 @@ def csv_bytes(table: Table) -> bytes:
     return buffer.getvalue().encode()
 
 
-class _Sheet(NamedTuple):
-    path: str
-    facts: dict[str, str]
-    headings: list[str]
-    rows: list[tuple[int, list[str]]]  # line number in the file, cells
-
-    def has(self, heading: str) -> bool:
-        return heading in self.headings
-
-    def texts(self, heading: str) -> list[str]:
-        column = self.headings.index(heading)
-        return [cells[column] for _, cells in self.rows]
-
-    def numbers(self, heading: str) -> Vector:
-        column = self.headings.index(heading)
-        return np.array([self._number(line, heading, cells[column]) for line, cells in self.rows])
-
-    def _number(self, line: int, heading: str, cell: str) -> float:
-        number = _parsed(cell)
-        if isinstance(number, str) or not math.isfinite(number):
-            raise FileFormatError(
-                f"{self.path!r} must hold finite numbers; "
-                f"got {cell!r} in line {line}, column {heading!r}"
-            )
-        return number
-
-
-def _sheet(text: str, path: str) -> _Sheet:
-    facts, lines = _leading_facts(text)
-    reader = csv.reader(io.StringIO(lines, newline=""), strict=True)
-    skipped = text.count("\n") - lines.count("\n")
-    try:
-        rows = [(skipped + reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as problem:
-        raise FileFormatError(
-            f"{path!r} must be comma-separated; line {skipped + reader.line_num} is not: {problem}"
-        ) from None
-    if len(rows) < 2:
-        raise FileFormatError(f"{path!r} must have a heading line and one line per arm")
-    headings = [heading.strip() for heading in rows[0][1]]
-    _refuse_headings(headings, path)
-    for line, cells in rows[1:]:
-        if len(cells) != len(headings):
-            raise FileFormatError(
-                f"{path!r} must have {len(headings)} cells in every line, one per heading; "
-                f"got {len(cells)} in line {line}"
-            )
-    return _Sheet(path, facts, headings, rows[1:])
-
-
-def _leading_facts(text: str) -> tuple[dict[str, str], str]:
-    """Split off the comment lines at the top; those of the form `# key=value` state facts."""
-    facts = {}
-    while text.startswith("#"):
-        comment, _, text = text.partition("\n")
-        key, _, value = comment.lstrip("#").partition("=")
-        facts[key.strip()] = value.strip()
-    return facts, text
-
-
-def _refuse_headings(headings: list[str], path: str) -> None:
-    for column, heading in enumerate(headings):
-        if not heading:
-            raise FileFormatError(
-                f"{path!r} must have a heading for every column ('name' for labels); "
-                f"column {column + 1} has none"
-            )
-        if heading in headings[:column]:
-            raise FileFormatError(f"{path!r} must have distinct headings; got {heading!r} twice")
-
-
-def _sheet_labels(sheet: _Sheet) -> Labels:
+def _sheet_labels(sheet: Sheet) -> Labels:
     labels: list[str] | list[int] = sheet.texts("name")
     if sheet.facts.get("names") == "integers":
         try:
@@ -166,10 +90,3 @@ def _is_unicode(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _parsed(cell: str) -> float | str:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import as_top_m
+from mislid._validation import as_count, as_top_m
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation._job import INTERRUPTED, Job, Outcome, Row
@@ -102,8 +101,8 @@ def replicate_rows(
 ) -> list[Row]:
     """`replicate` as a list of named tuples, which needs no pandas."""
     job = _as_job(instance, m, seed, options, _identify)
-    runs = _as_count(runs, "runs", 1)
-    jobs = _as_count(jobs, "jobs", 1)
+    runs = as_count(runs, "runs", 1)
+    jobs = as_count(jobs, "jobs", 1)
     with contextlib.ExitStack() as stack:
         kept: list[Row] = []
         keep: Callable[[Row], None] = kept.append
@@ -128,7 +127,7 @@ def replicate_settings(
     instance: Instance, m: int, *, runs: int, seed: int = 0, **options: Any
 ) -> dict[str, Any]:
     """What settings.json of such a replication holds."""
-    return settings_of(_as_job(instance, m, seed, options, None), _as_count(runs, "runs", 1))
+    return settings_of(_as_job(instance, m, seed, options, None), as_count(runs, "runs", 1))
 
 
 def _as_job(
@@ -142,17 +141,7 @@ def _as_job(
         raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     if not options.keys().isdisjoint({"callback", "every"}):
         raise ProblemError("callback and every are for one run of identify; many have progress")
-    return Job(instance, as_top_m(m, instance.K), _as_count(seed, "seed", 0), options, identify)
-
-
-def _as_count(value: Any, name: str, low: int) -> int:
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or number < low:
-        raise ProblemError(f"{name} must be an integer at least {low}; got {value!r}")
-    return number
+    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0), options, identify)
 
 
 def _finished_rows(job: Job, runs: list[int], jobs: int, client: Any) -> Generator[Row, None, None]:

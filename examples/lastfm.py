@@ -1,0 +1,99 @@
+"""Last.fm from the raw file to an answer: representation, one user, instance, identification.
+
+    mislid data fetch lastfm
+    python examples/lastfm.py --output lastfm.npz --runs 3
+
+The paper's experiment E, for a user of one's own choice. A network learns to predict how much any
+user listens to any artist; one user's artists in its last layer are the arms. Training takes less
+than a minute on one core, the table of choices about half a minute.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import mislid
+from mislid.plotting_trade_off import save_trade_off
+from mislid.representation import Representation, learn
+
+
+def main() -> None:
+    """Do all of it, with the choices that the command line makes."""
+    from mislid.datasets import lastfm
+
+    arguments = parsed()
+    data = lastfm(arguments.data)
+    X, y = data.pairs()
+    print(f"{data.users.size} users, {data.artists.size} artists, {y.size:,} rows of {X.shape[1]}")
+    draw = np.random.default_rng(arguments.seed)
+    user = int(draw.choice(data.users)) if arguments.user is None else arguments.user
+    # The pairs of a user stand together, one for every artist.
+    first = data.row(user) * data.artists.size
+    learned = learn(
+        X,
+        y,
+        candidates=X[first : first + data.artists.size],
+        means=data.rewards[data.row(user)],
+        names=data.artists.tolist(),
+        epochs=arguments.epochs,
+        seed=arguments.seed,
+        progress=lambda epoch, epochs, loss: print(f"{epoch}/{epochs} {loss:.4f}", file=sys.stderr),
+    )
+    print(f"R^2 {learned.r2_train:.3f} in training, {learned.r2_test:.3f} in test; user {user}")
+    weigh(learned, arguments.m, arguments.output)
+    identify(learned, arguments)
+
+
+def weigh(learned: Representation, m: int, output: Path) -> None:
+    """What each number of features costs, as a table and a picture."""
+    trade_off = learned.trade_off(m)
+    print(
+        f"rank {learned.rank}; characteristic time without features {trade_off.unstructured:,.0f}"
+    )
+    print("order        d   error   least  condition  initial  whitened    time   least")
+    for row in trade_off.choices:
+        print(
+            f"{row.order:<10} {row.d:>3} {row.misspecification:>7.3f} "
+            f"{row.least_misspecification:>7.3f} {row.condition:>10.3g} {row.pulls:>8,} "
+            f"{row.white_pulls:>9,} {row.time:>7,.0f} {row.least_time:>7,.0f}"
+        )
+    save_trade_off(output.with_suffix(".png"), trade_off)
+
+
+def identify(learned: Representation, arguments: argparse.Namespace) -> None:
+    """Save the instance without loss, whitened, and find the user's m favourites."""
+    instance = learned.reduce(whiten=True).to_instance()
+    instance.save(arguments.output)
+    print(f"saved {arguments.output}, misspecification {instance.model.misspecification:.4f}")
+    for run in range(arguments.runs):
+        found = mislid.identify(
+            instance,
+            arguments.m,
+            algorithm=arguments.algorithm,
+            stopping=arguments.stopping,
+            seed=run,
+        )
+        verdict = "right" if found.correct else "wrong"
+        names = [instance.label(arm) for arm in found.answer]
+        print(f"run {run}: artists {names} after {found.samples:,} samples, {verdict}")
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", help="directory with lastfm/user_artists.dat")
+    parser.add_argument("--user", type=int, help="an id; by default one at random")
+    parser.add_argument("--m", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--algorithm", default="mislid")
+    parser.add_argument("--stopping", default="heuristic")
+    parser.add_argument("--output", type=Path, default=Path("lastfm.npz"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

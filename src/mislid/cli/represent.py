@@ -1,0 +1,296 @@
+"""`mislid represent`: from observations to an instance, with the price of every choice."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid.cli._common import one_sentence_errors
+from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.errors import MissingPackageError, ProblemError
+
+if TYPE_CHECKING:
+    from mislid.representation import Choice, Observations, Representation, TradeOff
+    from mislid.representation.network import Progress
+
+
+def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of sizes such as 256,256") from None
+
+
+def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    column, equals, value = text.partition("=")
+    if not (column and equals):
+        raise click.BadParameter(f"{text!r} is not of the form COLUMN=VALUE")
+    return column, value
+
+
+@click.command("represent")
+@click.argument("file", type=click.Path())
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the rewards.")
+@click.option("--m", type=click.IntRange(1), required=True, help="Number of arms to find.")
+@click.option("--name", metavar="COLUMN", help="Column of the candidates' names; by default name.")
+@click.option(
+    "--group",
+    "groups",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column that is no feature, such as patients or dates; may be repeated.",
+)
+@click.option(
+    "--where",
+    metavar="COLUMN=VALUE",
+    callback=_cell,
+    help="Only such lines make candidates; the network learns from all.",
+)
+@click.option(
+    "--d", type=click.IntRange(1), help="Number of features to keep; by default all, without loss."
+)
+@click.option(
+    "--order",
+    type=click.Choice(["variance", "prediction"]),
+    default="variance",
+    show_default=True,
+    help="Which directions are kept: the largest spread, or the predictions first.",
+)
+@click.option("--whiten", is_flag=True, help="Scale features to the same spread: no loss.")
+@click.option(
+    "--noise",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Standard deviation of rewards.",
+)
+@click.option("--hidden", default="256,256", show_default=True, callback=_sizes, metavar="SIZES")
+@click.option("--width", type=click.IntRange(1), default=8, show_default=True)
+@click.option(
+    "--intercept",
+    type=click.Choice(["feature", "fold"]),
+    default="feature",
+    show_default=True,
+    help="The network's last intercept: one feature more, or folded into the others.",
+)
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of the lines that the network is tested on.",
+)
+@click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
+)
+@click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print the choices.",
+)
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+@one_sentence_errors
+def command(
+    file: str,
+    target: str,
+    m: int,
+    name: str | None,
+    groups: tuple[str, ...],
+    where: tuple[str, str] | None,
+    d: int | None,
+    order: Any,
+    whiten: bool,
+    noise: float,
+    output: str | None,
+    picture: str | None,
+    form: str,
+    quiet: bool,
+    **recipe: Any,
+) -> None:
+    """Learn a linear representation of the candidates in FILE.csv, print what each number of
+    features costs, and save an instance for `mislid run`.
+
+    FILE.csv has a heading and one line per observation: numbers, and the reward in the column of
+    --target. Lines with the same name are one candidate, whose mean reward is their average.
+    """
+    from mislid._validation import as_top_m
+    from mislid.files import place_to_write
+    from mislid.geometry.notice import compiling_notice
+    from mislid.representation import learn, read_observations
+
+    place = place_to_write(output or f"{Path(file).stem}.npz")
+    seen = read_observations(file, target=target, name=name, groups=groups, where=where)
+    as_top_m(m, len(seen.means))
+    _refuse_too_many(d, recipe)
+    drawing = None if picture is None else _drawing(picture)
+    with _bar(recipe["epochs"], quiet) as progress:
+        learned = learn(
+            seen.X,
+            seen.y,
+            candidates=seen.candidates,
+            means=seen.means,
+            names=seen.names,
+            progress=progress,
+            **recipe,
+        )
+    kept = learned.reduce(d, order=order, whiten=whiten)
+    kept.to_instance(noise=noise).save(place)
+    if not quiet:
+        click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
+    with compiling_notice():
+        choices = learned.trade_off(m, noise=noise)
+    if drawing is not None:
+        drawing(choices)
+    click.echo(_PRINT[form](seen, learned, choices, kept))
+    click.echo(f"\nSaved. Next:\n  mislid run {shlex.quote(str(place))} --m {m}", err=True)
+
+
+def _refuse_too_many(d: int | None, recipe: dict[str, Any]) -> None:
+    most = recipe["width"] + (recipe["intercept"] == "feature")
+    if d is not None and d > most:
+        raise ProblemError(
+            f"d must be at most {most} with width={recipe['width']} and "
+            f"intercept={recipe['intercept']!r}; got {d}"
+        )
+
+
+def _drawing(picture: str) -> Callable[[TradeOff], None]:
+    """What saves the picture; found missing before the training, not after it."""
+    from mislid.plotting_trade_off import save_trade_off
+
+    if not Path(picture).parent.is_dir():
+        raise ProblemError(f"picture must be in an existing directory; got {picture!r}")
+    if find_spec("matplotlib") is None:
+        raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
+    return partial(save_trade_off, Path(picture))
+
+
+@contextmanager
+def _bar(epochs: int, quiet: bool) -> Iterator[Progress]:
+    """A progress bar on stderr."""
+    from tqdm import tqdm
+
+    with tqdm(total=epochs, unit="epoch", disable=quiet, dynamic_ncols=True) as bar:
+
+        def show(epoch: int, _: int, loss: float) -> None:
+            bar.set_postfix_str(f"loss {loss:.4f}", refresh=False)
+            bar.update(epoch - bar.n)
+
+        yield show
+
+
+def _facts(seen: Observations, learned: Representation) -> dict[str, Any]:
+    return {
+        "observations": len(seen.y),
+        "columns": len(seen.columns),
+        "candidates": learned.K,
+        "epochs": len(learned.network.losses),
+        "r2_train": learned.r2_train,
+        "r2_test": learned.r2_test,
+        "rank": learned.rank,
+    }
+
+
+def _json(
+    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
+) -> str:
+    return as_json(
+        _facts(seen, learned)
+        | {
+            "m": trade_off.m,
+            "choices": [asdict(choice) for choice in trade_off.choices],
+            "unstructured_time": trade_off.unstructured,
+            "saved": {"d": kept.d, "misspecification": kept.misspecification},
+        }
+    )
+
+
+def _csv(
+    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
+) -> str:
+    rows = [asdict(choice) for choice in trade_off.choices]
+    return as_csv(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _table(
+    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
+) -> str:
+    facts = _facts(seen, learned)
+    head = as_table(
+        [
+            ("observations, columns", f"{facts['observations']:,}, {facts['columns']}"),
+            ("candidates, rank", f"{learned.K}, {learned.rank}"),
+            ("epochs", str(facts["epochs"])),
+            ("R^2 in training, in test", f"{learned.r2_train:.3f}, {learned.r2_test:.3f}"),
+            ("time without features", number(trade_off.unstructured)),
+            ("saved", f"d = {kept.d}, misspecification {number(kept.misspecification)}"),
+        ]
+    )
+    heading = (
+        "kept first",
+        "d",
+        "error",
+        "least",
+        "condition",
+        "initial",
+        "whitened",
+        "time",
+        "least",
+    )
+    rows = [heading, *map(_cells, trade_off.choices)]
+    return f"{head}\n\n{_aligned(rows)}\n\n{_LEGEND}"
+
+
+_LEGEND = """\
+error: largest absolute error of the network's own linear model; least: of the best one
+initial: pulls before the first decision in the paper's analysis, and after whitening
+time: characteristic time in a tube as wide as error, and as least"""
+
+
+def _cells(choice: Choice) -> tuple[str, ...]:
+    return (
+        choice.order,
+        str(choice.d),
+        *map(
+            number,
+            (
+                choice.misspecification,
+                choice.least_misspecification,
+                choice.condition,
+                choice.pulls,
+                choice.white_pulls,
+                choice.time,
+                choice.least_time,
+            ),
+        ),
+    )
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+_PRINT = {"json": _json, "csv": _csv, "table": _table}

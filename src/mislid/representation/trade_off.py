@@ -1,0 +1,133 @@
+"""Fewer features or a better fit: what each choice costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mislid._validation import Matrix, Vector, as_noise, as_top_m
+from mislid.errors import ProblemError
+from mislid.geometry.spanner import initial_design
+from mislid.geometry.time import characteristic_curve, characteristic_time
+from mislid.model import Model
+
+
+class Reduced(Protocol):
+    """What is read of a representation."""
+
+    @property
+    def features(self) -> Matrix:
+        """Shape (K, d)."""
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+
+    @property
+    def condition(self) -> float:
+        """Of the features."""
+
+    @property
+    def misspecification(self) -> float:
+        """Of the network's own theta."""
+
+    @property
+    def least_misspecification(self) -> float:
+        """Of the best theta."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to reduce a representation, and what it costs.
+
+    Attributes
+    ----------
+    order, d
+        The arguments of `Representation.reduce`.
+    misspecification, time
+        Largest absolute error of the network's own predictions in these features, and the
+        characteristic time in a tube of that width.
+    least_misspecification, least_time
+        The same for the theta of least error.
+    condition
+        Largest by smallest singular value of the features.
+    pulls, white_pulls
+        Length of the initial design that the paper's analysis asks for (`rule="eigenvalue"`),
+        with these features and after whitening; inf where it is beyond counting.
+    """
+
+    order: str
+    d: int
+    misspecification: float
+    least_misspecification: float
+    condition: float
+    pulls: float
+    white_pulls: float
+    time: float
+    least_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """All choices for finding the `m` best, and the time `unstructured` without any features."""
+
+    m: int
+    choices: tuple[Choice, ...]
+    unstructured: float
+
+    def of(self, order: str) -> tuple[Choice, ...]:
+        """The choices of one order, fewest features first."""
+        return tuple(choice for choice in self.choices if choice.order == order)
+
+
+def weigh(
+    reduced: Sequence[tuple[str, Reduced, Reduced]],
+    means: Vector,
+    m: int,
+    noise: ArrayLike,
+    rtol: float,
+) -> TradeOff:
+    """The cost of each representation, given with its order and its whitened twin."""
+    m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
+    choices = tuple(_choice(*one, means, m, spread, rtol) for one in reduced)
+    anything = Model(np.ones((means.size, 1)), math.inf)
+    alone = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
+    return TradeOff(m, choices, alone.value)
+
+
+def _choice(
+    order: str, plain: Reduced, white: Reduced, means: Vector, m: int, noise: Vector, rtol: float
+) -> Choice:
+    # Of two numbers that differ by rounding the least error may be the larger one.
+    widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))
+    time, least_time = _times(plain.features, means, m, widths, noise, rtol)
+    return Choice(
+        order=order,
+        d=plain.d,
+        misspecification=widths[0],
+        least_misspecification=widths[1],
+        condition=plain.condition,
+        pulls=_pulls(plain.features),
+        white_pulls=_pulls(white.features),
+        time=time,
+        least_time=least_time,
+    )
+
+
+def _times(
+    features: Matrix, means: Vector, m: int, widths: Iterable[float], noise: Vector, rtol: float
+) -> list[float]:
+    curve = characteristic_curve(Model(features, 0.0), means, m, widths, noise=noise, rtol=rtol)
+    return [float(value) for value in curve.value]
+
+
+def _pulls(features: Matrix) -> float:
+    try:
+        return initial_design(Model(features, 0.0), rule="eigenvalue").length
+    except ProblemError:  # more than can be counted
+        return math.inf
