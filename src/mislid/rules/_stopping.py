@@ -184,16 +184,6 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
 
 
 @inner
-def _record_nearer_route(setting: Setting, stopping: Stopping, state: State) -> None:
-    """For an undecided pair, keep the evidence of the proof that is nearer to settling it."""
-    i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
-    cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-    threshold = _pair_threshold(stopping, i, j)
-    if cost * state.evidence[THRESHOLD] > state.evidence[STATISTIC] * threshold:
-        _record(state, cost, threshold, i, j)
-
-
-@inner
 def is_due(stopping: Stopping, state: State) -> bool:
     """Whether it is time for a test."""
     samples = state.clock[SAMPLES]
@@ -202,12 +192,16 @@ def is_due(stopping: Stopping, state: State) -> bool:
 
 @inner
 def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
-    """Whether the closest alternative, of this cost and pair, is far enough."""
+    """Whether the closest alternative, of this cost and pair, is far enough.
+
+    While `guaranteed` is undecided, the evidence is that of the proof nearer to its end: what the
+    pair that lags behind has by its two arms alone, or what every open pair has by the mixture.
+    """
     threshold = _threshold(setting, stopping, state)
-    _record(state, cost, threshold, i, j)
     answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
-    if stopping.code == GUARANTEED and not answer:
-        _record_nearer_route(setting, stopping, state)
+    behind = cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold
+    if answer or stopping.code != GUARANTEED or not behind:
+        _record(state, cost, threshold, i, j)
     return answer
 
 
