@@ -2,7 +2,9 @@
 
 Other processors sum in another order and other libraries round logarithms differently, so the last
 digits are not ours to promise. Decisions are: the traces are such that numbers changed in the
-twelfth digit lead to the same ones.
+twelfth digit lead to the same ones. If they no longer are, choose another seed: `mislid-authors` is
+the one to fail, because its learner may put all weight on one arm, and then the closest alternative
+is not determined.
 """
 
 import json
@@ -32,4 +34,5 @@ def test_runs_are_as_kept(key: str) -> None:
 
 @pytest.mark.parametrize("key", KEPT)
 def test_rounding_does_not_decide(key: str) -> None:
-    assert_same(trace(key, shake=1e-12), KEPT[key])
+    for seed in range(3):
+        assert_same(trace(key, shake=seed), KEPT[key])

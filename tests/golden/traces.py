@@ -30,11 +30,11 @@ def keys() -> Iterator[str]:
                 yield from (f"{name} {algorithm} {rule}" for rule in rules)
 
 
-def trace(key: str, shake: float = 0.0) -> dict[str, Any]:
-    """The run of this key; `shake` changes every number of its instance by so much of itself."""
+def trace(key: str, shake: int | None = None) -> dict[str, Any]:
+    """The run of this key; `shake` is the seed of a change of its instance in the last digits."""
     name, algorithm, stopping = key.split()
     question = SMALL[name]
-    instance = shaken(question.instance, shake) if shake else question.instance
+    instance = question.instance if shake is None else shaken(question.instance, shake)
     found = identify(instance, question.m, algorithm=algorithm, stopping=stopping, **OPTIONS)
     return {
         "samples": found.samples,
@@ -44,11 +44,12 @@ def trace(key: str, shake: float = 0.0) -> dict[str, Any]:
     }
 
 
-def shaken(instance: Instance, size: float) -> Instance:
-    rng = np.random.default_rng(0)
+def shaken(instance: Instance, seed: int) -> Instance:
+    """Features, means and noise changed by random parts of 1e-12 of themselves."""
+    rng = np.random.default_rng(seed)
 
     def changed(values: np.ndarray) -> np.ndarray:
-        return values * (1.0 + size * rng.uniform(-1.0, 1.0, size=values.shape))
+        return values * (1.0 + 1e-12 * rng.uniform(-1.0, 1.0, size=values.shape))
 
     model = Model(changed(instance.model.features), instance.model.misspecification)
     return Instance(model, changed(instance.means), noise=changed(instance.noise))
