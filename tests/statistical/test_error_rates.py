@@ -3,8 +3,8 @@
 Small deltas make the sharper test: a rule that promises one error in a thousand runs is found out
 after four in a hundred. Wrong answers of the proven rules are in fact far rarer than delta, because
 they have to allow for every instance at once. So the same runs are repeated by someone who
-understates the noise by a factor of four (all thresholds sixteen times too low), or the
-misspecification: the same test must catch both.
+understates the noise by a factor of four (as good as thresholds sixteen times too low; two
+instances and the paper's rule need more), or the misspecification: the same test must catch both.
 """
 
 import pytest
@@ -15,7 +15,7 @@ from statistical.trials import attempt, misled
 
 DELTA = 1e-3
 PROVEN = [name for name, rule in STOPPING_RULES.items() if rule.guaranteed]
-# The paper's thresholds are so high that half of them would still do.
+# The paper's thresholds are so high that more must be missing before answers go wrong.
 FURTHER = {"paper": 2.5}
 
 
