@@ -7,16 +7,9 @@ import pytest
 
 from mislid import load_instance
 from statistical.hard import HARD, Hard
-from statistical.trials import Trials, attempt, misled, too_often
+from statistical.trials import attempt, misled
 
 DELTA, RUNS = 0.05, 50
-# Rates with many fewer wrong answers than this are not the published ones.
-NEARLY_ALWAYS = 0.9
-
-
-def wrong_at_least(trials: Trials, rate: float) -> bool:
-    """Whether right answers are too frequent for an error rate below the given one."""
-    return not too_often(trials.stopped - trials.wrong, trials.stopped, 1.0 - rate)
 
 
 @pytest.fixture(params=["embedded", "A_eps5"])
@@ -31,10 +24,10 @@ def question(request: pytest.FixtureRequest) -> Hard:
 
 
 def test_lingape_is_wrong_nearly_always(question: Hard) -> None:
-    rivals = attempt(question, RUNS, stopping="heuristic", delta=DELTA, sampling=("lingape",))
-    assert rivals.stopped == RUNS
-    assert rivals.exceed(DELTA)
-    assert wrong_at_least(rivals, NEARLY_ALWAYS)
+    """Published: 94.6 % of 500 runs. An error rate of 80 % or less is rejected."""
+    rivals = attempt(question, 200, stopping="heuristic", delta=DELTA, sampling=("lingape",))
+    assert rivals.stopped == rivals.runs
+    assert rivals.exceed(0.8)
 
 
 @pytest.mark.parametrize("stopping", ["guaranteed", "heuristic"])

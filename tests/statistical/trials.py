@@ -33,9 +33,9 @@ class Trials(NamedTuple):
     stopped: int
     wrong: int
 
-    def exceed(self, delta: float) -> bool:
-        """Whether wrong answers are too frequent for an error rate of delta."""
-        return too_often(self.wrong, self.runs, delta)
+    def exceed(self, rate: float) -> bool:
+        """Whether wrong answers are too frequent for an error rate of at most this."""
+        return too_often(self.wrong, self.runs, rate)
 
 
 def misled(hard: Hard, *, noise: float = 1.0, misspecification: float = 1.0) -> Instance:
