@@ -16,9 +16,9 @@ from .driven import ALGORITHMS, DELTA, RULES, instance_of
 from .report import digits, duration, progress, table
 
 # Runs of each instance by stopping rule, and the most samples of one.
-WANTED = {"D": {"heuristic": 100, "guaranteed": 20}, "E": {"heuristic": 1, "guaranteed": 1}}
+WANTED = {"D": {"heuristic": 100, "guaranteed": 10}, "E": {"heuristic": 1, "guaranteed": 1}}
 QUICK = {"D": {"heuristic": 2, "guaranteed": 1}}
-BUDGET, QUICK_BUDGET = 1_000_000, 500
+BUDGET, QUICK_BUDGET = 700_000, 500
 
 
 class Runs(NamedTuple):
