@@ -9,6 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ("quadprog", "daqp", "piqp", "osqp", "clarabel")
 
 
+BENCHMARKS = ("pairs", "closest", "warm", "growth", "time", "rounds", "runs", "sizes")
+
+
 def bench(*arguments):
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     return subprocess.run(
@@ -49,7 +52,32 @@ def test_a_quick_run_prints_tables_and_fills_its_section(peers, document):
     assert str(ROOT) not in text
 
 
-@pytest.mark.parametrize("name", ["closest", "warm", "time"])
+def cells(text, first):
+    """The cells of the table rows that begin with this."""
+    lines = [line for line in text.splitlines() if line.startswith(f"| {first}")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_rounds_by_brute_force_are_ours(peers, shared_data):
+    done = bench("rounds", "--quick")
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in cells(done.stdout, "A_eps5, `") if len(row) == 10]
+    assert len(rows) == 4
+    assert all(row[-3:] == ["2 of 2", "2 of 2", "0 of 84"] for row in rows)
+
+
+def test_whole_runs_and_their_growth_are_measured(peers, shared_data):
+    done = bench("runs", "sizes", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert [row[1:5] for row in cells(done.stdout, "D, `mislid`")] == [
+        ["2", "0", "0", "500"],
+        ["1", "0", "0", "500"],
+    ]
+    assert len(cells(done.stdout, "`mislid-paper`, `guaranteed` ")) == 2
+    assert "A round grows like K^" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["closest", "warm", "time", "rounds", "runs"])
 def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, monkeypatch):
     monkeypatch.setenv("MISLID_DATA", str(tmp_path))
     done = bench(name, "--quick")
@@ -60,10 +88,10 @@ def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, mon
 def test_an_unknown_benchmark_is_refused():
     done = bench("pears")
     assert done.returncode == 2
-    assert "any of pairs, closest, warm, growth, time; got pears" in done.stderr
+    assert f"any of {', '.join(BENCHMARKS)}; got pears" in done.stderr
 
 
 def test_the_document_has_a_place_for_every_benchmark():
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for name in ("pairs", "closest", "warm", "growth", "time"):
+    for name in BENCHMARKS:
         assert text.index(f"<!-- {name}:begin -->") < text.index(f"<!-- {name}:end -->")
