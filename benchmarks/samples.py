@@ -28,12 +28,14 @@ DELTA = 0.05
 ALGORITHMS = ("mislid", "mislid-paper", "lingape", "lucb", "uniform", "oracle")
 STOPPING = ("heuristic", "guaranteed")
 # Measurements after which a run is given up, in multiples of T kl(1 - delta, delta).
-BUDGET = 60
+BUDGET = 40
 # E's means are a little outside of its declared tube.
 HOLDING_E = 0.207
 SEED = 2026
 # Instances of a family and the first of their numbers: no choice was made on these.
 INSTANCES, FIRST = 4, 100
+# Most searches in some of these runs certify nothing, and slowly: measure them when that is mended.
+UNMEASURED = {("uneven noise", "mislid-paper")}
 RUNS = Path(__file__).resolve().parents[1] / "build" / "samples"
 
 
@@ -47,7 +49,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """Runs of an algorithm on an instance, by stopping rule, and the factor of the budget."""
+    """Runs of an algorithm on an instance, by stopping rule (0: none), and the budget's factor."""
 
     heuristic: int
     guaranteed: int
@@ -57,8 +59,8 @@ class Effort:
         return int(getattr(self, stopping))
 
 
-EFFORTS = {"D": Effort(60, 24), "E": Effort(3, 1, budget=20)}
-PUBLISHED_EFFORT, FAMILY_EFFORT, QUICK = Effort(300, 150), Effort(25, 10), Effort(2, 1)
+EFFORTS = {"D": Effort(40, 8, budget=25), "E": Effort(0, 0), "many arms": Effort(3, 1)}
+PUBLISHED_EFFORT, FAMILY_EFFORT, QUICK = Effort(200, 40), Effort(10, 3), Effort(2, 1)
 
 
 class Result(NamedTuple):
@@ -156,14 +158,18 @@ def cases(quick: bool) -> Iterator[tuple[str, list[Problem], Effort]]:
             yield name, [problem], EFFORTS.get(name, PUBLISHED_EFFORT)
     for family in FAMILIES[3:5] if quick else FAMILIES:
         problems = family_problems(family, 1 if quick else INSTANCES)
-        yield family.name, problems, QUICK if quick else FAMILY_EFFORT
+        yield family.name, problems, QUICK if quick else EFFORTS.get(family.name, FAMILY_EFFORT)
 
 
 def compare(stopping: str, quick: bool) -> list[Result]:
     """All algorithms on all cases under one stopping rule."""
     results = []
     for name, problems, effort in cases(quick):
+        if effort.runs(stopping) == 0:
+            continue
         for algorithm in ALGORITHMS:
+            if (name, algorithm) in UNMEASURED:
+                continue
             rows = [
                 (row, problem.bound)
                 for problem in problems
@@ -183,7 +189,10 @@ def advantages(results: Sequence[Result]) -> str:
         own = found[case, "mislid"]
         row = [case]
         for rival in rivals:
-            other = found[case, rival]
+            other = found.get((case, rival))
+            if other is None:
+                row.append("not measured")
+                continue
             mean, tail = other.mean / own.mean, other.quantile(0.99) / own.quantile(0.99)
             cut = "≥ " if other.unanswered > 0 else ""
             wrong = " †" if other.wrong > 2 * DELTA else ""
