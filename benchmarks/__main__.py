@@ -20,6 +20,7 @@ BENCHMARKS = {
     "rounds": "rounds",
     "runs": "runs",
     "sizes": "round_growth",
+    "samples": "samples",
 }
 
 

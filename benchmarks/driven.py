@@ -24,8 +24,8 @@ RULES = ("heuristic", "guaranteed")
 class Stretch(NamedTuple):
     """Some rounds of a run: seconds of the processor and of the clock, and what was solved.
 
-    `plays` are the rounds whose sampling rule asked for the closest alternative; the `tested` pairs
-    were solved for the stopping rule, the `played` ones for the sampling rule.
+    `plays` are the rounds whose sampling rule asked for the closest alternative; the `played` pairs
+    were solved for the game, the `tested` ones for the stopping rule and for best responses.
     """
 
     rounds: int
@@ -80,8 +80,8 @@ class Driven:
 
     def _counters(self) -> list[int]:
         state = self._run.state
-        tested = state.test.scalars[SOLVED] + self._run.stopping.space.scalars[SOLVED]
-        return [self.samples, state.clock[ROUNDS], int(tested), int(state.play.scalars[SOLVED])]
+        tested, played = state.test.scalars[SOLVED], state.play.scalars[SOLVED]
+        return [self.samples, state.clock[ROUNDS], int(tested), int(played)]
 
     def to(self, samples: int) -> Stretch:
         """Go on to so many measurements, or to the answer."""
@@ -98,4 +98,5 @@ class Driven:
         samples, means, weights = self.samples, state.means.copy(), state.weights.copy()
         plays = self.to(samples + 1).plays > 0
         own = np.array(memory.weights) if self._game else weights
-        return Snapshot(samples, means, weights, plays, own, state.play.arms[BELOW].copy())
+        space = state.play if self._game else state.test
+        return Snapshot(samples, means, weights, plays, own, space.arms[BELOW].copy())

@@ -53,7 +53,7 @@ def run(quick: bool) -> str:
     rows = [_row(one, name) for name in names for one in found]
     header = [
         "sampling, stopping", "K", "a round", "rounds with a search to sample",
-        "pairs solved to stop", "to sample", "peak memory",
+        "pairs solved to stop or respond", "to play", "peak memory",
     ]  # fmt: skip
     return f"{table(header, rows)}\n\n{_exponents(found, names)}"
 

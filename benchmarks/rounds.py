@@ -242,7 +242,7 @@ def run(quick: bool) -> str:
     ]  # fmt: skip
     detail = [
         "instance, sampling, stopping", "rounds", "wall / processor time",
-        "rounds with a search to sample", "pairs solved to stop", "to sample",
+        "rounds with a search to sample", "pairs solved to stop or respond", "to play",
     ]  # fmt: skip
     return f"{table(header, rows)}\n\n{table(detail, shares)}"
 

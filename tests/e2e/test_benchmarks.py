@@ -85,6 +85,26 @@ def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, mon
     assert "Skipped: the published instances are not there" in done.stdout
 
 
+def test_sample_counts_are_compared_and_go_on_where_they_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("MISLID_RUNS", str(tmp_path))
+    first = bench("samples", "--quick")
+    assert first.returncode == 0, first.stderr
+    rows = [line.split(" | ") for line in first.stdout.splitlines() if line.startswith("| ")]
+    compared = [row for row in rows if len(row) == 9 and row[1].startswith("`")]
+    # Two stopping rules, two families, six algorithms.
+    assert len(compared) == 24
+    assert {row[1] for row in compared} >= {"`mislid`", "`mislid-paper`", "`lucb`", "`oracle`"}
+    kept = sorted(tmp_path.glob("*/runs.csv"))
+    assert len(kept) == 24
+    before = [file.read_text() for file in kept]
+    kept[0].unlink()
+    again = bench("samples", "--quick")
+    assert again.stdout == first.stdout
+    # Rows hold the seconds that a run took, which another one would not repeat.
+    assert [file.read_text() for file in kept[1:]] == before[1:]
+    assert kept[0].exists()
+
+
 def test_an_unknown_benchmark_is_refused():
     done = bench("pears")
     assert done.returncode == 2
