@@ -98,5 +98,7 @@ class Driven:
         samples, means, weights = self.samples, state.means.copy(), state.weights.copy()
         plays = self.to(samples + 1).plays > 0
         own = np.array(memory.weights) if self._game else weights
-        space = state.play if self._game else state.test
-        return Snapshot(samples, means, weights, plays, own, space.arms[BELOW].copy())
+        # Gains are half the squared differences: their signs do not matter here.
+        differences = np.sqrt(2.0 * memory.gains * self._run.setting.variance)
+        below = state.play.arms[BELOW].copy() if self._game else differences
+        return Snapshot(samples, means, weights, plays, own, below)

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ("quadprog", "daqp", "piqp", "osqp", "clarabel")
 
 
-BENCHMARKS = ("pairs", "closest", "warm", "growth", "time", "rounds", "runs", "sizes")
+BENCHMARKS = ("pairs", "closest", "warm", "growth", "time", "rounds", "runs", "sizes", "samples")
 
 
 def bench(*arguments):

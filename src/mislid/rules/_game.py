@@ -97,7 +97,7 @@ def begin_response(plan: Plan, state: State, memory: Memory, uniform: float) -> 
     """
     if state.clock[QUEUED] > 0:
         state.clock[QUEUED] -= 1
-        return most_telling_arm(plan, state, memory, uniform), -1
+        return most_telling_arm(plan, state, memory, -1, -1, uniform), -1
     least = least_measured(state.counts)
     if state.counts[least] < plan.exploration * math.sqrt(float(state.clock[SAMPLES])):
         return least, -1
@@ -113,8 +113,13 @@ def set_play_weights(setting: Setting, memory: Memory) -> None:
 
 
 @inner
-def most_telling_arm(plan: Plan, state: State, memory: Memory, uniform: float) -> int:
-    """The arm with the largest gain / counts^power; among equals, `uniform` in [0, 1) decides."""
+def most_telling_arm(
+    plan: Plan, state: State, memory: Memory, i: int, j: int, uniform: float
+) -> int:
+    """The arm with the largest gain / counts^power; among equals, `uniform` in [0, 1) decides.
+
+    Where no arm has any, because the arms of the closest pair are level, the less measured of them.
+    """
     best, highest, equals = 0, -1.0, 0
     for k in range(memory.gains.shape[0]):
         gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
@@ -122,6 +127,10 @@ def most_telling_arm(plan: Plan, state: State, memory: Memory, uniform: float) -
             best, highest, equals = k, gain, 1
         elif gain == highest:
             equals += 1
+    if highest <= 0.0:
+        if i < 0:
+            return least_measured(state.counts)
+        return i if state.weights[i] < state.weights[j] else j
     place = int(uniform * equals)
     for k in range(best + 1, memory.gains.shape[0]):
         gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power

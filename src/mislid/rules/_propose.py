@@ -19,8 +19,18 @@ from mislid.rules._plan import BEST_RESPONSE, FIXED, GAME, UNIFORM, Memory, Plan
 from mislid.rules._recent import keep_recent, leave_out
 from mislid.rules._rivals import Rivals, rival_arm
 from mislid.rules._simple import fixed_arm, uniform_arm
-from mislid.rules._state import ANSWERED, ROUNDS, SAMPLES, STALLS, Setting, State
-from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide, leave_nothing_out
+from mislid.rules._state import (
+    ANSWERED,
+    CHALLENGER,
+    INCUMBENT,
+    PAIRED,
+    ROUNDS,
+    SAMPLES,
+    STALLS,
+    Setting,
+    State,
+)
+from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide, leave_nothing_out, move_pair
 
 
 class Sampler(NamedTuple):
@@ -48,7 +58,8 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
 
     The game (Algorithm 1 of the paper) first takes an arm from the learner's allocation, then the
     closest alternative answers and the learner learns. A best response is the arm that tells the
-    alternative at the counts apart. A round whose alternative could not be certified teaches
+    alternative at the counts apart; where a proof by two arms alone is nearer to its end, the arm
+    that helps it most. A round whose alternative could not be certified teaches
     nothing; it is counted.
     """
     if plan.sampler == FIXED:
@@ -65,14 +76,19 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
     weights = state.weights if responding else memory.weights
     space = state.test if responding else state.play
     eps, part = setting.eps + setting.widening, int(PAIRS)
+    paired = responding and state.clock[PAIRED] == state.clock[SAMPLES]
     leave_out(plan, state, memory, space, uniform)
     for step in range(plan.steps):
         if step > 0:
             allocate(plan, memory, which)
         set_play_weights(setting, memory)
-        if not (responding and _is_answered(plan, state)):
+        i, j = state.doubted[0], state.doubted[1]
+        if paired:
+            i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
+            move_pair(state.means, weights, i, j, setting.tol, space.arms[BELOW])
+        elif not (responding and _is_answered(plan, state)):
             if is_wide(eps, state.projected, setting.tol):
-                status, _, i, _ = closest_unstructured(
+                status, _, i, j = closest_unstructured(
                     state.projected, weights, state.incumbents, setting.tol, space
                 )
             else:
@@ -80,7 +96,7 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
                     forget_means(space)
                 else:
                     aim_at_projection(setting.X, weights, state.test, space)
-                status, _, _, i, _, _, _ = search(
+                status, _, _, i, j, _, _ = search(
                     part,
                     setting.X,
                     eps,
@@ -96,9 +112,9 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
                 break
             keep_recent(plan, memory, i)
         set_gains(setting, plan, state, space.arms[BELOW], memory)
-        state.clock[ROUNDS] += 1
+        state.clock[ROUNDS] += not paired
         if responding:
-            arm = most_telling_arm(plan, state, memory, uniform)
+            arm = most_telling_arm(plan, state, memory, i, j, uniform)
         else:
             learn(plan, memory, which)
     leave_nothing_out(space)

@@ -17,8 +17,10 @@ from mislid.geometry._linalg import copy
 from mislid.geometry._search import LINEAR, PROJECTED, SearchSpace, search_space
 from mislid.rules._select import list_top
 
-# Positions in State.clock.
-SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED = range(9)
+# Positions in State.clock: how often something was done, or the samples when it was done last.
+# ROUNDS: the sampling rule answered an alternative. PAIRED: the evidence was that of a pair by its
+# two arms alone.
+SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED, PAIRED = range(10)
 # Positions in State.evidence: of the last stopping test.
 STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
 
@@ -42,7 +44,7 @@ class Setting(NamedTuple):
 class State(NamedTuple):
     """What has been measured and estimated; arrays that the rules update in place."""
 
-    clock: Indices  # (9,)
+    clock: Indices  # (10,)
     counts: Vector  # (K,)
     sums: Vector  # (K,)
     weights: Vector  # (K,) counts / variance
@@ -67,7 +69,7 @@ def new_state(setting: Setting) -> State:
     slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
     counts, sums, means, projected, doubt, work = np.zeros((6, K))
     return State(
-        clock=np.zeros(SEARCHED + 1, np.int64),
+        clock=np.zeros(PAIRED + 1, np.int64),
         counts=counts,
         sums=sums,
         weights=setting.phantom / setting.variance,

@@ -32,6 +32,7 @@ from mislid.rules._state import (
     INCUMBENT,
     JUDGED,
     LAST_TEST,
+    PAIRED,
     SAMPLES,
     SEARCHED,
     STALLS,
@@ -206,6 +207,8 @@ def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: i
     behind = cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold
     if answer or stopping.code != GUARANTEED or not behind:
         _record(state, cost, threshold, i, j)
+    else:
+        state.clock[PAIRED] = state.clock[SAMPLES]
     return answer
 
 
@@ -271,7 +274,9 @@ def judge(setting: Setting, stopping: Stopping, state: State, testing: bool) -> 
     state.clock[TESTS] += 1
     state.clock[LAST_TEST] = state.clock[SAMPLES]
     answer = (code == PAIRWISE or code == GUARANTEED) and _test_pairs(setting, stopping, state)
-    if not answer and code != PAIRWISE:
+    if code == PAIRWISE:
+        state.clock[PAIRED] = state.clock[SAMPLES]
+    elif not answer:
         given, part = state.means, int(PAIRS)
         if code <= PAPER_PRINTED:
             eps += setting.widening

@@ -57,6 +57,18 @@ def leave_nothing_out(space: SearchSpace) -> None:
 
 
 @inner
+def move_pair(given: Vector, weights: Vector, i: int, j: int, tol: float, below: Vector) -> None:
+    """Fill `below` (K,) with given minus the closest means at which i beats j by tol."""
+    fill(below, 0.0)
+    gap = given[j] - given[i] + tol if i >= 0 else 0.0
+    if gap > 0.0:
+        total = weights[i] + weights[j]
+        share = weights[j] / total if total > 0.0 else 1.0
+        below[i] = -share * gap
+        below[j] = gap - share * gap
+
+
+@inner
 def closest_unstructured(
     given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
 ) -> Closest:
@@ -74,11 +86,5 @@ def closest_unstructured(
                 candidate = pair_cost(given, weights, challengers[a], incumbents[b], tol)
                 if candidate < cost:
                     cost, i, j = candidate, challengers[a], incumbents[b]
-    fill(below, 0.0)
-    gap = given[j] - given[i] + tol if i >= 0 else 0.0
-    if gap > 0.0:
-        total = weights[i] + weights[j]
-        share = weights[j] / total if total > 0.0 else 1.0
-        below[i] = -share * gap
-        below[j] = gap - share * gap
+    move_pair(given, weights, i, j, tol, below)
     return SOLVED, cost, i, j

@@ -24,7 +24,7 @@ def counts_without_noise(instance: Instance, m: int, rule: BestResponse) -> np.n
             arm = int(run.design[t])
         else:
             estimate_and_test(run.setting, run.stopping, run.state)
-            arm = next_arm(run.setting, run.sampler, run.state, 0.5)
+            arm = next_arm(run.setting, run.sampler, run.state, 0.5, run.rivals)
         measure(run.setting, run.state, arm, instance.means[arm])
     return run.state.counts.copy()
 
