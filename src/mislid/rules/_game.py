@@ -15,6 +15,9 @@ from mislid.rules._plan import (
 )
 from mislid.rules._state import QUEUED, SAMPLES, Setting, State
 
+# Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
+NEGLIGIBLE = 1e-100
+
 
 @inner
 def drawn(omega: Vector, uniform: float) -> int:
@@ -109,7 +112,8 @@ def begin_response(plan: Plan, state: State, memory: Memory, uniform: float) -> 
 def set_play_weights(setting: Setting, memory: Memory) -> None:
     """The weights that the alternative answers in the game: the learner's allocation."""
     for k in range(memory.omega.shape[0]):
-        memory.weights[k] = memory.omega[k] / setting.variance[k]
+        share = memory.omega[k] if memory.omega[k] > NEGLIGIBLE else 0.0
+        memory.weights[k] = share / setting.variance[k]
 
 
 @inner

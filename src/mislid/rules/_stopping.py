@@ -192,7 +192,7 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
 def is_due(stopping: Stopping, state: State) -> bool:
     """Whether it is time for a test."""
     samples = state.clock[SAMPLES]
-    return samples > stopping.patience and samples >= stopping.gamma * state.clock[LAST_TEST]
+    return samples > stopping.patience and samples > stopping.gamma * state.clock[LAST_TEST]
 
 
 @inner

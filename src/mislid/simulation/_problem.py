@@ -14,7 +14,7 @@ from mislid.model import Instance
 if TYPE_CHECKING:
     from mislid.rules._state import Setting
 
-# What the published runs gave to arms that were never measured, and added to the tube.
+# What the published runs gave to arms that were never measured, and added to the tube (at noise 1).
 PHANTOM, WIDENING = 1e-10, 1e-5
 
 
@@ -37,7 +37,7 @@ def new_setting(
         largest_norm=float(np.max(np.linalg.norm(instance.model.features, axis=1))),
         mean_bound=float(np.max(np.abs(instance.means))),
         phantom=PHANTOM if authors else 0.0,
-        widening=WIDENING if authors else 0.0,
+        widening=WIDENING * float(np.max(instance.noise)) if authors else 0.0,
     )
 
 

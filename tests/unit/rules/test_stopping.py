@@ -359,8 +359,8 @@ def test_tests_follow_a_geometric_grid() -> None:
         state.clock[SAMPLES] = t
         before = state.clock[TESTS]
         estimate_and_test(setting, stopping, state)
-        assert (state.clock[TESTS] > before) == (t in {10, 15, 23, 35, 53, 80})
-    assert state.clock[LAST_TEST] == 80
+        assert (state.clock[TESTS] > before) == (t in {10, 16, 25, 38, 58, 88})
+    assert state.clock[LAST_TEST] == 88
 
 
 @pytest.mark.parametrize("name", ["heuristic", "mixture"])
