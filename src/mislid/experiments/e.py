@@ -1,0 +1,45 @@
+"""E: which 4 of 103 artists a user of Last.fm likes best."""
+
+from mislid.experiments.spec import GUARANTEED, Case, Experiment, Method
+
+EXPERIMENT = Experiment(
+    name="E",
+    title="Music recommendation, Last.fm",
+    runs=100,
+    cases=(
+        Case(
+            name="E",
+            title="misspecification 0.206",
+            instance="E",
+            m=4,
+            misspecification=0.206,
+            methods=(
+                Method("LinGapE", "lingape", published="LinGapE"),
+                Method("LUCB, slack 0.02", "lucb-authors", published="LUCB", tolerance=0.02),
+                Method(
+                    "MisLid, tricks, AdaHedge",
+                    "mislid-authors-tricks",
+                    published="MisLid",
+                    margin=0.2,
+                    gamma=1.2,
+                ),
+                Method(
+                    "MisLid, tricks, Greedy",
+                    "mislid-authors-greedy",
+                    published="MisLid tricks Greedy",
+                    margin=0.2,
+                    gamma=1.2,
+                ),
+                Method("LUCB, standard width", "lucb"),
+                Method("our default", "mislid"),
+                Method("our default", "mislid", GUARANTEED, most=20),
+            ),
+        ),
+    ),
+    notes=(
+        (
+            "LUCB as published stops with a slack of 0.02 in the answer; ours with the standard "
+            "width has none."
+        ),
+    ),
+)

@@ -1,0 +1,164 @@
+"""Tables and sentences about a finished experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mislid.experiments.comparison import Comparison, compare, rate_interval
+from mislid.experiments.published import Figures
+from mislid.experiments.runner import Outcome, Result
+from mislid.experiments.spec import GUARANTEED, HEURISTIC
+
+_HEADING = (
+    "method | stopping | runs | samples | wrong | seconds a run | published samples | "
+    "wrong | seconds a run | difference of means"
+)
+
+
+def method_table(outcomes: Sequence[Outcome]) -> str:
+    """One row per method, ours beside the published."""
+    return markdown(_HEADING.split(" | "), [_row(outcome) for outcome in outcomes])
+
+
+def stopping_table(outcomes: Sequence[Outcome]) -> str:
+    """Mean samples with one column per stopping rule; empty where only one was used."""
+    rules = (HEURISTIC, GUARANTEED)
+    cells: dict[str, dict[str, str]] = {}
+    for outcome in outcomes:
+        row = cells.setdefault(outcome.method.name, {})
+        row[outcome.method.stopping] = _samples(outcome.figures, spread=False)
+    if not any(GUARANTEED in row for row in cells.values()):
+        return ""
+    rows = [[name, *(row.get(rule, "") for rule in rules)] for name, row in cells.items()]
+    return markdown(["method", *rules], rows)
+
+
+def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table.
+
+    >>> print(markdown(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in (heading, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(heading), *lines[1:]])
+
+
+def differences(result: Result) -> list[str]:
+    """A sentence for every method with a published counterpart."""
+    return [
+        difference(outcome, outcome.published, result.exact)
+        for outcome in result.outcomes
+        if outcome.published is not None
+    ]
+
+
+def difference(outcome: Outcome, published: Figures, exact: bool) -> str:
+    """What became of one published mean."""
+    ours, method = outcome.figures, outcome.method
+    found = compare(ours, published)
+    start = (
+        f"{method.label} ({outcome.case.name}): {number(ours.mean)} samples against "
+        f"{number(published.mean)} published"
+    )
+    if not exact:
+        return f"{start}, on another instance: no verdict."
+    if not method.comparable:
+        return f"{start}: not comparable. {method.remark}"
+    verdict = "agrees" if found.agrees(method.margin) else "**differs**"
+    sentences = [
+        f"{start}, {_relative(found.relative)}; {_chance(found)}: {verdict}.",
+        _errors(found, ours, published),
+    ]
+    if not found.by_chance and method.remark:
+        sentences.append(method.remark)
+    return " ".join(sentences)
+
+
+def notes(result: Result) -> list[str]:
+    """What the spec says, and what the runs of our own methods show."""
+    found = list(result.experiment.notes)
+    delta = result.experiment.delta
+    for outcome in result.outcomes:
+        figures, name = outcome.figures, f"{outcome.method.label} ({outcome.case.name})"
+        if figures.unanswered:
+            found.append(
+                f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
+                f"{outcome.method.max_samples:,} samples; the mean is a lower bound."
+            )
+        low, _ = rate_interval(figures.wrong, figures.runs)
+        if low > delta:
+            found.append(
+                f"{name}: wrong in {figures.wrong} of {figures.runs} runs, beyond chance more "
+                f"often than the error rate {delta:g} allows."
+            )
+    return found
+
+
+def _row(outcome: Outcome) -> list[str]:
+    ours, published, method = outcome.figures, outcome.published, outcome.method
+    cells = [method.name, method.stopping, *_cells(ours)]
+    if published is None:
+        return [*cells, "", "", "", ""]
+    found = compare(ours, published)
+    interval = f"{_percent(found.relative)} [{_signed(found.low)}, {_signed(found.high)}]"
+    return [*cells, *_cells(published)[1:], interval]
+
+
+def _cells(figures: Figures) -> list[str]:
+    seconds = "" if figures.seconds is None else f"{figures.seconds:,.3g}"
+    if figures.seconds is not None and figures.seconds >= 100:
+        seconds = f"{figures.seconds:,.0f}"
+    return [f"{figures.runs:,}", _samples(figures), _wrong(figures), seconds]
+
+
+def _samples(figures: Figures, *, spread: bool = True) -> str:
+    bound = "at least " if figures.unanswered else ""
+    after = f" ± {number(figures.std)}" if spread and figures.runs > 1 else ""
+    return f"{bound}{number(figures.mean)}{after}"
+
+
+def _wrong(figures: Figures) -> str:
+    low, high = rate_interval(figures.wrong, figures.runs)
+    return f"{figures.wrong / figures.runs:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def _relative(share: float) -> str:
+    """In words.
+
+    >>> _relative(-0.02), _relative(0.0)
+    ('2.0 % fewer', '0.0 % more')
+    """
+    return f"{abs(100.0 * share):.1f} % {'fewer' if share < 0.0 else 'more'}"
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:+.1f} %"
+
+
+def _chance(found: Comparison) -> str:
+    ends = f"{_signed(found.low)} to {_signed(found.high)}"
+    held = "which may be chance" if found.by_chance else "which is not chance"
+    return f"{held} (difference {ends})"
+
+
+def _errors(found: Comparison, ours: Figures, published: Figures) -> str:
+    rates = f"{ours.wrong / ours.runs:.1%} against {published.wrong / published.runs:.1%}"
+    if found.errors_agree:
+        return f"Wrong answers: {rates}."
+    return f"Wrong answers: {rates}, **which differs** beyond chance (p = {found.p_wrong:.1g})."
+
+
+def number(value: float) -> str:
+    """With thousands apart.
+
+    >>> number(25804.12)
+    '25,804'
+    """
+    return f"{value:,.0f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}" if math.isfinite(value) else ("+∞" if value > 0 else "-∞")
