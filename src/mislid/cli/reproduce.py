@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid.cli._common import cluster, one_sentence_errors, sentence
-from mislid.errors import MissingDataError
+from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.experiments import Case, Method, Result
@@ -62,8 +62,10 @@ def command(
     beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md, report.md, figure.png
     and figure.svg.
     """
+    if page is not None and Path(page).suffix != ".md":
+        raise ProblemError(f"page must end in .md; got {page!r}")
     from mislid.experiments.page import write_page
-    from mislid.experiments.report import table_text, write_report
+    from mislid.experiments.report import table_text
     from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0
@@ -77,7 +79,7 @@ def command(
                 click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
                 status = 1
                 continue
-            write_report(result)
+            _write(result)
             click.echo(table_text(result))
             click.echo(f"Report: {folder / 'report.md'}\n")
             results.append(result)
@@ -96,6 +98,15 @@ def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
         return run_experiment(
             EXPERIMENTS[name], folder, published_runs=earlier, tell=bars, **options
         )
+
+
+def _write(result: Result) -> None:
+    from mislid.experiments.report import write_report
+
+    try:
+        write_report(result)
+    except ImportError:
+        click.echo("No figure: matplotlib is missing (pip install 'mislid[plots]').", err=True)
 
 
 class _Bars:

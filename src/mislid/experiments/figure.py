@@ -34,9 +34,10 @@ def draw_result(result: Result) -> Figure:
     width = max(len(_groups(outcomes, result)[0]) for outcomes in drawn)
     figure = Figure(figsize=(1.6 + 1.12 * width, 4.2 * len(cases)), layout="constrained")
     rows = figure.subplots(len(cases), 1, squeeze=False)
+    dashed = "dashed: published" + ("" if result.exact else ", on another instance")
     for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
         _draw_case(axes, outcomes, result)
-        axes.set_title(f"{case.title}; {axes.get_title()}; dashed: published", fontsize=9)
+        axes.set_title(f"{case.title}; {axes.get_title()}; {dashed}", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(axis="x", labelsize=8)
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mislid.experiments.comparison import compare
-from mislid.experiments.report import report_text, settings_of
+from mislid.experiments.report import FIGURE, report_text, settings_of
 from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.words import markdown, number
 from mislid.files import write_whole
@@ -18,8 +18,9 @@ def write_page(results: Sequence[Result], page: Path) -> None:
     figures = page.with_suffix("")
     figures.mkdir(parents=True, exist_ok=True)
     for result in results:
-        name = result.experiment.name
-        shutil.copyfile(result.folder / "figure.png", figures / f"{name}.png")
+        drawn = result.folder / FIGURE
+        if drawn.exists():
+            shutil.copyfile(drawn, figures / f"{result.experiment.name}.png")
     write_whole(page, page_text(results, figures.name).encode())
 
 

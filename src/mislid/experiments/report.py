@@ -89,7 +89,7 @@ def _tables(result: Result) -> list[str]:
     for case in result.experiment.cases:
         outcomes = result.of(case)
         tables.append(f"**{_heading(outcomes[0])}**")
-        tables.append(method_table(outcomes))
+        tables.append(method_table(outcomes, result.exact))
         compact = stopping_table(outcomes)
         if compact:
             tables.append("Mean samples by stopping rule:")

@@ -20,6 +20,7 @@ from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 # Called with a case, a method, the number of finished runs and of all.
 Tell = Callable[[Case, Method, int, int], object]
 PARTS = "parts"
+ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def find_instances(
             case.name: load_instance(locate(case.path, data), case.misspecification)
             for case in experiment.cases
         }
-    except MissingDataError:
+    except MissingDataError as problem:
+        problem.add_note(ORIGIN)
         named = data is not None or os.environ.get(VARIABLE)
         recipes = {case.name: case.recipe for case in experiment.cases}
         if named or None in recipes.values():

@@ -16,9 +16,9 @@ _HEADING = (
 )
 
 
-def method_table(outcomes: Sequence[Outcome]) -> str:
-    """One row per method, ours beside the published."""
-    return markdown(_HEADING.split(" | "), [_row(outcome) for outcome in outcomes])
+def method_table(outcomes: Sequence[Outcome], exact: bool) -> str:
+    """One row per method, ours beside the published; compared where the instance is the same."""
+    return markdown(_HEADING.split(" | "), [_row(outcome, exact) for outcome in outcomes])
 
 
 def stopping_table(outcomes: Sequence[Outcome]) -> str:
@@ -97,14 +97,19 @@ def notes(result: Result) -> list[str]:
     return found
 
 
-def _row(outcome: Outcome) -> list[str]:
-    ours, published, method = outcome.figures, outcome.published, outcome.method
-    cells = [method.name, method.stopping, *_cells(ours)]
+def _row(outcome: Outcome, exact: bool) -> list[str]:
+    published, method = outcome.published, outcome.method
+    cells = [method.name, method.stopping, *_cells(outcome.figures)]
     if published is None:
         return [*cells, "", "", "", ""]
-    found = compare(ours, published)
-    interval = f"{_percent(found.relative)} [{_signed(found.low)}, {_signed(found.high)}]"
-    return [*cells, *_cells(published)[1:], interval]
+    return [*cells, *_cells(published)[1:], _interval(outcome, published, exact)]
+
+
+def _interval(outcome: Outcome, published: Figures, exact: bool) -> str:
+    if not (exact and outcome.method.comparable):
+        return "another instance"
+    found = compare(outcome.figures, published)
+    return f"{_percent(found.relative)} [{_signed(found.low)}, {_signed(found.high)}]"
 
 
 def _cells(figures: Figures) -> list[str]:

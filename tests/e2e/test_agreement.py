@@ -1,0 +1,54 @@
+"""Our runs of the published algorithms on the published instances agree with the published runs.
+
+A few runs each, with wide intervals, unless MISLID_REPRODUCED names a directory of `mislid
+reproduce all` (as `make reproduce` does), whose finished runs are then judged.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mislid.experiments import EXPERIMENTS, run_experiment
+from mislid.experiments.comparison import compare
+from mislid.experiments.published import published_figures
+
+REPRODUCED = os.environ.get("MISLID_REPRODUCED")
+FEW = {"A": 40, "B": 20, "C": 20, "D": 3, "E": 2}
+JUDGED = [
+    (experiment.name, case.name, method.slug)
+    for experiment in EXPERIMENTS.values()
+    for case in experiment.cases
+    for method in case.methods
+    if method.published is not None and method.comparable
+]
+
+
+def outcome_of(name, case_name, slug, data, folder):
+    """The runs of one method alone."""
+    experiment = EXPERIMENTS[name]
+    (case,) = (case for case in experiment.cases if case.name == case_name)
+    (method,) = (method for method in case.methods if method.slug == slug)
+    only = replace(experiment, cases=(replace(case, methods=(method,)),))
+    runs = None if REPRODUCED else FEW[name]
+    (outcome,) = run_experiment(only, folder, runs=runs, data=data).outcomes
+    return outcome
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "case", "slug"), JUDGED)
+def test_our_runs_agree_with_the_published(name, case, slug, shared_data, tmp_path):
+    folder = Path(REPRODUCED) / name if REPRODUCED else tmp_path
+    outcome = outcome_of(name, case, slug, shared_data, folder)
+    found = compare(outcome.figures, outcome.published)
+    assert found.agrees(outcome.method.margin), found
+    assert found.errors_agree, found
+
+
+@pytest.mark.slow
+def test_a_broken_twin_disagrees(shared_data, tmp_path):
+    """Forty runs tell the standard LUCB from the one that was published."""
+    outcome = outcome_of("A", "A_eps0", "lucb-standard-width", shared_data, tmp_path)
+    published = published_figures()["A_eps0", "LUCB"]
+    assert not compare(outcome.figures, published).agrees(0.1)
