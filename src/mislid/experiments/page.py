@@ -39,8 +39,8 @@ def page_text(results: Sequence[Result], figures: str) -> str:
 
 
 _VERDICT = (
-    "A mean agrees if it is within 10 % of the published one (20 % for the tricks on E), or if the "
-    "runs cannot tell the two apart at 99 %."
+    "A mean agrees if it is within 10% of the published one (20% for the tricks on E), or if the "
+    "runs cannot tell the two apart at 99%."
 )
 
 
@@ -75,6 +75,6 @@ def _line(outcome: Outcome) -> list[str]:
         f"{ours.runs:,}",
         number(ours.mean),
         number(published.mean),
-        f"{100.0 * found.relative:+.1f} %" + (", may be chance" if found.by_chance else ""),
+        f"{found.relative:+.1%}" + (", may be chance" if found.by_chance else ""),
         verdict,
     ]

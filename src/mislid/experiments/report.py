@@ -114,7 +114,7 @@ def _setting(result: Result) -> str:
     )
     return (
         f"Runs on {source}; seed {result.seed}. Samples are means ± standard deviations over runs; "
-        "wrong is the share of wrong answers; brackets are 99 % intervals (Welch's for a "
+        "wrong is the share of wrong answers; brackets are 99% intervals (Welch's for a "
         "difference of means, exact for an error rate). The heuristic stopping rule is the "
         "paper's and proves nothing; the guaranteed one is proved to err at most at the error rate."
     )

@@ -67,9 +67,8 @@ def difference(outcome: Outcome, published: Figures, exact: bool) -> str:
         return f"{start}, on another instance: no verdict."
     if not method.comparable:
         return f"{start}: not comparable. {method.remark}"
-    verdict = "agrees" if found.agrees(method.margin) else "**differs**"
     sentences = [
-        f"{start}, {_relative(found.relative)}; {_chance(found)}: {verdict}.",
+        f"{start}, {_relative(found.relative)}, {_judgement(found, method.margin)}",
         _errors(found, ours, published),
     ]
     if not found.by_chance and method.remark:
@@ -134,19 +133,22 @@ def _relative(share: float) -> str:
     """In words.
 
     >>> _relative(-0.02), _relative(0.0)
-    ('2.0 % fewer', '0.0 % more')
+    ('2.0% fewer', '0.0% more')
     """
-    return f"{abs(100.0 * share):.1f} % {'fewer' if share < 0.0 else 'more'}"
+    return f"{abs(share):.1%} {'fewer' if share < 0.0 else 'more'}"
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:+.1f} %"
+    return f"{share:+.1%}"
 
 
-def _chance(found: Comparison) -> str:
-    ends = f"{_signed(found.low)} to {_signed(found.high)}"
-    held = "which may be chance" if found.by_chance else "which is not chance"
-    return f"{held} (difference {ends})"
+def _judgement(found: Comparison, margin: float) -> str:
+    ends = f"99% interval of the difference {_signed(found.low)} to {_signed(found.high)}"
+    if found.by_chance:
+        return f"which may be chance ({ends}): agrees."
+    if found.agrees(margin):
+        return f"more than chance ({ends}) but within the {margin:.0%} allowed: agrees."
+    return f"more than chance ({ends}) and than the {margin:.0%} allowed: **differs**."
 
 
 def _errors(found: Comparison, ours: Figures, published: Figures) -> str:

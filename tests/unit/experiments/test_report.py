@@ -67,17 +67,29 @@ def result(tmp_path):
 
 def test_a_mean_that_is_met_is_said_to_agree(result):
     text = report_text(result)
-    assert "LinGapE (A_eps0): 577 samples against 577 published, 0.0 % more; which may be" in text
-    assert "chance (difference -" in text
+    assert "LinGapE (A_eps0): 577 samples against 577 published, 0.0% more, which may be" in text
+    assert "chance (99% interval of the difference -" in text
     assert text.count(": agrees.") == 1
 
 
 def test_a_mean_that_is_missed_is_said_to_differ_and_why(result):
     (line,) = [line for line in report_text(result).splitlines() if "**differs**" in line]
-    assert line.startswith("- LUCB (A_eps0): 577 samples against 25,804 published, 97.8 % fewer")
-    assert "which is not chance" in line
+    assert line.startswith("- LUCB (A_eps0): 577 samples against 25,804 published, 97.8% fewer")
+    assert "more than chance (99% interval" in line
+    assert "and than the 10% allowed" in line
     assert line.endswith("Nobody knows why.")
     assert "Wrong answers: 75.0% against 0.0%, **which differs** beyond chance" in line
+
+
+def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
+    near = [Row(run, 27_000 + run, True, "stopped", 0.1) for run in range(40)]
+    (line,) = [
+        line
+        for line in report_text(made_up(tmp_path, {FAR: near})).splitlines()
+        if line.startswith("- LUCB (A_eps0)")
+    ]
+    assert "4.7% more, more than chance" in line
+    assert "but within the 10% allowed: agrees. Wrong answers: 0.0% against 0.0%." in line
 
 
 def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
@@ -189,7 +201,7 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     write_page([result], page)
     text = page.read_text()
     assert text == page_text([result], "reproduction")
-    assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0 %, may be chance | agrees |" in text
+    assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
     assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
