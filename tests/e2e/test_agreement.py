@@ -12,10 +12,10 @@ import pytest
 
 from mislid.experiments import EXPERIMENTS, run_experiment
 from mislid.experiments.comparison import compare
-from mislid.experiments.published import published_figures
+from mislid.experiments.published import published_figures, published_runs
 
 REPRODUCED = os.environ.get("MISLID_REPRODUCED")
-FEW = {"A": 40, "B": 20, "C": 20, "D": 3, "E": 2}
+FEW = {"A": 40, "B": 20, "C": 20, "D": 6, "E": 4}
 JUDGED = [
     (experiment.name, case.name, method.slug)
     for experiment in EXPERIMENTS.values()
@@ -26,21 +26,20 @@ JUDGED = [
 
 
 def outcome_of(name, case_name, slug, data, folder):
-    """The runs of one method alone."""
+    """The runs of one method alone: a few, or those that were reproduced."""
     experiment = EXPERIMENTS[name]
     (case,) = (case for case in experiment.cases if case.name == case_name)
     (method,) = (method for method in case.methods if method.slug == slug)
     only = replace(experiment, cases=(replace(case, methods=(method,)),))
-    runs = None if REPRODUCED else FEW[name]
-    (outcome,) = run_experiment(only, folder, runs=runs, data=data).outcomes
+    place, runs = (Path(REPRODUCED) / name, None) if REPRODUCED else (folder, FEW[name])
+    (outcome,) = run_experiment(only, place, runs=runs, data=data).outcomes
     return outcome
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case", "slug"), JUDGED)
 def test_our_runs_agree_with_the_published(name, case, slug, shared_data, tmp_path):
-    folder = Path(REPRODUCED) / name if REPRODUCED else tmp_path
-    outcome = outcome_of(name, case, slug, shared_data, folder)
+    outcome = outcome_of(name, case, slug, shared_data, tmp_path)
     found = compare(outcome.figures, outcome.published)
     assert found.agrees(outcome.method.margin), found
     assert found.errors_agree, found
@@ -52,3 +51,27 @@ def test_a_broken_twin_disagrees(shared_data, tmp_path):
     outcome = outcome_of("A", "A_eps0", "lucb-standard-width", shared_data, tmp_path)
     published = published_figures()["A_eps0", "LUCB"]
     assert not compare(outcome.figures, published).agrees(0.1)
+
+
+def published_grid(d, until):
+    """Samples at which the published runs with tricks could stop, d a round."""
+    due, grid = max(5 * d, 10), []
+    for samples in range(2 * d, until + 1, d):
+        if samples > due:
+            grid.append(samples)
+            due = samples * 1.2
+    return grid
+
+
+@pytest.mark.parametrize(
+    ("method", "slug"),
+    [
+        ("MisLid tricks AdaHedge", "mislid-tricks-adahedge"),
+        ("MisLid tricks Greedy", "mislid-tricks-greedy"),
+    ],
+)
+def test_tricks_stop_on_the_published_grid(method, slug, shared_data, tmp_path):
+    ours = outcome_of("D", "D", slug, shared_data, tmp_path).rows
+    theirs = published_runs(shared_data).get(("D", method), [])
+    samples = {row.samples for row in [*ours, *theirs]}
+    assert samples <= set(published_grid(5, max(samples)))

@@ -1,6 +1,6 @@
 """D: which 5 of 10 drugs act best against epilepsy."""
 
-from mislid.experiments.spec import GUARANTEED, Case, Experiment, Method
+from mislid.experiments.spec import GUARANTEED, PUBLISHED_GRID, Case, Experiment, Method
 
 EXPERIMENT = Experiment(
     name="D",
@@ -21,13 +21,13 @@ EXPERIMENT = Experiment(
                     "MisLid, tricks, AdaHedge",
                     "mislid-authors-tricks",
                     published="MisLid tricks AdaHedge",
-                    gamma=1.2,
+                    gamma=PUBLISHED_GRID,
                 ),
                 Method(
                     "MisLid, tricks, Greedy",
                     "mislid-authors-greedy",
                     published="MisLid tricks Greedy",
-                    gamma=1.2,
+                    gamma=PUBLISHED_GRID,
                 ),
                 Method("LUCB, standard width", "lucb"),
                 Method("our default", "mislid"),

@@ -1,6 +1,6 @@
 """E: which 4 of 103 artists a user of Last.fm likes best."""
 
-from mislid.experiments.spec import GUARANTEED, Case, Experiment, Method
+from mislid.experiments.spec import GUARANTEED, PUBLISHED_GRID, Case, Experiment, Method
 
 EXPERIMENT = Experiment(
     name="E",
@@ -21,14 +21,14 @@ EXPERIMENT = Experiment(
                     "mislid-authors-tricks",
                     published="MisLid",
                     margin=0.2,
-                    gamma=1.2,
+                    gamma=PUBLISHED_GRID,
                 ),
                 Method(
                     "MisLid, tricks, Greedy",
                     "mislid-authors-greedy",
                     published="MisLid tricks Greedy",
                     margin=0.2,
-                    gamma=1.2,
+                    gamma=PUBLISHED_GRID,
                 ),
                 Method("LUCB, standard width", "lucb"),
                 Method("our default", "mislid"),
