@@ -46,14 +46,30 @@ _VERDICT = (
 
 def _opening(results: Sequence[Result]) -> str:
     settings = settings_of(results[0])
-    versions = ", ".join(f"{name} {number}" for name, number in settings["versions"].items())
+    versions = ", ".join(f"{name} {which}" for name, which in settings["versions"].items())
     names = "all" if len(results) > 1 else results[0].experiment.name
     return (
         "# The paper's experiments again\n\n"
         f"Written by `mislid reproduce {names} --page FILE.md` (`make reproduce`): do not edit. "
         f"{versions}, Python {settings['python']}. LinGapE, LUCB and "
         "MisLid are the algorithms as the authors ran them; MisLid by the text is `mislid-paper`, "
-        "our default `mislid`. Seconds are of one process on a machine with other work to do."
+        f"our default `mislid`. {_cost(results)}"
+    )
+
+
+def _cost(results: Sequence[Result]) -> str:
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    runs = sum(len(outcome.rows) for outcome in outcomes)
+    ours = sum(row.seconds for outcome in outcomes for row in outcome.rows)
+    known = {
+        (outcome.case.name, outcome.method.published): outcome.published
+        for outcome in outcomes
+        if outcome.published is not None
+    }
+    theirs = sum(figures.runs * (figures.seconds or 0.0) for figures in known.values())
+    return (
+        f"The {runs:,} runs below took {ours / 60:,.0f} minutes one after the other, on a machine "
+        f"that had other work to do; the authors' took {theirs / 86400:,.1f} days."
     )
 
 

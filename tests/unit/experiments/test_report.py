@@ -204,6 +204,9 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
+    # 160 runs of a quarter of a second; 500 of 13.26 and 500 of 88.37 seconds.
+    assert "The 160 runs below took 1 minutes one after the other" in text
+    assert "the authors' took 0.6 days." in text
     assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
 
 
