@@ -69,10 +69,11 @@ def _groups(
     means: dict[int, float] = {}
     for outcome in outcomes:
         method, published = outcome.method, outcome.published
+        key = outcome.case.published_key(method)
         groups[method.label] = outcome.rows
-        if published is None or method.published is None:
+        if published is None or key is None:
             continue
-        rows = result.published_runs.get((outcome.case.name, method.published))
+        rows = result.published_runs.get(key)
         if rows:
             groups[method.label + SUFFIX] = rows
         else:

@@ -62,7 +62,7 @@ def _cost(results: Sequence[Result]) -> str:
     runs = sum(len(outcome.rows) for outcome in outcomes)
     ours = sum(row.seconds for outcome in outcomes for row in outcome.rows)
     known = {
-        (outcome.case.name, outcome.method.published): outcome.published
+        outcome.case.published_key(outcome.method): outcome.published
         for outcome in outcomes
         if outcome.published is not None
     }

@@ -14,7 +14,7 @@ from mislid.datasets._places import VARIABLE
 from mislid.errors import MissingDataError
 from mislid.experiments.published import Figures, Runs, figures_of, published_figures
 from mislid.experiments.spec import Case, Experiment, Method
-from mislid.model import Instance, Model, load_instance
+from mislid.model import Instance, load_instance
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
 # Called with a case, a method, the number of finished runs and of all.
@@ -41,8 +41,8 @@ class Outcome:
     @property
     def published(self) -> Figures | None:
         """What the authors found."""
-        name = self.method.published
-        return None if name is None else published_figures()[self.case.name, name]
+        key = self.case.published_key(self.method)
+        return None if key is None else published_figures()[key]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def run_experiment(
     instances, exact = find_instances(experiment, seed, data)
     outcomes = []
     for case, method in _methods(experiment):
-        instance = _declared(instances[case.name], method)
+        instance = instances[case.name]
         options = method.options(experiment.delta)
         asked = {"runs": method.runs_of(runs), "seed": seed, **options}
         rows = replicate_rows(
@@ -134,14 +134,6 @@ def _methods(experiment: Experiment) -> Iterator[tuple[Case, Method]]:
     for case in experiment.cases:
         for method in case.methods:
             yield case, method
-
-
-def _declared(instance: Instance, method: Method) -> Instance:
-    """The instance with the misspecification that a method is told."""
-    if method.misspecification is None:
-        return instance
-    model = Model(instance.model.features, method.misspecification)
-    return Instance(model, instance.means, instance.noise, instance.names)
 
 
 def _teller(tell: Tell, case: Case, method: Method) -> Callable[[int, int], object]:

@@ -23,8 +23,7 @@ class Method:
 
     `published` names the published runs to compare with, whose mean is to be met within `margin`,
     unless they are not `comparable`; `remark` says what is known where it is not met.
-    `misspecification` is declared in place of the case's. `most` limits the number of runs of a
-    slow method.
+    `most` limits the number of runs of a slow method.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Method:
     margin: float = 0.1
     comparable: bool = True
     remark: str = ""
-    misspecification: float | None = None
     tolerance: float = 0.0
     gamma: float = 1.0
     max_samples: int | None = None
@@ -83,7 +81,11 @@ class Method:
 
 @dataclass(frozen=True)
 class Case:
-    """One instance and the methods on it; `recipe` draws one like it where there are no data."""
+    """One instance with a declared misspecification, and the methods on it.
+
+    `recipe` draws an instance like it where there are no data. Published runs are filed under
+    `published`, by default the case's name.
+    """
 
     name: str
     title: str
@@ -92,9 +94,16 @@ class Case:
     misspecification: float
     methods: tuple[Method, ...]
     recipe: Recipe | None = None
+    published: str = ""
 
     def __post_init__(self) -> None:
         _refuse_repeats("methods", [method.slug for method in self.methods])
+
+    def published_key(self, method: Method) -> tuple[str, str] | None:
+        """Under which names the published runs of a method are filed."""
+        if method.published is None:
+            return None
+        return self.published or self.name, method.published
 
     @property
     def path(self) -> str:
