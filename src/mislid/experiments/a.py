@@ -18,7 +18,8 @@ _OWN = (
 
 _LUCB = (
     "The published code does not give the published mean either, but about 28,000 "
-    "(measured by running it)."
+    "(measured by running it). The published runs took four times the seconds a sample of those "
+    "on A_eps5, where means agree: perhaps they come from another version of the code."
 )
 
 EXPERIMENT = Experiment(
