@@ -95,4 +95,6 @@ def _draw_case(axes: Axes, outcomes: Sequence[Outcome], result: Result) -> None:
             ha="center",
             fontsize=7,
             color=PUBLISHED,
+            zorder=6,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
         )

@@ -16,6 +16,10 @@ _HEADING = (
 )
 
 
+# Of fewer runs a single one may well move the mean.
+FEW = 50
+
+
 def method_table(outcomes: Sequence[Outcome], exact: bool) -> str:
     """One row per method, ours beside the published; compared where the instance is the same."""
     return markdown(_HEADING.split(" | "), [_row(outcome, exact) for outcome in outcomes])
@@ -87,6 +91,7 @@ def notes(result: Result) -> list[str]:
                 f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
                 f"{outcome.method.max_samples:,} samples; the mean is a lower bound."
             )
+        found += _outlier(name, [row.samples for row in outcome.rows])
         low, _ = rate_interval(figures.wrong, figures.runs)
         if low > delta:
             found.append(
@@ -94,6 +99,19 @@ def notes(result: Result) -> list[str]:
                 f"often than the error rate {delta:g} allows."
             )
     return found
+
+
+def _outlier(name: str, samples: Sequence[int]) -> list[str]:
+    """A sentence where a single run moves the mean by more than a tenth.
+
+    >>> _outlier("LUCB", [10] * 50 + [1000])
+    ['LUCB: one run took 1,000 samples; without it the mean is 10.']
+    """
+    rest = (sum(samples) - max(samples)) / max(len(samples) - 1, 1)
+    if len(samples) < FEW or rest > 0.9 * sum(samples) / len(samples):
+        return []
+    largest, mean = number(max(samples)), number(rest)
+    return [f"{name}: one run took {largest} samples; without it the mean is {mean}."]
 
 
 def _row(outcome: Outcome, exact: bool) -> list[str]:
