@@ -31,7 +31,7 @@ lint: $(READY) ## check style, types and layers
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks
 
-reproduce: $(READY) ## run the paper's experiments, in hours, and write docs/reproduction.md
+reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/reproduction.md
 	$(BIN)/python -m mislid reproduce all --jobs $(WORKERS) --output $(REPRODUCED) \
 		--page docs/reproduction.md $(if $(DATA),--data $(DATA))
 	MISLID_REPRODUCED=$(REPRODUCED) $(if $(DATA),MISLID_DATA=$(DATA)) \

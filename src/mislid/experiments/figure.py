@@ -86,15 +86,17 @@ def _draw_case(axes: Axes, outcomes: Sequence[Outcome], result: Result) -> None:
     published = [name for name in groups if name.endswith(SUFFIX)]
     plot_runs(axes, groups, result.experiment.delta, dashed=published)
     for at, mean in means.items():
-        axes.plot([at - 0.4, at + 0.4], [mean, mean], "--", color=PUBLISHED, lw=1.6, zorder=3)
-        axes.annotate(
-            f"published {mean:,.0f}",
-            (at, mean),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=7,
-            color=PUBLISHED,
-            zorder=6,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-        )
+        axes.plot([at - 0.4, at + 0.27], [mean, mean], "--", color=PUBLISHED, lw=1.6, zorder=3)
+    _name_means(axes, means)
+
+
+def _name_means(axes: Axes, means: dict[int, float]) -> None:
+    """Write published means under the names, where they hide nothing."""
+    names = [(label.get_text(), label.get_color()) for label in axes.get_xticklabels()]
+    texts = [
+        f"{text}\npublished {means[at]:,.0f}" if at in means else text
+        for at, (text, _) in enumerate(names)
+    ]
+    axes.set_xticks(range(len(texts)), texts)
+    for label, (_, colour) in zip(axes.get_xticklabels(), names, strict=True):
+        label.set_color(colour)

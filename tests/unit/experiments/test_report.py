@@ -187,7 +187,14 @@ def test_where_only_a_published_mean_is_known_it_is_a_line(result):
     assert boxes(axes) == [(FINE, "-"), (OVER, "-"), (FINE, "-")]
     lines = [line for line in axes.lines if line.get_color() == "#5b6570"]
     np.testing.assert_allclose([line.get_ydata()[0] for line in lines], [576.87, 25_804.12])
-    assert "published 25,804" in [text.get_text() for text in axes.texts]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels[1] == "LUCB\nwrong 75.0%\npublished 25,804"
+    assert labels[2] == "our default,\nguaranteed\nwrong 0.0%"
+    assert [to_hex(label.get_color()) for label in axes.get_xticklabels()] == [
+        "#000000",
+        OVER,
+        "#000000",
+    ]
 
 
 def test_a_figure_says_that_the_instance_is_another(tmp_path):
