@@ -1,4 +1,4 @@
-"""What an experiment is: instances, methods, numbers of runs. Plain records that say no how."""
+"""What an experiment is: instances, methods, numbers of runs. Plain records that run nothing."""
 
 from __future__ import annotations
 
