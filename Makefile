@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+# Where the published instances and runs are; without it, where `mislid data fetch` puts them.
+DATA ?= $(MISLID_DATA)
+REPRODUCED ?= build/reproduce
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -8,7 +11,7 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench reproduce docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -27,6 +30,12 @@ lint: $(READY) ## check style, types and layers
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks
+
+reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/reproduction.md
+	$(BIN)/python -m mislid reproduce all --jobs $(WORKERS) --output $(REPRODUCED) \
+		--page docs/reproduction.md $(if $(DATA),--data $(DATA))
+	MISLID_REPRODUCED=$(REPRODUCED) $(if $(DATA),MISLID_DATA=$(DATA)) \
+		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
 docs: $(READY) ## check the links of the documentation and run its examples
 	$(BIN)/python scripts/check_docs.py README.md docs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -20,14 +20,21 @@ if TYPE_CHECKING:
 FINE, OVER, DOT = "#2a7f9e", "#d1495b", "#9aa5b1"
 # A linear axis hides boxes that are more than this many times smaller than the largest value.
 SPREAD = 30.0
+MANY = 50
 
 
-def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
+def plot_runs(
+    axes: Axes,
+    groups: Mapping[str, Sequence[Row]],
+    delta: float,
+    *,
+    dashed: Collection[str] = (),
+) -> None:
     """Boxes of the samples that runs took, by algorithm, with every run as a grey dot.
 
     Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean, which
     is written beside it. Under each name stands the error rate; where it exceeds delta, name and
-    box are red.
+    box are red. Groups named in `dashed`, of others' runs for example, have empty dashed boxes.
     """
     if not groups or not all(groups.values()):
         raise ProblemError("groups must hold at least one algorithm, each with finished runs")
@@ -35,7 +42,7 @@ def plot_runs(axes: Axes, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     errors = [summarise(rows).error_rate for rows in groups.values()]
     colours = [OVER if error > delta else FINE for error in errors]
     _draw_dots(axes, samples)
-    _draw_boxes(axes, samples, colours)
+    _draw_boxes(axes, samples, colours, [name in dashed for name in groups])
     _draw_means(axes, samples, colours)
     labels = [
         f"{fill(name, 14)}\nwrong {error:.1%}" for name, error in zip(groups, errors, strict=True)
@@ -67,10 +74,14 @@ def _draw_dots(axes: Axes, samples: list[Vector]) -> None:
     for at, values in enumerate(samples):
         sideways = np.random.default_rng(at).uniform(-0.28, 0.28, values.size)
         size = 14 if values.size <= 200 else 5
-        axes.scatter(at + sideways, values, s=size, color=DOT, alpha=0.5, lw=0, zorder=1)
+        dots = axes.scatter(at + sideways, values, s=size, color=DOT, alpha=0.5, lw=0, zorder=1)
+        # Thousands of dots would make a drawing in vectors unwieldy.
+        dots.set_rasterized(values.size > MANY)
 
 
-def _draw_boxes(axes: Axes, samples: list[Vector], colours: list[str]) -> None:
+def _draw_boxes(
+    axes: Axes, samples: list[Vector], colours: list[str], dashed: Sequence[bool]
+) -> None:
     drawn = axes.boxplot(
         samples,
         positions=range(len(samples)),
@@ -81,8 +92,11 @@ def _draw_boxes(axes: Axes, samples: list[Vector], colours: list[str]) -> None:
         manage_ticks=False,
         zorder=2,
     )
-    for box, median, colour in zip(drawn["boxes"], drawn["medians"], colours, strict=True):
-        box.set(facecolor=(*_rgb(colour), 0.18), edgecolor=colour, linewidth=1.4)
+    for box, median, colour, empty in zip(
+        drawn["boxes"], drawn["medians"], colours, dashed, strict=True
+    ):
+        box.set(facecolor=(*_rgb(colour), 0.0 if empty else 0.18), edgecolor=colour, linewidth=1.4)
+        box.set_linestyle("--" if empty else "-")
         median.set(color=colour, linewidth=1.4)
     for name in ("whiskers", "caps"):
         for line, colour in zip(drawn[name], np.repeat(colours, 2), strict=True):

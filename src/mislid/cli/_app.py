@@ -12,6 +12,7 @@ from mislid import __version__
 _COMMANDS = {
     "run": "Identify the m best arms of an instance, many times.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
+    "reproduce": "The paper's experiments, beside the published numbers.",
     "data": "Fetch the paper's data, and say where they are.",
     "represent": "Learn a linear representation of raw data and save it as an instance.",
     "demo": "The main job on an embedded instance, with a picture.",

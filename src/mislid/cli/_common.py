@@ -73,6 +73,23 @@ def load(file: str, misspecification: float | None, noise: float | None) -> Inst
     return instance
 
 
+def cluster(address: str | None) -> Any:
+    """A client of the cluster at an address; no client without one."""
+    from contextlib import nullcontext
+
+    if address is None:
+        return nullcontext()
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
+    try:
+        return Client(address, timeout=5)
+    except (OSError, ValueError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None
+
+
 def one_sentence_errors(function: F) -> F:
     """What went wrong, without a traceback; the exit status is 1."""
 

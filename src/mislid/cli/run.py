@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import instance_options, load, one_sentence_errors
+from mislid.cli._common import cluster, instance_options, load, one_sentence_errors
 from mislid.cli._print import as_csv, as_json, as_table, number
-from mislid.errors import MislidError
 
 if TYPE_CHECKING:
     from mislid.simulation.replicate import Row
@@ -80,7 +79,7 @@ def command(
 
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
-    with compiling_notice(), _cluster(dask) as client:
+    with compiling_notice(), cluster(dask) as client:
         rows = replicate_rows(
             instance,
             m,
@@ -95,23 +94,6 @@ def command(
     if output is not None:
         _draw(output, rows, options)
     click.echo(_PRINT[form](rows, asdict(summarise(rows)), settings))
-
-
-def _cluster(address: str | None) -> Any:
-    """A client of the cluster at an address; no client without one."""
-    from contextlib import nullcontext
-
-    if address is None:
-        return nullcontext()
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
-    try:
-        return Client(address, timeout=5)
-    except (OSError, ValueError) as problem:
-        reason = str(problem).partition("\n")[0]
-        raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None
 
 
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:

@@ -1,0 +1,144 @@
+"""`mislid reproduce`: the paper's experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid.cli._common import cluster, one_sentence_errors, sentence
+from mislid.errors import MissingDataError, ProblemError
+
+if TYPE_CHECKING:
+    from mislid.experiments import Case, Method, Result
+
+NAMES = ("A", "B", "C", "D", "E")
+OUTPUT = "mislid-reproduce"
+
+
+@click.command("reproduce")
+@click.argument("name", metavar="A|B|C|D|E|all", type=click.Choice([*NAMES, "all"]))
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    help="Runs of every method, but for slow ones, which have a limit; by default as many as in "
+    "the paper, 500 for A to C and 100 for D and E.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
+)
+@click.option("--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler.")
+@click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The directory of published data; by default what MISLID_DATA names, else a cache "
+    "directory. Without data A, B and C are drawn by the paper's recipe.",
+)
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default=OUTPUT,
+    show_default=True,
+    help="Where to keep runs, tables, figures and reports; the same call goes on where it ended.",
+)
+@click.option(
+    "--page", metavar="FILE.md", type=click.Path(dir_okay=False), help="Also write one page of all."
+)
+@click.option("--quiet", is_flag=True, help="No progress bars.")
+@one_sentence_errors
+def command(
+    name: str,
+    output: str,
+    page: str | None,
+    dask: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Run an experiment of the paper again, or all, and print tables with the published numbers
+    beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md, report.md, figure.png
+    and figure.svg.
+    """
+    if page is not None and Path(page).suffix != ".md":
+        raise ProblemError(f"page must end in .md; got {page!r}")
+    from mislid.experiments.page import write_page
+    from mislid.experiments.report import table_text
+    from mislid.geometry.notice import compiling_notice
+
+    results, status = [], 0
+    with compiling_notice(), cluster(dask) as client:
+        for chosen in NAMES if name == "all" else [name]:
+            folder = Path(output) / chosen
+            try:
+                result = _result(chosen, folder, quiet, client=client, **options)
+            except MissingDataError as problem:
+                # The others of `all` may have what they need.
+                click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
+                status = 1
+                continue
+            _write(result)
+            click.echo(table_text(result))
+            click.echo(f"Report: {folder / 'report.md'}\n")
+            results.append(result)
+    if page is not None and results:
+        write_page(results, Path(page))
+        click.echo(f"Page: {page}")
+    return status
+
+
+def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
+    from mislid.experiments import EXPERIMENTS, run_experiment
+    from mislid.experiments.published import published_runs
+
+    earlier = published_runs(options["data"])
+    with _Bars(quiet) as bars:
+        return run_experiment(
+            EXPERIMENTS[name], folder, published_runs=earlier, tell=bars, **options
+        )
+
+
+def _write(result: Result) -> None:
+    from mislid.experiments.report import write_report
+
+    try:
+        write_report(result)
+    except ImportError:
+        click.echo("No figure: matplotlib is missing (pip install 'mislid[plots]').", err=True)
+
+
+class _Bars:
+    """One bar for every method, on stderr."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.bar: Any = None
+        self.name = ""
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def __call__(self, case: Case, method: Method, done: int, runs: int) -> None:
+        """Show so many finished runs."""
+        if self.quiet:
+            return
+        name = f"{case.name} {method.label}"
+        if name != self.name:
+            self.__exit__()
+            self.name, self.bar = name, self._new(name, done, runs)
+        if self.bar is not None:
+            self.bar.update(done - self.bar.n)
+
+    def _new(self, name: str, done: int, runs: int) -> Any:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return None
+        # Runs that were found on disk say nothing about how long the others take.
+        return tqdm(desc=name, total=runs, initial=done - 1, unit="run", dynamic_ncols=True)

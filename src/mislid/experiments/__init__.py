@@ -1,0 +1,24 @@
+"""The paper's five experiments as declarative specs, and what turns them into tables and figures.
+
+>>> list(EXPERIMENTS)
+['A', 'B', 'C', 'D', 'E']
+>>> EXPERIMENTS["D"].cases[0].m
+5
+"""
+
+from mislid.experiments import a, b, c, d, e
+from mislid.experiments.report import write_report
+from mislid.experiments.runner import Result, run_experiment
+from mislid.experiments.spec import Case, Experiment, Method
+
+__all__ = [
+    "EXPERIMENTS",
+    "Case",
+    "Experiment",
+    "Method",
+    "Result",
+    "run_experiment",
+    "write_report",
+]
+
+EXPERIMENTS = {module.EXPERIMENT.name: module.EXPERIMENT for module in (a, b, c, d, e)}

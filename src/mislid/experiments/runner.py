@@ -1,0 +1,140 @@
+"""Run an experiment: every method on every case, kept on disk and taken up again where it ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mislid._validation import as_count
+from mislid.datasets import locate
+from mislid.datasets._places import VARIABLE
+from mislid.errors import MissingDataError
+from mislid.experiments.published import Figures, Runs, figures_of, published_figures
+from mislid.experiments.spec import Case, Experiment, Method
+from mislid.model import Instance, load_instance
+from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
+
+# Called with a case, a method, the number of finished runs and of all.
+Tell = Callable[[Case, Method, int, int], object]
+PARTS = "parts"
+ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The runs of one method on one case."""
+
+    case: Case
+    method: Method
+    instance: Instance
+    rows: list[Row]
+    settings: dict[str, Any]
+
+    @property
+    def figures(self) -> Figures:
+        """What the runs say together."""
+        return figures_of(self.rows)
+
+    @property
+    def published(self) -> Figures | None:
+        """What the authors found."""
+        key = self.case.published_key(self.method)
+        return None if key is None else published_figures()[key]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished experiment; `exact` where its instances are the published ones."""
+
+    experiment: Experiment
+    folder: Path
+    seed: int
+    exact: bool
+    outcomes: list[Outcome]
+    published_runs: Runs
+
+    def of(self, case: Case) -> list[Outcome]:
+        """The outcomes on one case."""
+        return [outcome for outcome in self.outcomes if outcome.case == case]
+
+
+def run_experiment(
+    experiment: Experiment,
+    output: Path,
+    *,
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int = 1,
+    client: Any = None,
+    data: str | os.PathLike[str] | None = None,
+    published_runs: Runs | None = None,
+    tell: Tell = lambda case, method, done, runs: None,
+) -> Result:
+    """Do the runs that `output` does not have yet; the same call can be made again at any time.
+
+    A method with a limit of its own does fewer. Without data, instances that have a recipe are
+    drawn from it with the seed.
+
+    Raises
+    ------
+    MissingDataError
+        Before any run, where an instance has no recipe or the data directory was named and lacks
+        it.
+    """
+    runs = experiment.runs if runs is None else as_count(runs, "runs", 1)
+    seed = experiment.seed if seed is None else as_count(seed, "seed", 0)
+    instances, exact = find_instances(experiment, seed, data)
+    outcomes = []
+    for case, method in _methods(experiment):
+        instance = instances[case.name]
+        options = method.options(experiment.delta)
+        asked = {"runs": method.runs_of(runs), "seed": seed, **options}
+        rows = replicate_rows(
+            instance,
+            case.m,
+            **asked,
+            jobs=jobs,
+            client=client,
+            output=output / PARTS / case.name / method.slug,
+            progress=_teller(tell, case, method),
+        )
+        settings = replicate_settings(instance, case.m, **asked)
+        outcomes.append(Outcome(case, method, instance, rows, settings))
+    return Result(experiment, output, seed, exact, outcomes, published_runs or {})
+
+
+def find_instances(
+    experiment: Experiment, seed: int, data: str | os.PathLike[str] | None
+) -> tuple[dict[str, Instance], bool]:
+    """The instances by case, and whether they are the published ones: all of them, or none."""
+    try:
+        found = {
+            case.name: load_instance(locate(case.path, data), case.misspecification)
+            for case in experiment.cases
+        }
+    except MissingDataError as problem:
+        problem.add_note(ORIGIN)
+        named = data is not None or os.environ.get(VARIABLE)
+        recipes = {case.name: case.recipe for case in experiment.cases}
+        if named or None in recipes.values():
+            raise
+        drawn = {
+            case.name: case.recipe.draw(seed, case.misspecification)
+            for case in experiment.cases
+            if case.recipe is not None
+        }
+        return drawn, False
+    return found, True
+
+
+def _methods(experiment: Experiment) -> Iterator[tuple[Case, Method]]:
+    for case in experiment.cases:
+        for method in case.methods:
+            yield case, method
+
+
+def _teller(tell: Tell, case: Case, method: Method) -> Callable[[int, int], object]:
+    return lambda done, runs: tell(case, method, done, runs)

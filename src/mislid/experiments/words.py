@@ -1,0 +1,189 @@
+"""Tables and sentences about a finished experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mislid.experiments.comparison import Comparison, compare, rate_interval
+from mislid.experiments.published import Figures
+from mislid.experiments.runner import Outcome, Result
+from mislid.experiments.spec import GUARANTEED, HEURISTIC
+
+_HEADING = (
+    "method | stopping | runs | samples | wrong | seconds a run | published samples | "
+    "wrong | seconds a run | difference of means"
+)
+
+
+# Of fewer runs a single one may well move the mean.
+FEW = 50
+
+
+def method_table(outcomes: Sequence[Outcome], exact: bool) -> str:
+    """One row per method, ours beside the published; compared where the instance is the same."""
+    return markdown(_HEADING.split(" | "), [_row(outcome, exact) for outcome in outcomes])
+
+
+def stopping_table(outcomes: Sequence[Outcome]) -> str:
+    """Mean samples with one column per stopping rule; empty where only one was used."""
+    rules = (HEURISTIC, GUARANTEED)
+    cells: dict[str, dict[str, str]] = {}
+    for outcome in outcomes:
+        row = cells.setdefault(outcome.method.name, {})
+        row[outcome.method.stopping] = _samples(outcome.figures, spread=False)
+    if not any(GUARANTEED in row for row in cells.values()):
+        return ""
+    rows = [[name, *(row.get(rule, "") for rule in rules)] for name, row in cells.items()]
+    return markdown(["method", *rules], rows)
+
+
+def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table.
+
+    >>> print(markdown(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in (heading, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(heading), *lines[1:]])
+
+
+def differences(result: Result) -> list[str]:
+    """A sentence for every method with a published counterpart."""
+    return [
+        difference(outcome, outcome.published, result.exact)
+        for outcome in result.outcomes
+        if outcome.published is not None
+    ]
+
+
+def difference(outcome: Outcome, published: Figures, exact: bool) -> str:
+    """What became of one published mean."""
+    ours, method = outcome.figures, outcome.method
+    found = compare(ours, published)
+    start = (
+        f"{method.label} ({outcome.case.name}): {number(ours.mean)} samples against "
+        f"{number(published.mean)} published"
+    )
+    if not exact:
+        return f"{start}, on another instance: no verdict."
+    if not method.comparable:
+        return f"{start}: not comparable. {method.remark}"
+    sentences = [
+        f"{start}, {_relative(found.relative)}, {_judgement(found, method.margin)}",
+        _errors(found, ours, published),
+    ]
+    if not found.by_chance and method.remark:
+        sentences.append(method.remark)
+    return " ".join(sentences)
+
+
+def notes(result: Result) -> list[str]:
+    """What the spec says, and what the runs of our own methods show."""
+    found = list(result.experiment.notes)
+    delta = result.experiment.delta
+    for outcome in result.outcomes:
+        figures, name = outcome.figures, f"{outcome.method.label} ({outcome.case.name})"
+        if figures.unanswered:
+            found.append(
+                f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
+                f"{outcome.method.max_samples:,} samples; the mean is a lower bound."
+            )
+        found += _outlier(name, [row.samples for row in outcome.rows])
+        low, _ = rate_interval(figures.wrong, figures.runs)
+        if low > delta:
+            found.append(
+                f"{name}: wrong in {figures.wrong} of {figures.runs} runs, beyond chance more "
+                f"often than the error rate {delta:g} allows."
+            )
+    return found
+
+
+def _outlier(name: str, samples: Sequence[int]) -> list[str]:
+    """A sentence where a single run moves the mean by more than a tenth.
+
+    >>> _outlier("LUCB", [10] * 50 + [1000])
+    ['LUCB: one run took 1,000 samples; without it the mean is 10.']
+    """
+    rest = (sum(samples) - max(samples)) / max(len(samples) - 1, 1)
+    if len(samples) < FEW or rest > 0.9 * sum(samples) / len(samples):
+        return []
+    largest, mean = number(max(samples)), number(rest)
+    return [f"{name}: one run took {largest} samples; without it the mean is {mean}."]
+
+
+def _row(outcome: Outcome, exact: bool) -> list[str]:
+    published, method = outcome.published, outcome.method
+    cells = [method.name, method.stopping, *_cells(outcome.figures)]
+    if published is None:
+        return [*cells, "", "", "", ""]
+    return [*cells, *_cells(published)[1:], _interval(outcome, published, exact)]
+
+
+def _interval(outcome: Outcome, published: Figures, exact: bool) -> str:
+    if not (exact and outcome.method.comparable):
+        return "another instance"
+    found = compare(outcome.figures, published)
+    return f"{_percent(found.relative)} [{_signed(found.low)}, {_signed(found.high)}]"
+
+
+def _cells(figures: Figures) -> list[str]:
+    seconds = "" if figures.seconds is None else f"{figures.seconds:,.3g}"
+    if figures.seconds is not None and figures.seconds >= 100:
+        seconds = f"{figures.seconds:,.0f}"
+    return [f"{figures.runs:,}", _samples(figures), _wrong(figures), seconds]
+
+
+def _samples(figures: Figures, *, spread: bool = True) -> str:
+    bound = "at least " if figures.unanswered else ""
+    after = f" ± {number(figures.std)}" if spread and figures.runs > 1 else ""
+    return f"{bound}{number(figures.mean)}{after}"
+
+
+def _wrong(figures: Figures) -> str:
+    low, high = rate_interval(figures.wrong, figures.runs)
+    return f"{figures.wrong / figures.runs:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def _relative(share: float) -> str:
+    """In words.
+
+    >>> _relative(-0.02), _relative(0.0)
+    ('2.0% fewer', '0.0% more')
+    """
+    return f"{abs(share):.1%} {'fewer' if share < 0.0 else 'more'}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:+.1%}"
+
+
+def _judgement(found: Comparison, margin: float) -> str:
+    ends = f"99% interval of the difference {_signed(found.low)} to {_signed(found.high)}"
+    if found.by_chance:
+        return f"which may be chance ({ends}): agrees."
+    if found.agrees(margin):
+        return f"more than chance ({ends}) but within the {margin:.0%} allowed: agrees."
+    return f"more than chance ({ends}) and than the {margin:.0%} allowed: **differs**."
+
+
+def _errors(found: Comparison, ours: Figures, published: Figures) -> str:
+    rates = f"{ours.wrong / ours.runs:.1%} against {published.wrong / published.runs:.1%}"
+    if found.errors_agree:
+        return f"Wrong answers: {rates}."
+    return f"Wrong answers: {rates}, **which differs** beyond chance (p = {found.p_wrong:.1g})."
+
+
+def number(value: float) -> str:
+    """With thousands apart.
+
+    >>> number(25804.12)
+    '25,804'
+    """
+    return f"{value:,.0f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}" if math.isfinite(value) else ("+∞" if value > 0 else "-∞")

@@ -1,0 +1,143 @@
+"""`mislid reproduce` from parsing to files, on instances that take few samples."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mislid.cli import main
+from mislid.cli.reproduce import NAMES
+from mislid.experiments import EXPERIMENTS
+
+FILES = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch):
+    """Nothing in the cache directory."""
+    monkeypatch.delenv("MISLID_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def easy(K, d, m):
+    """An instance whose m best arms stand out."""
+    rng = np.random.default_rng(K)
+    features = rng.standard_normal((K, d))
+    means = 0.1 * rng.uniform(-1.0, 1.0, K)
+    means[:m] += 8.0
+    features[:, 0] = means
+    return {"features": features, "means": means}
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    (folder / "instances").mkdir(parents=True)
+    for name, shape in {
+        "A_eps0": (10, 5, 3),
+        "A_eps5": (10, 5, 3),
+        "B": (15, 8, 3),
+        "D": (10, 5, 5),
+        "E": (103, 8, 4),
+    }.items():
+        np.savez(folder / "instances" / f"{name}.npz", **easy(*shape))
+    return folder
+
+
+def reproduce(*arguments):
+    return main(["reproduce", *map(str, arguments), "--quiet"])
+
+
+def test_the_command_knows_the_experiments():
+    assert tuple(EXPERIMENTS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_from_end_to_end(name, data, tmp_path, capsys):
+    output = tmp_path / "out"
+    assert reproduce(name, "--runs", 2, "--data", data, "--output", output) == 0
+    said = capsys.readouterr()
+    assert f"Report: {output / name / 'report.md'}" in said.out
+    assert {file.name for file in (output / name).iterdir()} >= FILES
+    settings = json.loads((output / name / "settings.json").read_text())
+    assert (settings["experiment"], settings["instances"]) == (name, "published")
+    methods = sum(len(case.methods) for case in EXPERIMENTS[name].cases)
+    assert sum(len(case) for case in settings["cases"].values()) == methods
+    assert len((output / name / "runs.csv").read_text().splitlines()) == 1 + 2 * methods
+
+
+def test_without_data_the_paper_s_recipe_is_used(tmp_path, capsys):
+    output = tmp_path / "out"
+    assert reproduce("C", "--runs", 1, "--seed", 3, "--output", output) == 0
+    settings = json.loads((output / "C" / "settings.json").read_text())
+    assert (settings["instances"], settings["seed"]) == ("drawn by the recipe", 3)
+    assert "another instance" in capsys.readouterr().out
+
+
+def test_the_same_call_again_does_nothing_again_and_more_runs_go_on(data, tmp_path, capsys):
+    output = tmp_path / "out"
+    seen = []
+    for runs in (1, 1, 2):
+        assert reproduce("C", "--runs", runs, "--data", data, "--output", output) == 0
+        seen.append((output / "C" / "runs.csv").read_text().splitlines())
+    assert seen[0] == seen[1]
+    assert set(seen[0]) < set(seen[2])
+
+
+def test_another_seed_is_refused_in_the_same_place(data, tmp_path, capsys):
+    output = tmp_path / "out"
+    assert reproduce("C", "--runs", 1, "--data", data, "--output", output) == 0
+    again = reproduce("C", "--runs", 1, "--data", data, "--output", output, "--seed", 1)
+    assert again == 1
+    assert "where seed was 0 and now is 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["D", "E"])
+def test_real_data_that_are_missing_are_asked_for(name, tmp_path, capsys):
+    assert reproduce(name, "--output", tmp_path / "out") == 1
+    said = capsys.readouterr()
+    assert not said.out
+    assert f"Error: {name}: no instances/{name}.npz in" in said.err
+    assert "get it with `mislid data fetch instances`" in said.err
+    assert "come from the authors' https://github.com/clreda/misspecified-top-m" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_named_directory_without_the_instance_is_refused(tmp_path, capsys):
+    assert reproduce("A", "--data", tmp_path, "--output", tmp_path / "out") == 1
+    assert "no instances/A_eps0.npz in" in capsys.readouterr().err
+
+
+def test_all_does_what_it_can_and_says_what_is_missing(tmp_path, capsys, monkeypatch):
+    few = {name: EXPERIMENTS[name] for name in ("C", "D")}
+    monkeypatch.setattr("mislid.cli.reproduce.NAMES", tuple(few))
+    page = tmp_path / "page.md"
+    arguments = ("all", "--runs", 1, "--output", tmp_path / "out", "--page", page)
+    assert reproduce(*arguments) == 1
+    said = capsys.readouterr()
+    assert "Error: D: no instances/D.npz" in said.err
+    assert f"Page: {page}" in said.out
+    assert "## C: Optimistic" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["F"], 2, "'F' is not one of"),
+        (["A", "--runs", "0"], 2, "--runs"),
+        (["A", "--page", "page.txt"], 1, "page must end in .md; got 'page.txt'"),
+    ],
+)
+def test_wrong_calls(arguments, status, message, capsys):
+    assert main(["reproduce", *arguments]) == status
+    assert message in capsys.readouterr().err
+
+
+def test_progress_is_on_stderr(data, tmp_path, capsys):
+    arguments = ["C", "--runs", "1", "--data", str(data), "--output", str(tmp_path / "out")]
+    assert main(["reproduce", *arguments]) == 0
+    said = capsys.readouterr()
+    assert "C optimistic: 100%" in said.err
+    assert "100%|" not in said.out
