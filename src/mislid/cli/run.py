@@ -23,7 +23,8 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     default="mislid",
     show_default=True,
     help="mislid, mislid-paper, mislid-authors, lingape, lingifa, lucb, lucb-authors, lingame, "
-    "uniform or oracle.",
+    help="mislid, mislid-paper, mislid-authors, mislid-authors-tricks, mislid-authors-greedy, "
+    "lingape, lingifa, lucb, lucb-authors, lingame, "
 )
 @click.option(
     "--stopping",
