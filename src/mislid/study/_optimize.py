@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError
+from mislid.study._history import as_value
 from mislid.study.result import Trial
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Loop:
 
     def _one(self, trial: Trial) -> None:
         try:
-            value = self.measure(trial)
+            value = as_value(self.measure(trial))
         except Exception as problem:
             self.study.tell(trial, state="fail")
             if not isinstance(problem, self.catch):

@@ -40,6 +40,12 @@ class Candidates:
         """Number of arms."""
         return len(self.labels)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Candidates) and self.plain() == other.plain()
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
     @cached_property
     def positions(self) -> dict[str | int, int]:
         """From a label to the arm's index."""
