@@ -60,7 +60,7 @@ class Study:
         self._alone = threading.RLock()
 
     def __repr__(self) -> str:
-        return f"Study({self.study_name!r}, {self.status}, {len(self._now().observations)} values)"
+        return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
 
     @overload
     def ask(
@@ -167,6 +167,11 @@ class Study:
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
             )
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements by now."""
+        return len(self._now().observations)
 
     @property
     def settings(self) -> Settings:
