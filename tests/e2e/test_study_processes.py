@@ -19,8 +19,8 @@ from mislid.study.events import Told
 
 WORKERS = 8
 # More for a longer night.
-TELLS = int(os.environ.get("MISLID_STUDY_TELLS", "600"))
-KILLS = max(5, TELLS // 400)
+TELLS = int(os.environ.get("MISLID_STUDY_TELLS", "300"))
+KILLS = max(4, TELLS // 400)
 
 WORK = """
 import sys, mislid

@@ -17,6 +17,7 @@ same numbers in the same order, and comes to the same choices to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.random import SeedSequence
 from mislid.algorithms import as_algorithm
 from mislid.algorithms._setting import first_arms, new_setting
 from mislid.study.events import Decided
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import MAXIMIZE, Candidates, Settings
 
 if TYPE_CHECKING:
     from mislid.rules._state import State
@@ -162,6 +163,29 @@ class Decider:
         from mislid.rules._state import JUDGED
 
         return bool(self.state.clock[JUDGED] > 0)
+
+
+@cache
+def warm_up(algorithm: str, stopping: str) -> None:
+    """Compile what a study with these rules needs, or load it from disk.
+
+    Nobody should have to wait for a compiler because another process holds a study.
+    """
+    arms = Candidates((0, 1, 2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    small = Settings(
+        m=1,
+        delta=0.5,
+        misspecification=0.1,
+        noise=(1.0,),
+        tolerance=0.0,
+        direction=MAXIMIZE,
+        algorithm=algorithm,
+        stopping=stopping,
+        seed=0,
+    )
+    decider = Decider(small, arms)
+    decider.observe((0, 1, 2), (0.0, 0.1, 0.2))
+    decider.propose((0, 1), ())
 
 
 def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
 from mislid.study._history import as_history, as_value
+from mislid.study.decisions import warm_up
 from mislid.study.events import (
     Asked,
     Event,
@@ -273,7 +274,9 @@ class Study:
         """Append what `decide` makes of the present state, while nobody else can."""
         with self._alone:
             for attempt in range(_ATTEMPTS):
-                self._now()  # a long replay should not keep others waiting
+                # Neither a long replay nor the compiler should keep others waiting.
+                settings = self._now().settings
+                warm_up(settings.algorithm, settings.stopping)
                 try:
                     return self._append(decide)
                 except ProblemError:  # before anything was changed

@@ -6,7 +6,12 @@ from numpy.random import SeedSequence
 
 import mislid
 from mislid import Instance, Model
+from mislid.rules._propose import next_arm
+from mislid.rules._random import uniform
+from mislid.rules._state import measure
+from mislid.rules._stopping import estimate_and_test
 from mislid.study import Study
+from mislid.study.decisions import warm_up
 from mislid.study.events import Observed
 from mislid.study.replay import Replay
 
@@ -71,6 +76,23 @@ def test_rivals_choose_as_in_the_simulator(algorithm: str) -> None:
     study = fed_by_the_simulator(study_of(algorithm=algorithm), 0, most=200)
     np.testing.assert_array_equal(found.counts, study._replay.decider.state.counts)
     np.testing.assert_array_equal(found.means, study._replay.decider.state.means)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "lucb"])
+def test_nothing_is_compiled_while_a_study_is_locked(algorithm: str) -> None:
+    kernels = (measure, next_arm, estimate_and_test, uniform)
+    warm_up(algorithm, "guaranteed")
+    known = [list(kernel.signatures) for kernel in kernels]
+    assert all(known)
+    for candidates in (FEATURES, list("abcdefg")):
+        misspecification = 2.0 if candidates is FEATURES else None
+        study = study_of(
+            algorithm=algorithm, candidates=candidates, misspecification=misspecification
+        )
+        for _ in range(3):
+            for trial in study.ask(7):
+                study.tell(trial, 0.1 * trial.id)
+    assert [list(kernel.signatures) for kernel in kernels] == known
 
 
 def test_minimizing_is_maximizing_the_negative() -> None:

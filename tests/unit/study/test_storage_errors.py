@@ -134,6 +134,16 @@ def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
     assert storage.read(key) == ONE
 
 
+def test_a_forked_process_leaves_its_parents_connections_alone(storage: SQLStorage) -> None:
+    key = storage.create("first", ONE)
+    inherited = storage._engine.pool
+    storage._process = -1
+    assert storage.read(key) == ONE
+    assert storage._engine.pool is not inherited
+    assert storage._process == os.getpid()
+    inherited.dispose()
+
+
 def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="check the address, and that its directory exists"):
         as_storage(tmp_path / "no" / "lab.db")
