@@ -103,6 +103,12 @@ def test_minimizing_is_maximizing_the_negative() -> None:
     assert set(lowest.index) == set(found.answer)
 
 
+def replayed(study: Study) -> Replay:
+    replay = Replay()
+    replay.follow(study.events())
+    return replay
+
+
 def memory_of(study: Study) -> list[np.ndarray]:
     """All numbers that the rules of a study remember."""
     decider = study._replay.decider
@@ -140,16 +146,31 @@ def test_a_replay_is_the_same_to_the_last_bit(algorithm: str) -> None:
     ]
 
 
+def with_history(algorithm: str = "mislid") -> Study:
+    """Every arm a different number of times, so that no two are worth the same."""
+    study = study_of(algorithm=algorithm)
+    study.add_observations([(k, MEANS[k]) for k in range(7) for _ in range(10 + k)])
+    return study
+
+
 def test_a_batch_is_spread_over_arms() -> None:
-    study = study_of()
-    assert [trial.arm for trial in study.ask(7)] == list(range(7))
-    for trial in study.ask(7):
-        study.tell(trial, MEANS[trial.arm])
-    assert len({trial.arm for trial in study.ask(12)}) > 1
-    sequential = study_of()
-    for trial in sequential.ask(7):
-        sequential.tell(trial, MEANS[trial.arm])
-    assert len({sequential._replay.decider.propose([7], [])[0] for _ in range(12)}) == 1
+    assert [trial.arm for trial in study_of().ask(9)] == [*range(7), 0, 1]
+    batch = [trial.arm for trial in with_history().ask(12)]
+    decider = replayed(with_history()).decider
+    alone = {decider.propose([trial], [])[0] for trial in range(12)}
+    assert alone == {batch[0]}
+    assert len(set(batch)) > 1
+
+
+def test_an_open_trial_counts_like_one_that_returned_the_estimate() -> None:
+    for algorithm in ("mislid", "mislid-paper", "lucb"):
+        study, other = with_history(algorithm), with_history(algorithm)
+        for _ in range(15):
+            trial = study.ask()
+            told = other.ask()
+            assert trial.arm == told.arm
+            # Sixteen or more equal values: what one more of them does to the mean is rounding.
+            other.tell(told, float(replayed(study).decider.state.projected[trial.arm]))
 
 
 def test_pretended_values_are_not_data() -> None:
