@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [pairs closest warm growth time] [--quick]`."""
+"""Run the benchmarks: `python -m benchmarks [pairs closest warm growth time studies] [--quick]`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "warm": "warm",
     "growth": "growth",
     "time": "characteristic",
+    "studies": "studies",
 }
 
 

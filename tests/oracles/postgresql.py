@@ -44,8 +44,11 @@ class Server:
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[Server]:
-    """Start a server with the programs in `folder`; it refuses to run as root, so another does."""
+def running_server(folder: Path, *, durable: bool = False) -> Iterator[Server]:
+    """Start a server with the programs in `folder`; it refuses to run as root, so another does.
+
+    Tests do not need what they write to be on the disk.
+    """
     who = _somebody() if os.geteuid() == 0 else None
     home = Path(tempfile.mkdtemp(prefix="mislid-pg-"))
     if who is not None:
@@ -68,8 +71,8 @@ def running_server(folder: Path) -> Iterator[Server]:
 
     run("initdb", "--username=mislid", "--auth=trust", "--encoding=UTF8", "--no-sync")
     options = (
-        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off "
-        "-c max_connections=100"
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= "
+        f"-c fsync={'on' if durable else 'off'} -c max_connections=100"
     )
     run("pg_ctl", "start", "--wait", f"--options={options}", f"--log={home / 'log'}")
     try:

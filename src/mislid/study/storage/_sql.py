@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -67,6 +68,7 @@ class SQLStorage(Storage):
         self._sqlite = address.get_backend_name() == "sqlite"
         self._timeout = timeout
         self._engine = self._new_engine(address)
+        weakref.finalize(self, self._engine.dispose)
         self._process = os.getpid()
         with translated(self.place):
             self._check_schema()
