@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -12,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 def programs() -> Path | None:
@@ -82,7 +82,9 @@ def running_server(folder: Path, *, durable: bool = False) -> Iterator[Server]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _somebody() -> pwd.struct_passwd:
+def _somebody() -> Any:
+    import pwd
+
     try:
         return pwd.getpwnam("postgres")
     except KeyError:

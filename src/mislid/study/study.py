@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +36,11 @@ RUNNING, DECIDED = "running", "decided"
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20
 
+# With more events than this to catch up with, one does so before taking the lock.
+_MANY = 50
+
 Clock = Callable[[], float]
+Decide = Callable[[Replay, float], Iterable[Fact]]
 
 
 class ObservationRow(NamedTuple):
@@ -256,48 +261,55 @@ class Study:
         """The state after all events by now."""
         with self._alone:
             try:
-                self._follow(self._storage.read)
+                entries = self._storage.read(self._key, self._replay.state.sequence)
+                self._replay.follow(event_of(entry) for entry in entries)
             except BaseException:
                 self._forget()
                 raise
             return self._replay.state
 
-    def _follow(self, read: Callable[[int, int], Sequence[Any]]) -> None:
-        entries = read(self._key, self._replay.state.sequence)
-        self._replay.follow(event_of(entry) for entry in entries)
-
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
         self._replay = Replay()
 
-    def _write(self, decide: Callable[[Replay, float], Iterable[Fact]]) -> StudyState:
+    def _write(self, decide: Decide) -> StudyState:
         """Append what `decide` makes of the present state, while nobody else can."""
         with self._alone:
             for attempt in range(_ATTEMPTS):
-                # Neither a long replay nor the compiler should keep others waiting.
-                settings = self._now().settings
-                warm_up(settings.algorithm, settings.stopping)
+                self._prepare()
+                last = attempt == _ATTEMPTS - 1
                 try:
-                    return self._append(decide)
+                    if self._append(decide, many=sys.maxsize if last else _MANY):
+                        return self._replay.state
+                    self._now()
                 except ProblemError:  # before anything was changed
                     raise
                 except Collision:
                     self._forget()
-                    if attempt == _ATTEMPTS - 1:
+                    if last:
                         raise
                 except BaseException:
                     self._forget()
                     raise
-        raise AssertionError("unreachable")
+        raise AssertionError("the last attempt ends the loop")
 
-    def _append(self, decide: Callable[[Replay, float], Iterable[Fact]]) -> StudyState:
+    def _prepare(self) -> None:
+        """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
+        state = self._replay.state if self._replay.state.sequence else self._now()
+        warm_up(state.settings.algorithm, state.settings.stopping)
+
+    def _append(self, decide: Decide, many: int) -> bool:
+        """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
         with self._storage.locked(self._key) as log:
-            self._follow(lambda _key, after: log.read(after))
+            entries = log.read(self._replay.state.sequence)
+            if len(entries) > many:
+                return False
             replay = self._replay
+            replay.follow(event_of(entry) for entry in entries)
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
             log.append([entry_of(event) for event in events])
-        return self._replay.state
+        return True
 
     def _trial(self, state: StudyState, number: int) -> Trial:
         record, candidates = state.trials[number], state.candidates

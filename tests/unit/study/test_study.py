@@ -384,3 +384,24 @@ class TestOptimize:
         with pytest.raises(ProblemError, match=message):
             study.optimize(**{"measure": lambda trial: 0.0, **arguments})
         assert study.pending == []
+
+
+def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:
+    storage = MemoryStorage()
+    sleeper, other = new_study(storage), mislid.load_study(storage=storage)
+    sleeper.ask()
+    for number in range(100):
+        other.tell(other.ask(), 0.01 * number)
+    held = []
+    locked = storage.locked
+
+    @contextmanager
+    def noting(key: int):
+        with locked(key) as log:
+            held.append(len(log.read(sleeper._replay.state.sequence)))
+            yield log
+
+    storage.locked = noting
+    assert sleeper.ask().id == 101
+    assert held[0] >= 200
+    assert held[1:] == [0]

@@ -76,8 +76,8 @@ class SQLStorage(Storage):
     def _new_engine(self, address: URL) -> Engine:
         if not self._sqlite:
             # Row locks are all that is needed, whatever the server's default is.
-            return sa.create_engine(
-                address, isolation_level="READ COMMITTED", pool_pre_ping=True, pool_recycle=3600
+            return self._patient(
+                sa.create_engine(address, isolation_level="READ COMMITTED", pool_pre_ping=True)
             )
         engine = sa.create_engine(address, connect_args={"timeout": self._timeout})
 
@@ -92,6 +92,17 @@ class SQLStorage(Storage):
 
         return engine
 
+    def _patient(self, engine: Engine) -> Engine:
+        """PostgreSQL, which by default waits for ever."""
+        limit = f"SET lock_timeout = {int(1000 * self._timeout)}"
+
+        @sa.event.listens_for(engine, "connect")
+        def wait_no_longer(connection: Any, _record: Any) -> None:
+            connection.execute(limit)
+            connection.commit()
+
+        return engine
+
     @contextmanager
     def _connected(self, *, writing: bool = False) -> Iterator[Connection]:
         """A transaction, which is kept if the block ends without an exception."""
@@ -101,9 +112,6 @@ class SQLStorage(Storage):
         with translated(self.place), self._engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
             with connection.begin():
-                if writing and not self._sqlite:
-                    limit = f"{int(1000 * self._timeout)}ms"
-                    connection.execute(sa.select(sa.func.set_config("lock_timeout", limit, True)))
                 yield connection
 
     def _check_schema(self) -> None:
@@ -205,6 +213,8 @@ class _SQLLog(Log):
         return _read(self.connection, self.key, after) if after < self.last else []
 
     def append(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
         refuse_gap(self.last, entries)
         _insert(self.connection, self.key, entries)
         self.last += len(entries)
