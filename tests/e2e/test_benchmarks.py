@@ -60,7 +60,7 @@ def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, mon
 def test_an_unknown_benchmark_is_refused():
     done = bench("pears")
     assert done.returncode == 2
-    assert "any of pairs, closest, warm, growth, time; got pears" in done.stderr
+    assert "any of pairs, closest, warm, growth, time, studies; got pears" in done.stderr
 
 
 def test_the_document_has_a_place_for_every_benchmark():

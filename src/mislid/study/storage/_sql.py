@@ -82,8 +82,9 @@ class SQLStorage(Storage):
         engine = sa.create_engine(address, connect_args={"timeout": self._timeout})
 
         @sa.event.listens_for(engine, "connect")
-        def leave_transactions_to_us(connection: Any, _record: Any) -> None:
-            connection.isolation_level = None
+        def prepare(connection: Any, _record: Any) -> None:
+            connection.isolation_level = None  # `begin` is below
+            connection.execute("PRAGMA synchronous=FULL")  # some builds would do with less
 
         @sa.event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
