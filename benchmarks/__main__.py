@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [pairs closest warm growth time studies] [--quick]`."""
+"""Run the benchmarks: `python -m benchmarks [rounds runs ...] [--quick]`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ BENCHMARKS = {
     "warm": "warm",
     "growth": "growth",
     "time": "characteristic",
+    "rounds": "rounds",
+    "runs": "runs",
+    "sizes": "round_growth",
+    "samples": "samples",
     "studies": "studies",
 }
 

@@ -65,8 +65,9 @@ def peak_bytes() -> int:
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _in_own_process(arms: int, calls: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.growth", str(arms), str(calls)]
+def in_own_process(module: str, arms: int, calls: int) -> dict[str, Any]:
+    """What the module prints when it is run with these arguments."""
+    command = [sys.executable, "-m", module, str(arms), str(calls)]
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
@@ -87,7 +88,7 @@ def run(quick: bool) -> str:
     sizes, calls = (QUICK_SIZES, 10) if quick else (SIZES, 60)
     found = []
     for arms in sizes:
-        found.append(_in_own_process(arms, calls))
+        found.append(in_own_process(__spec__.name, arms, calls))
         progress(f"growth: {' | '.join(_row(found[-1]))}")
     header = [
         "K",

@@ -9,6 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ("quadprog", "daqp", "piqp", "osqp", "clarabel")
 
 
+BENCHMARKS = ("pairs", "closest", "warm", "growth", "time", "rounds", "runs", "sizes")
+
+
 def bench(*arguments):
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     return subprocess.run(
@@ -49,7 +52,32 @@ def test_a_quick_run_prints_tables_and_fills_its_section(peers, document):
     assert str(ROOT) not in text
 
 
-@pytest.mark.parametrize("name", ["closest", "warm", "time"])
+def cells(text, first):
+    """The cells of the table rows that begin with this."""
+    lines = [line for line in text.splitlines() if line.startswith(f"| {first}")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_rounds_by_brute_force_are_ours(peers, shared_data):
+    done = bench("rounds", "--quick")
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in cells(done.stdout, "A_eps5, `") if len(row) == 10]
+    assert len(rows) == 4
+    assert all(row[-3:] == ["2 of 2", "2 of 2", "0 of 84"] for row in rows)
+
+
+def test_whole_runs_and_their_growth_are_measured(peers, shared_data):
+    done = bench("runs", "sizes", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert [row[1:5] for row in cells(done.stdout, "D, `mislid`")] == [
+        ["2", "0", "0", "500"],
+        ["1", "0", "0", "500"],
+    ]
+    assert len(cells(done.stdout, "`mislid-paper`, `guaranteed` ")) == 2
+    assert "A round grows like K^" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["closest", "warm", "time", "rounds", "runs"])
 def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, monkeypatch):
     monkeypatch.setenv("MISLID_DATA", str(tmp_path))
     done = bench(name, "--quick")
@@ -57,15 +85,35 @@ def test_without_the_published_data_a_section_says_so(peers, name, tmp_path, mon
     assert "Skipped: the published instances are not there" in done.stdout
 
 
+def test_sample_counts_are_compared_and_go_on_where_they_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("MISLID_RUNS", str(tmp_path))
+    first = bench("samples", "--quick")
+    assert first.returncode == 0, first.stderr
+    rows = [line.split(" | ") for line in first.stdout.splitlines() if line.startswith("| ")]
+    compared = [row for row in rows if len(row) == 9 and row[1].startswith("`")]
+    # Two stopping rules, two families, six algorithms.
+    assert len(compared) == 24
+    assert {row[1] for row in compared} >= {"`mislid`", "`mislid-paper`", "`lucb`", "`oracle`"}
+    kept = sorted(tmp_path.glob("*/runs.csv"))
+    assert len(kept) == 24
+    before = [file.read_text() for file in kept]
+    kept[0].unlink()
+    again = bench("samples", "--quick")
+    assert again.stdout == first.stdout
+    # Rows hold the seconds that a run took, which another one would not repeat.
+    assert [file.read_text() for file in kept[1:]] == before[1:]
+    assert kept[0].exists()
+
+
 def test_an_unknown_benchmark_is_refused():
     done = bench("pears")
     assert done.returncode == 2
-    assert "any of pairs, closest, warm, growth, time, studies; got pears" in done.stderr
+    assert f"any of {', '.join(BENCHMARKS)}; got pears" in done.stderr
 
 
 def test_the_document_has_a_place_for_every_benchmark():
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for name in ("pairs", "closest", "warm", "growth", "time"):
+    for name in BENCHMARKS:
         assert text.index(f"<!-- {name}:begin -->") < text.index(f"<!-- {name}:end -->")
 
 

@@ -19,6 +19,7 @@ from mislid.geometry._linalg import (
     cholesky_solve,
     copy,
     dot,
+    fill,
     times,
     transposed_times,
 )
@@ -202,6 +203,28 @@ def _keep_projection(projection: Problem, mu: Vector, space: SearchSpace) -> Non
     _centre_means(projection.X, mu, space)
     for k in range(mu.shape[0]):
         space.arms[PROJECTED, k] = space.arms[CENTRED, k] - space.arms[BELOW, k]
+
+
+@inner
+def aim_at_projection(X: Matrix, w: Vector, found: SearchSpace, space: SearchSpace) -> None:
+    """Get ready to search the pairs around the projection that `found` has, at other weights.
+
+    A model is its own projection, at no cost.
+    """
+    set_metric(X, w, space.newton)
+    for row in (LINEAR, PROJECTED):
+        copy(found.arms[row], space.arms[row])
+    copy(found.features[MIDDLE], space.features[MIDDLE])
+    space.scalars[LEVEL] = found.scalars[LEVEL]
+    forget_means(space)
+
+
+@inner
+def forget_means(space: SearchSpace) -> None:
+    """Get ready to search the pairs around the projection instead of the means."""
+    copy(space.arms[PROJECTED], space.arms[CENTRED])
+    fill(space.arms[FLOOR], 0.0)
+    space.scalars[BASE] = 0.0
 
 
 @inner

@@ -10,7 +10,6 @@ from mislid.rules._learners import allocate
 from mislid.rules._plan import (
     C_TRACKING,
     DIRECT,
-    GAME,
     Memory,
     Plan,
 )
@@ -107,13 +106,10 @@ def begin_response(plan: Plan, state: State, memory: Memory, uniform: float) -> 
 
 
 @inner
-def set_play_weights(setting: Setting, plan: Plan, state: State, memory: Memory) -> None:
-    """The weights that the alternative answers: the learner's allocation, or the counts."""
+def set_play_weights(setting: Setting, memory: Memory) -> None:
+    """The weights that the alternative answers in the game: the learner's allocation."""
     for k in range(memory.omega.shape[0]):
-        if plan.sampler == GAME:
-            memory.weights[k] = memory.omega[k] / setting.variance[k]
-        else:
-            memory.weights[k] = state.weights[k]
+        memory.weights[k] = memory.omega[k] / setting.variance[k]
 
 
 @inner

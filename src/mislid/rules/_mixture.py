@@ -48,6 +48,10 @@ from mislid.rules._state import Setting
 
 SCALES = (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 SPREADS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# Positions in Mixture.last.
+LEAST, PRICE, WEIGHT = range(3)
+# The price is evaluated at least whenever the weights have grown by this factor.
+RENEWAL = 1.05
 
 
 class Mixture(NamedTuple):
@@ -65,6 +69,7 @@ class Mixture(NamedTuple):
     theta: Vector  # (d,)
     spanner: Indices  # (d,) arms on which X is the identity
     rest: Indices  # (K - d,) the others
+    last: Vector  # (3,) LEAST, PRICE and WEIGHT of the last evaluation
 
 
 def new_mixture(setting: Setting) -> Mixture:
@@ -90,6 +95,7 @@ def new_mixture(setting: Setting) -> Mixture:
         theta=theta,
         spanner=setting.basis,
         rest=np.setdiff1d(np.arange(K), setting.basis),
+        last=np.zeros(3),
     )
 
 
@@ -103,16 +109,18 @@ def _factor(precision: float, prior: Mixture) -> None:
 
 
 @inner_loop
-def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: Mixture) -> float:
+def _shrink(
+    X: Matrix, weights: Vector, means: Vector, variance: float, prior: Mixture
+) -> tuple[float, float]:
     """Prepare what priors of one e share, with H = diag(shrunk) and G = X' H X.
 
-    Returns ln det(I + D e^2 / 3) + |x - X centre|_H^2, centre the fit of the widest prior. From
+    Returns ln det(I + D e^2 / 3) and |x - X centre|_H^2, centre the fit of the widest prior. From
     there on the level of the means does not cancel in the quadratic forms, and d numbers will do.
     """
     shrunk, residual = prior.shrunk, prior.residual
-    price = 0.0
+    volume, misfit = 0.0, 0.0
     for k in range(weights.shape[0]):
-        price += math.log1p(weights[k] * variance)
+        volume += math.log1p(weights[k] * variance)
         shrunk[k] = weights[k] / (1.0 + weights[k] * variance)
         residual[k] = shrunk[k] * means[k]
     gram(X, prior.spanner, prior.rest, shrunk, prior.gram)
@@ -123,43 +131,77 @@ def _shrink(X: Matrix, weights: Vector, means: Vector, variance: float, prior: M
     for k in range(weights.shape[0]):
         rest = means[k] - residual[k]
         residual[k] = shrunk[k] * rest
-        price += residual[k] * rest
+        misfit += residual[k] * rest
     transposed_times(X, prior.spanner, prior.rest, residual, prior.slope)
-    return price
+    return volume, misfit
 
 
 @inner_loop
-def _linear_price(scale: float, prior: Mixture) -> float:
-    """ln det(I + s^2 G) + x' (H^-1 + s^2 X X')^-1 x - |x - X centre|_H^2.
+def _linear_price(scale: float, prior: Mixture) -> tuple[float, float]:
+    """ln det(I + s^2 G) and x' (H^-1 + s^2 X X')^-1 x - |x - X centre|_H^2.
 
     The second is min over theta of |x - X theta|_H^2 + |theta|^2 / s^2, by Woodbury's identity.
     """
     precision = 1.0 / (scale * scale)
     theta, target = prior.theta, prior.target
-    price = 0.0
+    volume, misfit = 0.0, 0.0
     for a in range(target.shape[0]):
         target[a] = prior.slope[a] - precision * prior.centre[a]
-        price += precision * prior.centre[a] ** 2
+        misfit += precision * prior.centre[a] ** 2
     _factor(precision, prior)
     cholesky_solve(prior.factor, theta.shape[0], target, theta)
-    price -= dot(theta, target)
+    misfit -= dot(theta, target)
     for a in range(target.shape[0]):
-        price -= 2.0 * math.log(prior.factor[a, a] / scale)  # pivots are inverted
-    return price
+        volume -= 2.0 * math.log(prior.factor[a, a] / scale)  # pivots are inverted
+    return volume, misfit
+
+
+@inner
+def _add(value: float, largest: float, total: float) -> tuple[float, float]:
+    """Add exp(value) to total * exp(largest)."""
+    if value > largest:
+        return value, total * math.exp(largest - value) + 1.0
+    return largest, total + math.exp(value - largest)
 
 
 @inner
 def mixture_price(X: Matrix, weights: Vector, means: Vector, prior: Mixture) -> float:
-    """How far the threshold lies above ln(1/delta); arms never measured drop out."""
+    """How far the threshold lies above ln(1/delta); arms never measured drop out.
+
+    Keeps it in `prior.last`, with the price of the volumes alone, which is less and never falls as
+    weights grow.
+    """
     n = prior.scales.shape[0]
-    largest, total, shared = -np.inf, 0.0, 0.0
+    largest, total, least_largest, least_total = -np.inf, 0.0, -np.inf, 0.0
+    shared_volume, shared_misfit, weight = 0.0, 0.0, 0.0
     for c in range(n):
         if c == 0 or prior.variances[c] != prior.variances[c - 1]:
-            shared = _shrink(X, weights, means, prior.variances[c], prior)
-        value = -0.5 * (shared + _linear_price(prior.scales[c], prior))
-        if value > largest:
-            total = total * math.exp(largest - value) + 1.0
-            largest = value
-        else:
-            total += math.exp(value - largest)
-    return math.log(n) - largest - math.log(total)
+            shared_volume, shared_misfit = _shrink(X, weights, means, prior.variances[c], prior)
+        volume, misfit = _linear_price(prior.scales[c], prior)
+        volume += shared_volume
+        misfit += shared_misfit
+        largest, total = _add(-0.5 * (volume + misfit), largest, total)
+        least_largest, least_total = _add(-0.5 * volume, least_largest, least_total)
+    for k in range(weights.shape[0]):
+        weight += weights[k]
+    prior.last[LEAST] = math.log(n) - least_largest - math.log(least_total)
+    prior.last[PRICE] = math.log(n) - largest - math.log(total)
+    prior.last[WEIGHT] = weight
+    return prior.last[PRICE]
+
+
+@inner
+def price_above(X: Matrix, weights: Vector, means: Vector, surplus: float, prior: Mixture) -> float:
+    """`mixture_price`, or an earlier one where `surplus` is sure to be below both.
+
+    The price takes longer than the rest of a round. It is evaluated where it matters or the weights
+    have grown by RENEWAL since.
+    """
+    weight = 0.0
+    for k in range(weights.shape[0]):
+        weight += weights[k]
+    last = prior.last
+    recent = last[WEIGHT] <= weight <= RENEWAL * last[WEIGHT]
+    if recent and surplus < last[LEAST] * (1.0 - 1e-9):
+        return last[PRICE]
+    return mixture_price(X, weights, means, prior)

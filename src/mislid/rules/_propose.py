@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._newton import STALLED
-from mislid.geometry._search import ALL, BELOW, search
+from mislid.geometry._search import BELOW, PAIRS, aim_at_projection, forget_means, search
 from mislid.rules._gains import set_gains
 from mislid.rules._game import (
     begin_game,
@@ -19,8 +19,8 @@ from mislid.rules._plan import BEST_RESPONSE, FIXED, GAME, UNIFORM, Memory, Plan
 from mislid.rules._recent import keep_recent, leave_out
 from mislid.rules._rivals import Rivals, rival_arm
 from mislid.rules._simple import fixed_arm, uniform_arm
-from mislid.rules._state import ROUNDS, STALLS, Setting, State
-from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
+from mislid.rules._state import ANSWERED, ROUNDS, SAMPLES, STALLS, Setting, State
+from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide, leave_nothing_out
 
 
 class Sampler(NamedTuple):
@@ -34,6 +34,12 @@ class Sampler(NamedTuple):
 def needs_estimate(plan: Plan) -> bool:
     """Whether the rule looks at the projected means."""
     return plan.sampler == GAME or plan.sampler == BEST_RESPONSE
+
+
+@inner
+def _is_answered(plan: Plan, state: State) -> bool:
+    """Whether the stopping test has just found the alternative that a best response is to."""
+    return plan.subset == 0 and state.clock[ANSWERED] == state.clock[SAMPLES]
 
 
 @inner
@@ -55,29 +61,48 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
         arm, which = begin_response(plan, state, memory, uniform)
     if which < 0:
         return arm
-    given, incumbents, tol = state.projected, state.incumbents, setting.tol
-    eps, part = setting.eps + setting.widening, int(ALL)
-    leave_out(plan, state, memory, uniform)
+    responding = plan.sampler == BEST_RESPONSE
+    weights = state.weights if responding else memory.weights
+    space = state.test if responding else state.play
+    eps, part = setting.eps + setting.widening, int(PAIRS)
+    leave_out(plan, state, memory, space, uniform)
     for step in range(plan.steps):
         if step > 0:
             allocate(plan, memory, which)
-        set_play_weights(setting, plan, state, memory)
-        weights = memory.weights
-        if is_wide(eps, given, tol):
-            status, _, i, _ = closest_unstructured(given, weights, incumbents, tol, state.play)
-        else:
-            status, _, _, i, _, _, _ = search(
-                part, setting.X, eps, given, weights, incumbents, tol, ACCURACY, state.play
-            )
-        if status == STALLED:
-            state.clock[STALLS] += 1
-            return arm
-        keep_recent(plan, memory, i)
-        set_gains(setting, plan, state, state.play.arms[BELOW], memory)
+        set_play_weights(setting, memory)
+        if not (responding and _is_answered(plan, state)):
+            if is_wide(eps, state.projected, setting.tol):
+                status, _, i, _ = closest_unstructured(
+                    state.projected, weights, state.incumbents, setting.tol, space
+                )
+            else:
+                if responding:
+                    forget_means(space)
+                else:
+                    aim_at_projection(setting.X, weights, state.test, space)
+                status, _, _, i, _, _, _ = search(
+                    part,
+                    setting.X,
+                    eps,
+                    state.projected,
+                    weights,
+                    state.incumbents,
+                    setting.tol,
+                    ACCURACY,
+                    space,
+                )
+            if status == STALLED:
+                state.clock[STALLS] += 1
+                break
+            keep_recent(plan, memory, i)
+        set_gains(setting, plan, state, space.arms[BELOW], memory)
         state.clock[ROUNDS] += 1
-        if plan.sampler == GAME:
+        if responding:
+            arm = most_telling_arm(plan, state, memory, uniform)
+        else:
             learn(plan, memory, which)
-    return arm if plan.sampler == GAME else most_telling_arm(plan, state, memory, uniform)
+    leave_nothing_out(space)
+    return arm
 
 
 @kernel

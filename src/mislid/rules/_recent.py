@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid.geometry._compile import inner
 from mislid.geometry._linalg import fill
-from mislid.geometry._search import CHALLENGERS, EXEMPT
+from mislid.geometry._search import CHALLENGERS, EXEMPT, SearchSpace
 from mislid.rules._plan import Memory, Plan
 from mislid.rules._random import uniform as number_at
 from mislid.rules._state import State
@@ -36,7 +36,7 @@ def keep_recent(plan: Plan, memory: Memory, challenger: int) -> None:
 
 
 @inner
-def leave_out(plan: Plan, state: State, memory: Memory, uniform: float) -> None:
+def leave_out(plan: Plan, state: State, memory: Memory, space: SearchSpace, uniform: float) -> None:
     """Exempt the pairs of challengers that are neither recent nor among `plan.subset` random ones.
 
     `uniform` seeds the choice, so that a round depends on nothing else.
@@ -44,7 +44,7 @@ def leave_out(plan: Plan, state: State, memory: Memory, uniform: float) -> None:
     if plan.subset == 0:
         return
     K, m, heap = state.counts.shape[0], state.incumbents.shape[0], state.heap
-    n, challengers, kept = K - m, state.play.places[CHALLENGERS], state.work
+    n, challengers, kept = K - m, space.places[CHALLENGERS], state.work
     list_challengers(K, state.incumbents, challengers)
     for a in range(n):
         heap[a] = challengers[a]
@@ -59,4 +59,4 @@ def leave_out(plan: Plan, state: State, memory: Memory, uniform: float) -> None:
         kept[heap[a]] = 1.0
     for a in range(n):
         for b in range(m):
-            state.play.pairs[EXEMPT, a * m + b] = kept[challengers[a]] == 0.0
+            space.pairs[EXEMPT, a * m + b] = kept[challengers[a]] == 0.0

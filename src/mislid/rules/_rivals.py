@@ -11,7 +11,7 @@ from mislid.rules._lucb import lucb_arm
 from mislid.rules._plan import LINGAPE, LINGIFA, LUCB, OWN_INDEX, OWN_THRESHOLD, Memory, Plan
 from mislid.rules._ridge import ridge_answer
 from mislid.rules._select import list_top
-from mislid.rules._state import SAMPLES, Setting, State
+from mislid.rules._state import SAMPLES, THRESHOLD, Setting, State
 from mislid.rules._thresholds import heuristic
 
 
@@ -24,7 +24,13 @@ class Rivals(NamedTuple):
 
 @inner
 def _beta(rivals: Rivals, state: State) -> float:
-    return heuristic(float(state.clock[SAMPLES]), rivals.log_inverse)
+    """The threshold behind the widths: their own, or that of a stricter rule that is to stop them.
+
+    With widths narrower than the stopping rule asks for they would leave arms alone too early, and
+    hardly ever stop.
+    """
+    own = heuristic(float(state.clock[SAMPLES]), rivals.log_inverse)
+    return max(own, state.evidence[THRESHOLD])
 
 
 @inner

@@ -18,7 +18,7 @@ from mislid.geometry._search import LINEAR, PROJECTED, SearchSpace, search_space
 from mislid.rules._select import list_top
 
 # Positions in State.clock.
-SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED = range(7)
+SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED = range(9)
 # Positions in State.evidence: of the last stopping test.
 STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
 
@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 class State(NamedTuple):
     """What has been measured and estimated; arrays that the rules update in place."""
 
-    clock: Indices  # (7,)
+    clock: Indices  # (9,)
     counts: Vector  # (K,)
     sums: Vector  # (K,)
     weights: Vector  # (K,) counts / variance
@@ -50,8 +50,10 @@ class State(NamedTuple):
     projected: Vector  # (K,) the nearest model; an arm without measurements at its linear value
     incumbents: Indices  # (m,) the m best of the projected means, increasing
     evidence: Vector  # (4,) of the last stopping test
-    test: SearchSpace  # of the projection and the stopping rule: weights are counts / variance
-    play: SearchSpace  # of the sampling rule: weights are an allocation / variance
+    doubt: Vector  # (K,) the alternative that a stopping test found last
+    doubted: Indices  # (2,) its challenger and incumbent, -1 before the first
+    test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
+    play: SearchSpace  # of the game: weights are an allocation / variance
     work: Vector  # (K,)
     heap: Indices  # (K,)
 
@@ -63,9 +65,9 @@ def new_state(setting: Setting) -> State:
     """Nothing measured yet."""
     K = setting.X.shape[0]
     slots = max(1, min(setting.m * (K - setting.m), MOST_SLOTS, (1 << 23) // K))
-    counts, sums, means, projected, work = np.zeros((5, K))
+    counts, sums, means, projected, doubt, work = np.zeros((6, K))
     return State(
-        clock=np.zeros(JUDGED + 1, np.int64),
+        clock=np.zeros(SEARCHED + 1, np.int64),
         counts=counts,
         sums=sums,
         weights=setting.phantom / setting.variance,
@@ -73,6 +75,8 @@ def new_state(setting: Setting) -> State:
         projected=projected,
         incumbents=np.arange(setting.m, dtype=np.int64),
         evidence=np.zeros(4),
+        doubt=doubt,
+        doubted=np.full(2, -1, np.int64),
         test=search_space(setting.X, setting.m, slots),
         play=search_space(setting.X, setting.m, slots),
         work=work,

@@ -14,26 +14,26 @@ from mislid._validation import Matrix, Vector, as_number
 from mislid.errors import ProblemError
 from mislid.geometry._compile import inner, kernel
 from mislid.geometry._linalg import cholesky, gram
-from mislid.geometry._newton import STALLED
+from mislid.geometry._newton import SOLVED, STALLED
 from mislid.geometry._search import (
-    ALL,
+    BELOW,
     CHALLENGERS,
     EXEMPT,
     PAIRS,
     PROJECTION,
-    SearchSpace,
+    forget_means,
     search,
-    search_space,
 )
 from mislid.rules import _thresholds as thresholds
-from mislid.rules._mixture import Mixture, mixture_price, new_mixture
+from mislid.rules._mixture import Mixture, new_mixture, price_above
 from mislid.rules._state import (
+    ANSWERED,
     CHALLENGER,
     INCUMBENT,
     JUDGED,
     LAST_TEST,
-    MOST_SLOTS,
     SAMPLES,
+    SEARCHED,
     STALLS,
     STATISTIC,
     TESTS,
@@ -46,11 +46,16 @@ from mislid.rules._wide import (
     ACCURACY,
     closest_unstructured,
     is_wide,
+    leave_nothing_out,
     list_challengers,
     pair_cost,
 )
 from mislid.rules.thresholds import pair_constant
 
+# After the samples have grown by this factor, the closest alternative is searched for again.
+RENEWAL = 1.02
+# No search was needed.
+OPEN = -1
 HEURISTIC, PAPER, PAPER_PRINTED, MIXTURE, PAIRWISE, GUARANTEED = range(6)
 CODES = {
     "heuristic": HEURISTIC,
@@ -72,7 +77,6 @@ class Stopping(NamedTuple):
     pair_constant: float  # of a pair's threshold
     largest_square: float  # max_k |x_k|^2 / sigma_k^2, in spanner coordinates
     mixture: Mixture
-    space: SearchSpace  # of searches at the projected means
     gram: Matrix  # (d, d)
     allowance: Vector  # (K,) of each arm in its pairs' thresholds
 
@@ -84,9 +88,6 @@ def new_stopping(setting: Setting, name: str, gamma: float = 1.0, patience: int 
     code = CODES[name]
     K, d = setting.X.shape
     delta = 0.5 * setting.delta if code == GUARANTEED else setting.delta
-    searches = code in (HEURISTIC, PAPER, PAPER_PRINTED)
-    pairs = setting.m * (K - setting.m)
-    slots = max(1, min(pairs, MOST_SLOTS, (1 << 23) // K)) if searches else 1
     return Stopping(
         code=code,
         gamma=as_number(gamma, "gamma", low=1.0, high=math.inf),
@@ -95,7 +96,6 @@ def new_stopping(setting: Setting, name: str, gamma: float = 1.0, patience: int 
         pair_constant=pair_constant(K, setting.m, delta),
         largest_square=float(np.max(np.sum(setting.X**2, axis=1) / setting.variance)),
         mixture=new_mixture(setting),
-        space=search_space(setting.X, setting.m, slots),
         gram=np.zeros((d, d)),
         allowance=np.zeros(K),
     )
@@ -144,13 +144,17 @@ def _paper_threshold(setting: Setting, stopping: Stopping, state: State) -> floa
 
 
 @inner
-def _threshold(setting: Setting, stopping: Stopping, state: State) -> float:
-    """What the cost of the closest alternative must exceed."""
+def _threshold(setting: Setting, stopping: Stopping, state: State, cost: float) -> float:
+    """What the cost of the closest alternative must exceed.
+
+    That of a mixture may be an earlier one where the cost is below both.
+    """
     if stopping.code == HEURISTIC:
         return thresholds.heuristic(float(state.clock[SAMPLES]), stopping.log_inverse)
     if stopping.code <= PAPER_PRINTED:
         return _paper_threshold(setting, stopping, state)
-    price = mixture_price(setting.X, state.weights, state.means, stopping.mixture)
+    surplus = cost - stopping.log_inverse
+    price = price_above(setting.X, state.weights, state.means, surplus, stopping.mixture)
     return stopping.log_inverse + price
 
 
@@ -184,16 +188,6 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
 
 
 @inner
-def _record_nearer_route(setting: Setting, stopping: Stopping, state: State) -> None:
-    """For an undecided pair, keep the evidence of the proof that is nearer to settling it."""
-    i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
-    cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-    threshold = _pair_threshold(stopping, i, j)
-    if cost * state.evidence[THRESHOLD] > state.evidence[STATISTIC] * threshold:
-        _record(state, cost, threshold, i, j)
-
-
-@inner
 def is_due(stopping: Stopping, state: State) -> bool:
     """Whether it is time for a test."""
     samples = state.clock[SAMPLES]
@@ -202,13 +196,55 @@ def is_due(stopping: Stopping, state: State) -> bool:
 
 @inner
 def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
-    """Whether the closest alternative, of this cost and pair, is far enough."""
-    threshold = _threshold(setting, stopping, state)
-    _record(state, cost, threshold, i, j)
+    """Whether the closest alternative, of this cost and pair, is far enough.
+
+    While `guaranteed` is undecided, the evidence is that of the proof nearer to its end: what the
+    pair that lags behind has by its two arms alone, or what every open pair has by the mixture.
+    """
+    threshold = _threshold(setting, stopping, state, cost)
     answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
-    if stopping.code == GUARANTEED and not answer:
-        _record_nearer_route(setting, stopping, state)
+    behind = cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold
+    if answer or stopping.code != GUARANTEED or not behind:
+        _record(state, cost, threshold, i, j)
     return answer
+
+
+@inner
+def _keep_doubt(state: State, given: Vector, i: int, j: int) -> None:
+    """Keep the alternative just found."""
+    below = state.test.arms[BELOW]
+    for k in range(given.shape[0]):
+        state.doubt[k] = given[k] - below[k]
+    state.doubted[0] = i
+    state.doubted[1] = j
+    state.clock[SEARCHED] = state.clock[SAMPLES]
+
+
+@inner
+def _is_doubted(setting: Setting, stopping: Stopping, state: State, given: Vector) -> bool:
+    """Whether the alternative found last is still too close: then no search is needed.
+
+    Its cost is above that of the closest one, which is searched for again before long, so that the
+    evidence is not overstated by much.
+    """
+    i, j = state.doubted[0], state.doubted[1]
+    if i < 0 or state.clock[SAMPLES] > RENEWAL * state.clock[SEARCHED]:
+        return False
+    reversed_ = False
+    for b in range(state.incumbents.shape[0]):
+        if state.incumbents[b] == i:
+            return False
+        reversed_ = reversed_ or state.incumbents[b] == j
+    if not reversed_:
+        return False
+    if stopping.code == GUARANTEED:
+        by_itself = pair_cost(state.means, state.weights, i, j, setting.tol)
+        if by_itself >= _pair_threshold(stopping, i, j):
+            return False
+    cost = 0.0
+    for k in range(given.shape[0]):
+        cost += 0.5 * state.weights[k] * (given[k] - state.doubt[k]) ** 2
+    return not _weigh(setting, stopping, state, cost, i, j)
 
 
 @inner
@@ -239,8 +275,11 @@ def judge(setting: Setting, stopping: Stopping, state: State, testing: bool) -> 
         given, part = state.means, int(PAIRS)
         if code <= PAPER_PRINTED:
             eps += setting.widening
-            given, space, part = state.projected, stopping.space, int(ALL)
-        if is_wide(eps, given, tol):
+            given = state.projected
+            forget_means(space)
+        if _is_doubted(setting, stopping, state, given):
+            status, cost, i, j = OPEN, 0.0, -1, -1
+        elif is_wide(eps, given, tol):
             status, cost, i, j = closest_unstructured(given, weights, incumbents, tol, space)
         else:
             status, cost, _, i, j, _, _ = search(
@@ -248,10 +287,12 @@ def judge(setting: Setting, stopping: Stopping, state: State, testing: bool) -> 
             )
         if status == STALLED:
             state.clock[STALLS] += 1
-        else:
+        elif status == SOLVED:
             answer = _weigh(setting, stopping, state, cost, i, j)
-    for p in range(state.test.bounds.shape[0]):  # other searches leave nothing out
-        state.test.pairs[EXEMPT, p] = 0
+            _keep_doubt(state, given, i, j)
+            if code <= PAPER_PRINTED:
+                state.clock[ANSWERED] = state.clock[SAMPLES]
+    leave_nothing_out(space)
     return answer
 
 

@@ -50,6 +50,13 @@ def list_challengers(K: int, incumbents: Indices, challengers: Indices) -> None:
 
 
 @inner
+def leave_nothing_out(space: SearchSpace) -> None:
+    """Make no pair exempt."""
+    for p in range(space.bounds.shape[0]):
+        space.pairs[EXEMPT, p] = 0
+
+
+@inner
 def closest_unstructured(
     given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
 ) -> Closest:

@@ -116,7 +116,7 @@ def identify(
     rule = as_algorithm(algorithm)
     count = as_top_m(m, instance.K)
     rule.check(instance.model, count)
-    level = as_number(delta, "delta", low=0.0, high=1.0, low_open=True, high_open=True)
+    level = as_number(delta, "delta", low=1e-300, high=1.0, high_open=True)
     slack = as_number(tolerance, "tolerance", low=0.0, high=np.inf)
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")

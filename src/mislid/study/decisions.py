@@ -61,6 +61,8 @@ class Decider:
         self.stopping = new_stopping(self.setting, settings.stopping, 1.0, patience)
         self.sampler, self.rivals = algorithm.setup(self.setting, model)
         self.state: State = new_state(self.setting)
+        # Proposals that pretend have their own: a search leaves things behind for the next one.
+        self._pretended: State = new_state(self.setting)
         # The same stream as a simulation's decisions.
         self.key = key_of(SeedSequence(settings.seed, spawn_key=(1,)))
         self._designed = False
@@ -123,7 +125,8 @@ class Decider:
         from mislid.rules._state import QUEUED, ROUNDS, STALLS, measure
         from mislid.rules._stopping import estimate_and_test
 
-        state = _copied(self.state)
+        state = self._pretended
+        _copy_numbers(self.state, state)
         for arm in waiting:
             measure(self.setting, state, arm, self.state.projected[arm])
         untested = self.stopping._replace(patience=_NEVER)
@@ -194,7 +197,8 @@ def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _copied(state: State) -> State:
-    """Data and estimates of its own; the searches' workspaces, which only save work, are shared."""
-    own = ("clock", "counts", "sums", "weights", "means", "projected", "incumbents", "evidence")
-    return state._replace(**{name: getattr(state, name).copy() for name in own})
+def _copy_numbers(source: State, target: State) -> None:
+    """What was measured and estimated; searches keep their own workspaces."""
+    for given, taken in zip(source, target, strict=True):
+        if isinstance(given, np.ndarray) and isinstance(taken, np.ndarray):
+            np.copyto(taken, given)

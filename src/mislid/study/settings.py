@@ -201,7 +201,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     one = bool(np.all(noise == noise[0]))
     settings = Settings(
         m=as_top_m(given["m"], candidates.K),
-        delta=as_number(given["delta"], "delta", low=0, high=1, low_open=True, high_open=True),
+        delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
         misspecification=_as_misspecification(given["misspecification"], candidates),
         noise=tuple(noise[:1].tolist() if one else noise.tolist()),
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),

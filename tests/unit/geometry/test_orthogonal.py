@@ -1,5 +1,4 @@
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,29 +7,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mislid.errors import ProblemError
 from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model
+from oracles.rational import fractions, solution
 
 
 def exact_linear_part(features, means, weights):
     """A theta (K,) of weighted least squares in rational arithmetic, rounded once."""
-    A = [[Fraction(float(x)) for x in row] for row in features]
-    mu, w = ([Fraction(float(x)) for x in vector] for vector in (means, weights))
+    A = [fractions(row) for row in features]
+    mu, w = fractions(means), fractions(weights)
     K, d = features.shape
-    table = [
-        [sum(w[k] * A[k][i] * A[k][j] for k in range(K)) for j in range(d)]
-        + [sum(w[k] * A[k][i] * mu[k] for k in range(K))]
-        for i in range(d)
-    ]
-    for c in range(d):
-        pivot = next(r for r in range(c, d) if table[r][c] != 0)
-        table[c], table[pivot] = table[pivot], table[c]
-        table[c] = [x / table[c][c] for x in table[c]]
-        for r in range(d):
-            if r != c:
-                factor = table[r][c]
-                table[r] = [x - factor * y for x, y in zip(table[r], table[c], strict=True)]
-    return np.array(
-        [float(sum(a * row[d] for a, row in zip(A[k], table, strict=True))) for k in range(K)]
-    )
+    gram = [[sum(w[k] * A[k][i] * A[k][j] for k in range(K)) for j in range(d)] for i in range(d)]
+    slope = [[sum(w[k] * A[k][i] * mu[k] for k in range(K))] for i in range(d)]
+    theta = [row[0] for row in solution(gram, slope)]
+    return np.array([float(sum(a * x for a, x in zip(row, theta, strict=True))) for row in A])
 
 
 def random_case(rng, number):

@@ -1,6 +1,5 @@
 import itertools
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,25 +8,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import initial_design, spanner, spanner_coordinates
 from mislid.model import Model
+from oracles.rational import fractions, solution
 
 SLACK = 1e-10
 
 
 def exact_coordinates(features, basis):
     """X with X A_B = A in rational arithmetic, rounded once."""
-    A = [[Fraction(float(x)) for x in row] for row in features]
-    d = len(basis)
-    # Gauss and Jordan on [A_B' | A'], whose solution is X'.
-    table = [[A[b][j] for b in basis] + [row[j] for row in A] for j in range(d)]
-    for c in range(d):
-        pivot = next(r for r in range(c, d) if table[r][c] != 0)
-        table[c], table[pivot] = table[pivot], table[c]
-        table[c] = [x / table[c][c] for x in table[c]]
-        for r in range(d):
-            if r != c:
-                factor = table[r][c]
-                table[r] = [x - factor * y for x, y in zip(table[r], table[c], strict=True)]
-    return np.array([[float(table[j][d + k]) for j in range(d)] for k in range(len(A))])
+    A = [fractions(row) for row in features]
+    columns = [list(column) for column in zip(*A, strict=True)]
+    # The transposed system A_B' X' = A'.
+    X = solution([[column[b] for b in basis] for column in columns], columns)
+    return np.array([[float(x) for x in row] for row in X]).T
 
 
 def collinear(rng, K, d, gap):

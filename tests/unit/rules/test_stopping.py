@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from mislid.errors import ProblemError
 from mislid.geometry._compile import kernel
-from mislid.geometry._search import ALL, BELOW, EXEMPT, MIDDLE, search
+from mislid.geometry._search import ALL, BELOW, EXEMPT, search
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.pairs import all_pairs, top_arms
@@ -22,11 +22,13 @@ from mislid.rules._mixture import SPREADS, Mixture, mixture_price, new_mixture
 from mislid.rules._state import (
     LAST_TEST,
     SAMPLES,
+    SEARCHED,
     STALLS,
     STATISTIC,
     TESTS,
     THRESHOLD,
     State,
+    new_state,
 )
 from mislid.rules._stopping import CODES, estimate_and_test, new_stopping
 from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
@@ -374,10 +376,34 @@ def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     assert state.clock[STALLS] == 1
     state.means[:] = means
     assert estimate_and_test(setting, stopping, state)
-    if name == "heuristic":  # which goes on to search around the projection
-        stopping.space.features[MIDDLE] = math.nan
-        assert not estimate_and_test(setting, stopping, state)
-        assert state.clock[STALLS] == 2
+
+
+@pytest.mark.parametrize("name", list(CODES))
+@pytest.mark.parametrize("eps", [0.05, 0.5])
+def test_shortcuts_along_a_run_change_no_verdict(name: str, eps: float) -> None:
+    """An old alternative or an old price may spare work; a fresh rule has neither."""
+    rng = np.random.default_rng(14)
+    data = random_data(rng, eps)
+    data = data._replace(noise=20.0 * data.noise)
+    setting, state = setting_of(data), new_state(setting_of(data))
+    stopping = new_stopping(setting, name)
+    verdicts = []
+    spared = 0
+    for t in range(1500):
+        arm, n = t % data.model.K, 1 + int(state.clock[SAMPLES]) // 200
+        state.counts[arm] += n
+        state.sums[arm] += n * data.means[arm] + np.sqrt(n) * data.noise[arm] * rng.normal()
+        state.weights[:] = state.counts / setting.variance
+        state.means[:] = state.sums / np.maximum(state.counts, 1.0)
+        state.clock[SAMPLES] += n
+        if t >= data.model.K:
+            verdicts.append(estimate_and_test(setting, stopping, state))
+            spared += state.clock[SEARCHED] < state.clock[SAMPLES]
+        if t >= data.model.K and t % 4 == 0:
+            seen = data._replace(counts=state.counts.copy(), means=state.means.copy())
+            assert verdicts[-1] == verdict(seen, name)[0]
+    assert name == "pairwise" or spared > 100
+    assert len(set(verdicts)) == 2
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])

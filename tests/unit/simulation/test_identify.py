@@ -75,17 +75,6 @@ def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(whole.means, paused.means)
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
-def test_units_do_not_matter(algorithm: str) -> None:
-    """Rewards, noise, misspecification and tolerance scaled together: the same arms."""
-    options = {"algorithm": algorithm, "stopping": "guaranteed", "max_samples": 3_000}
-    plain = identify(INSTANCE, 2, tolerance=0.1, **options)
-    scaled = Instance(Model(FEATURES, 3.0 * 1024.0), 1024.0 * MEANS, noise=1024.0)
-    other = identify(scaled, 2, tolerance=0.1 * 1024.0, **options)
-    assert plain.samples == other.samples
-    np.testing.assert_array_equal(plain.counts, other.counts)
-
-
 def test_unequal_noise_attracts_measurements() -> None:
     noisy = Instance(MODEL, MEANS, noise=np.where(np.arange(8) == 2, 3.0, 1.0))
     found = identify(noisy, 2)

@@ -4,43 +4,61 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from mislid import Instance, Model
 from mislid.algorithms import as_algorithm
+from mislid.geometry._compile import kernel
 from mislid.rules._propose import next_arm
 from mislid.rules._random import uniform
-from mislid.rules._state import SAMPLES, measure
+from mislid.rules._rivals import own_test
+from mislid.rules._state import QUEUED, SAMPLES, measure
 from mislid.rules._stopping import estimate_and_test
-from mislid.simulation.identify import _Run, identify
+from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
+from oracles.small import PAIRINGS, SMALL, Question
 
-FEATURES = np.random.default_rng(3).normal(size=(7, 3))
-MEANS = np.array([1.5, 1.1, 0.6, 0.5, 0.2, 0.0, -0.6])
-INSTANCE = Instance(Model(FEATURES, 2.0), MEANS, noise=0.7)
+BUDGET = 300
 
 
-def step_by_step(algorithm: str, stopping: str, seed: int) -> _Run:
-    run = _Run(
-        INSTANCE, 2, 0.05, 0.0, as_algorithm(algorithm), stopping, 1.0, None, SeedSequence(seed)
-    )
-    state = run.state
-    while True:
-        samples = int(state.clock[SAMPLES])
-        if samples >= len(run.design):
-            if estimate_and_test(run.setting, run.stopping, state):
-                return run
-            arm = next_arm(run.setting, run.sampler, state, uniform(run.key, samples), run.rivals)
-        else:
+@kernel
+def settled(setting, sampler, rivals, state):
+    """`own_test` for Python callers."""
+    return own_test(setting, sampler.plan, sampler.memory, rivals, state)
+
+
+def step_by_step(question: Question, algorithm: str, stopping: str, seed: int) -> tuple[str, _Run]:
+    instance, m = question
+    rule = as_algorithm(algorithm)
+    run = _Run(instance, m, 0.05, 0.0, rule, stopping, 1.0, None, SeedSequence(seed))
+    for samples in range(BUDGET + 1):
+        arm, planned = -1, samples < len(run.design)
+        if planned:
             arm = int(run.design[samples])
-        reward = MEANS[arm] + 0.7 * run.generator.standard_normal()
-        measure(run.setting, state, arm, reward)
+        testing = not planned and not run.own and run.state.clock[QUEUED] == 0
+        if testing and estimate_and_test(run.setting, run.stopping, run.state):
+            return STOPPED, run
+        if samples == BUDGET:
+            break
+        if not planned:
+            number = uniform(run.key, samples)
+            arm = int(next_arm(run.setting, run.sampler, run.state, number, run.rivals))
+        reward = instance.means[arm] + instance.noise[arm] * run.generator.standard_normal()
+        measure(run.setting, run.state, arm, reward)
+        if run.own and not planned and settled(run.setting, run.sampler, run.rivals, run.state):
+            return STOPPED, run
+    return EXHAUSTED, run
 
 
-@pytest.mark.parametrize("stopping", ["guaranteed", "heuristic"])
-@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "uniform"])
+@pytest.mark.parametrize(("algorithm", "stopping"), PAIRINGS)
 def test_the_loop_and_the_steps_agree(algorithm: str, stopping: str) -> None:
-    for seed in range(3):
-        whole = identify(INSTANCE, 2, algorithm=algorithm, stopping=stopping, seed=seed)
-        steps = step_by_step(algorithm, stopping, seed)
-        assert whole.samples == steps.state.clock[SAMPLES]
-        np.testing.assert_array_equal(whole.counts, steps.state.counts)
-        np.testing.assert_array_equal(whole.means, steps.state.means)
-        assert sorted(whole.answer) == steps.state.incumbents.tolist()
+    """Every algorithm with every stopping rule; LUCB and the like also by their own test."""
+    for seed, question in enumerate(SMALL.values()):
+        if not question.allows(algorithm):
+            continue
+        whole = identify(
+            *question, algorithm=algorithm, stopping=stopping, seed=seed, max_samples=BUDGET
+        )
+        status, run = step_by_step(question, algorithm, stopping, seed)
+        assert whole.status == status
+        assert whole.samples == run.state.clock[SAMPLES]
+        np.testing.assert_array_equal(whole.counts, run.state.counts)
+        np.testing.assert_array_equal(whole.means, run.state.means)
+        if status == STOPPED:
+            assert sorted(whole.answer) == run.state.incumbents.tolist()

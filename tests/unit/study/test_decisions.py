@@ -117,6 +117,7 @@ def memory_of(study: Study) -> list[np.ndarray]:
         *decider.sampler.memory,
         *(part for part in state if isinstance(part, np.ndarray)),
         *(part for part in (*state.test, *state.play) if isinstance(part, np.ndarray)),
+        *(part for part in decider.stopping.mixture if isinstance(part, np.ndarray)),
     ]
     return [np.array(array) for array in arrays]
 
@@ -183,6 +184,22 @@ def test_pretended_values_are_not_data() -> None:
     for one, other in zip(before, state[1:7], strict=True):
         np.testing.assert_array_equal(one, other)
     assert len(study.observation_rows()) == 7
+
+
+@pytest.mark.parametrize("stopping", ["guaranteed", "heuristic"])
+def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
+    """Without a value the next proposal sees what the first one of the batch saw."""
+    study, other = (study_of(stopping=stopping, candidates=FEATURES, delta=1e-6) for _ in range(2))
+    rng = np.random.default_rng(4)
+    rows = [(k, MEANS[k] + NOISE * rng.standard_normal()) for k in [*range(7)] * 3]
+    for one in (study, other):
+        one.add_observations(rows)
+    for trial in study.ask(6):
+        study.tell(trial, state="fail")
+    state, untouched = study._replay.decider.state, replayed(other).decider.state
+    assert study._replay.decider.propose([99], []) == replayed(other).decider.propose([99], [])
+    for one, same in zip(state[1:7], untouched[1:7], strict=True):
+        np.testing.assert_array_equal(one, same)
 
 
 def test_the_first_design_goes_round_until_it_is_measured() -> None:

@@ -90,7 +90,7 @@ def test_bad_candidates(given: Any, names: Any, message: str) -> None:
     ("change", "message"),
     [
         ({"m": 3}, "m must be an integer from 1 to 2 with K=3 arms; got m=3"),
-        ({"delta": 1}, "delta must be a number above 0 and below 1; got 1"),
+        ({"delta": 1}, "delta must be a number at least 1e-300 and below 1; got 1"),
         ({"misspecification": None}, "misspecification must be given for candidates with features"),
         ({"misspecification": -1}, "misspecification must be"),
         ({"noise": 0}, "noise must be"),

@@ -1,0 +1,286 @@
+"""Rounds of MisLid against the same rounds with every pair solved by quadprog."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import quadprog
+
+from mislid import Instance, Model, closest_alternative, pair_alternative, project
+from mislid.rules.thresholds import pairwise_threshold
+
+from .brute import BruteForce, Moves, Pairs
+from .cases import MISSING, Case, Floats, published_case
+from .driven import ALGORITHMS, DELTA, RULES, Driven, Snapshot, Stretch, instance_of
+from .report import Spread, digits, duration, progress, table
+
+ACCURACY = 1e-6
+ROUNDING = 1e-24  # a cost, weights adding up to 1, that is nothing but rounding
+# Points of a run at which to compare, and its last round; brute force is slow on E.
+EFFORT = {"A_eps5": (7, 100_000), "B": (7, 100_000), "D": (7, 100_000), "E": (4, 40_000)}
+QUICK = {"A_eps5": (2, 2000)}
+SHORTEST = 100  # rounds of a stretch, or starting it would count
+NONE = np.zeros(0)
+Found = TypeVar("Found")
+Test = tuple[Pairs, Moves]
+
+
+class Seconds(NamedTuple):
+    """Processor time of a part of a round by brute force; `outside` is not quadprog's."""
+
+    whole: float
+    outside: float
+
+
+NOTHING = Seconds(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A round by brute force.
+
+    Its parts' seconds (`open` pairs are those that the stopping rule has not settled by their own
+    two arms), how many pairs were solved and not to ACCURACY, and whether the stopping test
+    and the sampling rule see what they see in our run.
+    """
+
+    project: Seconds
+    open: Seconds
+    settled: Seconds
+    play: Seconds
+    solved: int
+    inaccurate: int
+    stops_alike: bool
+    samples_alike: bool
+
+
+class Recorder:
+    """quadprog, keeping its answers."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+
+    def __call__(self, *problem: Any) -> Any:
+        self.answers.append(quadprog.solve_qp(*problem))
+        return self.answers[-1]
+
+    def replay(self) -> Callable[..., Any]:
+        """The same answers again, in no time."""
+        following = iter(self.answers)
+        return lambda *problem: next(following)
+
+
+def timed(peer: BruteForce, call: Callable[[], Found], repeats: int) -> tuple[Found, Seconds]:
+    """The answer, and the least time of some repeats with quadprog and without."""
+    peer.solve = recorder = Recorder()
+    found, whole, outside = call(), [], []
+    for _ in range(repeats):
+        peer.solve = quadprog.solve_qp
+        whole.append(_cpu(call))
+        peer.solve = recorder.replay()
+        outside.append(_cpu(call))
+    return found, Seconds(min(whole), min(*whole, *outside))
+
+
+def _cpu(call: Callable[[], object]) -> float:
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
+def settled(case: Case, at: Snapshot, pairs: Pairs) -> list[bool]:
+    """Which pairs `guaranteed` leaves to their own two arms; noise is 1, so weights are counts."""
+    K = len(case.means)
+    result = []
+    for i, j in pairs:
+        gap, a, b = max(at.means[j] - at.means[i], 0.0), at.weights[i], at.weights[j]
+        cost = gap * gap * a * b / (2.0 * max(a + b, 1.0))
+        result.append(bool(cost >= pairwise_threshold(a, b, K, case.m, DELTA / 2)))
+    return result
+
+
+def judge(case: Case, stopping: str, peer: BruteForce, at: Snapshot, repeats: int) -> Judged:
+    """The round that starts from a snapshot by brute force, its times and its answers."""
+    model = Model(case.features, case.misspecification)
+    fit, project_seconds = timed(peer, lambda: peer.project(at.means, at.weights), repeats)
+    pairs = peer.pairs(fit.incumbents)
+    given, done = fit.means, [False] * len(pairs)
+    if stopping == "guaranteed":
+        given, done = at.means, settled(case, at, pairs)
+    parts, tests = [], []
+    for wanted in (False, True):
+        some = [pair for pair, flag in zip(pairs, done, strict=True) if flag == wanted]
+        call = partial(peer.alternatives, given, at.weights, fit.theta, some)
+        found, seconds = timed(peer, call, repeats) if some else (Moves(NONE, NONE), NOTHING)
+        parts.append(seconds)
+        tests.append((some, found))
+    play, play_seconds = timed(
+        peer, lambda: peer.alternatives(fit.means, at.play_weights, fit.theta, pairs), repeats
+    )
+    wrong = sum(_inaccurate(model, given, at.weights, *test) for test in tests)
+    wrong += _inaccurate(model, fit.means, at.play_weights, pairs, play)
+    return Judged(
+        project_seconds,
+        *parts,
+        play_seconds,
+        2 * len(pairs),
+        wrong,
+        _stops_alike(model, case.m, at, given, tests),
+        _samples_alike(at, play),
+    )
+
+
+def _inaccurate(model: Model, means: Floats, weights: Floats, pairs: Pairs, found: Moves) -> int:
+    exact = [pair_alternative(model, means, weights, i, j).cost for i, j in pairs]
+    none = ROUNDING * float(np.sum(weights))
+    pairs_of_costs = zip(found.costs, exact, strict=True)
+    return sum(max(a, b) > none and not _near(a, b) for a, b in pairs_of_costs)
+
+
+def _near(found: float, exact: float) -> bool:
+    return abs(found - exact) <= ACCURACY * exact
+
+
+def _stops_alike(model: Model, m: int, at: Snapshot, given: Floats, tests: list[Test]) -> bool:
+    """Whether incumbents, cost and pair of the stopping test are ours."""
+    nearest = project(model, at.means, at.weights).means
+    incumbents = sorted(np.argsort(-nearest, kind="stable")[:m].tolist())
+    if incumbents != sorted({j for pairs, _ in tests for _, j in pairs}):
+        return False
+    ours = closest_alternative(model, given, at.weights, m, incumbents=incumbents)
+    cost, pair = min(
+        (float(cost), pair)
+        for pairs, found in tests
+        for cost, pair in zip(found.costs, pairs, strict=True)
+    )
+    return _near(cost, ours.cost) and pair == ours.pair
+
+
+def _samples_alike(at: Snapshot, play: Moves) -> bool:
+    """Whether the alternative that our run answered is as close as the one found here."""
+    ours = 0.5 * float(np.square(at.below) @ at.play_weights)
+    theirs = float(play.costs.min())
+    return not at.plays or max(ours, theirs) <= ROUNDING or _near(theirs, ours)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run in stretches, a round by brute force after each, and how it is composed."""
+
+    case: Case
+    algorithm: str
+    stopping: str
+    stretches: list[Stretch]
+    rounds: list[Judged]
+
+    @property
+    def shares_alternative(self) -> bool:
+        """Whether stopping and sampling ask for the same alternatives, so that one look serves."""
+        return self.algorithm == "mislid" and self.stopping == "heuristic"
+
+    def ours(self) -> list[float]:
+        """Processor seconds a round, stretch by stretch."""
+        return [one.cpu / one.rounds for one in self.stretches]
+
+    def theirs(self, part: str, *, open_only: bool = False) -> list[float]:
+        """The same by brute force; `part` is "whole" or "outside"."""
+        result = []
+        for one, stretch in zip(self.rounds, self.stretches, strict=True):
+            plays = 0.0 if self.shares_alternative else stretch.plays / stretch.rounds
+            seconds = getattr(one.project, part) + getattr(one.open, part)
+            seconds += 0.0 if open_only else getattr(one.settled, part)
+            result.append(seconds + plays * getattr(one.play, part))
+        return result
+
+
+def measure(
+    case: Case, algorithm: str, stopping: str, *, points: int, most: int, repeats: int
+) -> Measured:
+    """Drive a run to its end, or to `most` rounds, and stop at some points to compare."""
+    instance = instance_of(case)
+    end = _length(instance, case.m, algorithm, stopping, most)
+    run = Driven(instance, case.m, algorithm, stopping)
+    peer = BruteForce(instance.model, case.m)
+    stretches, rounds = [], []
+    points = max(2, min(points, end // SHORTEST))
+    for point in range(1, points + 1):
+        stretches.append(run.to(end * point // (points + 1)))
+        rounds.append(judge(case, stopping, peer, run.step(), repeats))
+    return Measured(case, algorithm, stopping, stretches, rounds)
+
+
+def _length(instance: Instance, m: int, algorithm: str, stopping: str, most: int) -> int:
+    run = Driven(instance, m, algorithm, stopping)
+    run.to(most)
+    return run.samples
+
+
+def run(quick: bool) -> str:
+    """The tables over the published instances."""
+    rows, shares = [], []
+    for name, (points, most) in (QUICK if quick else EFFORT).items():
+        case = published_case(name)
+        if case is None:
+            progress(f"rounds: {MISSING}")
+            return MISSING
+        for algorithm, stopping in product(ALGORITHMS, RULES):
+            repeats = 1 if quick else 2
+            one = measure(case, algorithm, stopping, points=points, most=most, repeats=repeats)
+            rows.append(_row(one))
+            shares.append(_where(one))
+            progress(f"rounds: {' | '.join(rows[-1])}")
+    header = [
+        "instance, sampling, stopping", "mislid", "brute force", "outside quadprog", "ratio",
+        "to quadprog alone", "without settled pairs", "agree to stop", "to sample",
+        "inaccurate pairs",
+    ]  # fmt: skip
+    detail = [
+        "instance, sampling, stopping", "rounds", "wall / processor time",
+        "rounds with a search to sample", "pairs solved to stop or respond", "to play",
+    ]  # fmt: skip
+    return f"{table(header, rows)}\n\n{table(detail, shares)}"
+
+
+def _label(one: Measured) -> str:
+    return f"{one.case.name}, `{one.algorithm}`, `{one.stopping}`"
+
+
+def _ratios(theirs: list[float], ours: list[float]) -> str:
+    spread = Spread.of(a / b for a, b in zip(theirs, ours, strict=True))
+    return f"{digits(spread.median)} ({digits(spread.low)} to {digits(spread.high)})"
+
+
+def _row(one: Measured) -> list[str]:
+    ours, whole, outside = one.ours(), one.theirs("whole"), one.theirs("outside")
+    alone = [a - b for a, b in zip(whole, outside, strict=True)]
+    solved = sum(each.solved for each in one.rounds)
+    return [
+        _label(one),
+        str(Spread.of(ours)),
+        str(Spread.of(whole)),
+        duration(Spread.of(outside).median),
+        _ratios(whole, ours),
+        _ratios(alone, ours),
+        _ratios(one.theirs("whole", open_only=True), ours),
+        f"{sum(each.stops_alike for each in one.rounds)} of {len(one.rounds)}",
+        f"{sum(each.samples_alike for each in one.rounds)} of {len(one.rounds)}",
+        f"{sum(each.inaccurate for each in one.rounds)} of {solved:,}",
+    ]
+
+
+def _where(one: Measured) -> list[str]:
+    total = Stretch(*(sum(column) for column in zip(*one.stretches, strict=True)))
+    return [
+        _label(one),
+        f"{total.rounds:,}",
+        f"{total.wall / total.cpu:.2f}",
+        f"{100 * total.plays / total.rounds:.1f}%",
+        f"{total.tested / total.rounds:.3f}",
+        f"{total.played / total.rounds:.3f}",
+    ]

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from benchmarks.families import FAMILIES, SMALLEST_GAP, TIME, near_copies, two_groups
+
+from mislid import characteristic_time, project
+
+
+@pytest.fixture(params=FAMILIES, ids=lambda family: family.name)
+def family(request):
+    return request.param
+
+
+def test_there_are_ten_of_different_kinds():
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES) == 10
+    assert any(family.m == 1 for family in FAMILIES)
+    assert any(family.m == family.K - 1 for family in FAMILIES)
+    assert any(np.isinf(family.misspecification) for family in FAMILIES)
+
+
+def test_instances_are_models_with_a_unique_answer_and_the_same_time(family):
+    instance = family.instance(0)
+    assert instance.model.features.shape == (family.K, family.d)
+    assert np.linalg.matrix_rank(instance.model.features) == family.d
+    nearest = project(instance.model, instance.means, np.ones(family.K))
+    np.testing.assert_allclose(nearest.means, instance.means, atol=1e-7)
+    ordered = np.sort(instance.means)[::-1]
+    assert ordered[family.m - 1] - ordered[family.m] >= 0.999 * SMALLEST_GAP * ordered.std()
+    time = characteristic_time(instance.model, instance.means, family.m, noise=instance.noise)
+    # Both times are solved to a relative accuracy of 1e-3.
+    np.testing.assert_allclose(time.value, TIME, rtol=3e-3)
+
+
+def test_an_instance_depends_on_its_number_only(family):
+    once, again, other = family.instance(1), family.instance(1), family.instance(2)
+    np.testing.assert_array_equal(once.means, again.means)
+    np.testing.assert_array_equal(once.noise, again.noise)
+    np.testing.assert_array_equal(once.model.features, again.model.features)
+    assert once.model.misspecification == again.model.misspecification
+    assert not np.array_equal(once.means, other.means)
+
+
+def test_noise_is_uneven_where_it_is_said_to_be():
+    noise = {family.name: family.instance(0).noise for family in FAMILIES}
+    assert np.ptp(noise["uneven noise"]) > 1.0
+    assert np.ptp(noise["many arms"]) == 0.0
+
+
+def test_copies_are_near_and_groups_are_apart():
+    rng = np.random.default_rng(0)
+    features = near_copies(rng, 12, 4)
+    assert np.max(np.abs(features[:6] - features[6:])) < 0.1
+    features = two_groups(rng, 10, 4)
+    assert np.all(features[:5, 0] - features[5:, 0] == 2.0)
