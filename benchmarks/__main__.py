@@ -21,6 +21,7 @@ BENCHMARKS = {
     "runs": "runs",
     "sizes": "round_growth",
     "samples": "samples",
+    "studies": "studies",
 }
 
 

@@ -1,9 +1,12 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from oracles.postgresql import Server, programs, running_server
 
 # The same examples in every run; compiling takes longer than any deadline.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=200)
@@ -19,6 +22,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no published instances at {folder}; set MISLID_DATA to their directory")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A server of our own; MISLID_REQUIRE_POSTGRESQL makes its absence a failure."""
+    folder = programs()
+    if folder is None:
+        missing = "no initdb: install the postgresql package of the system"
+        if os.environ.get("MISLID_REQUIRE_POSTGRESQL"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with running_server(folder) as server:
+        yield server
 
 
 @pytest.fixture

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from mislid.model import Instance, Model, load_instance
     from mislid.simulation.identify import identify
     from mislid.simulation.replicate import replicate
+    from mislid.study.manage import (
+        copy_study,
+        create_study,
+        delete_study,
+        list_studies,
+        load_study,
+    )
 
 __version__ = "0.1.0"
 
@@ -34,10 +41,15 @@ __all__ = [
     "characteristic_curve",
     "characteristic_time",
     "closest_alternative",
+    "copy_study",
+    "create_study",
+    "delete_study",
     "errors",
     "identify",
     "initial_design",
+    "list_studies",
     "load_instance",
+    "load_study",
     "orthogonal_parameters",
     "pair_alternative",
     "project",
@@ -53,9 +65,14 @@ _HOMES = {
     "characteristic_curve": "mislid.geometry.time",
     "characteristic_time": "mislid.geometry.time",
     "closest_alternative": "mislid.geometry.alternatives",
+    "copy_study": "mislid.study.manage",
+    "create_study": "mislid.study.manage",
+    "delete_study": "mislid.study.manage",
     "identify": "mislid.simulation.identify",
     "initial_design": "mislid.geometry.spanner",
+    "list_studies": "mislid.study.manage",
     "load_instance": "mislid.model",
+    "load_study": "mislid.study.manage",
     "orthogonal_parameters": "mislid.geometry.orthogonal",
     "pair_alternative": "mislid.geometry.alternatives",
     "project": "mislid.geometry.projection",
@@ -66,7 +83,7 @@ _HOMES = {
 }
 
 
-_PACKAGES = ("representation",)
+_PACKAGES = ("representation", "study")
 
 
 def __getattr__(name: str) -> Any:

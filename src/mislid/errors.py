@@ -4,14 +4,24 @@ from collections.abc import Sequence
 
 __all__ = [
     "CertificateError",
+    "ConflictingTellError",
+    "CorruptStorageError",
     "DownloadError",
+    "DuplicatedStudyError",
     "FileFormatError",
+    "FullStorageError",
     "Interrupted",
+    "LockedStorageError",
     "MislidError",
     "MissingDataError",
     "MissingPackageError",
     "OutsideTubeWarning",
     "ProblemError",
+    "ReadOnlyStorageError",
+    "SchemaVersionError",
+    "StorageError",
+    "UnknownStudyError",
+    "UnknownTrialError",
 ]
 
 
@@ -45,6 +55,50 @@ class CertificateError(MislidError, ArithmeticError):
 
 class MissingPackageError(MislidError, ImportError):
     """An optional package is not installed; the message says how to get it."""
+
+
+class UnknownStudyError(ProblemError, KeyError):
+    """There is no study of this name; the message lists those there are."""
+
+    __str__ = Exception.__str__
+
+
+class DuplicatedStudyError(ProblemError):
+    """There is a study of this name already."""
+
+
+class UnknownTrialError(ProblemError, KeyError):
+    """The study has handed out no such trial."""
+
+    __str__ = Exception.__str__
+
+
+class ConflictingTellError(ProblemError):
+    """A trial was told something else before; the study keeps what it was told first."""
+
+
+class StorageError(MislidError):
+    """The place where studies are kept does not do its work; the message says what would help."""
+
+
+class CorruptStorageError(StorageError):
+    """What is stored cannot be read as studies."""
+
+
+class LockedStorageError(StorageError):
+    """Another process has held the storage for too long."""
+
+
+class ReadOnlyStorageError(StorageError):
+    """The storage cannot be written to."""
+
+
+class FullStorageError(StorageError):
+    """There is no room left for another event."""
+
+
+class SchemaVersionError(StorageError):
+    """The storage was written by an older or newer release, in another schema."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -115,3 +115,10 @@ def test_the_document_has_a_place_for_every_benchmark():
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for name in BENCHMARKS:
         assert text.index(f"<!-- {name}:begin -->") < text.index(f"<!-- {name}:end -->")
+
+
+def test_studies_are_measured_without_the_others():
+    done = bench("studies", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "| mislid, SQLite |" in done.stdout
+    assert "Opening a study replays its log" in done.stdout

@@ -48,6 +48,11 @@ def test_models_need_no_compiler(tmp_path):
     assert not loaded & {"numba", "scipy", "matplotlib", "pandas"}
 
 
+def test_studies_in_memory_need_no_database(tmp_path):
+    loaded = loaded_after("import mislid; mislid.create_study(candidates=range(3), m=1)", tmp_path)
+    assert not loaded & {"sqlalchemy", "psycopg", "matplotlib", "pandas"}
+
+
 @pytest.mark.parametrize("name", mislid.__all__)
 def test_public_names_resolve_where_they_are_defined(name):
     value = getattr(mislid, name)

@@ -28,7 +28,7 @@ from mislid.errors import ProblemError
 from mislid.geometry.time import characteristic_time
 
 if TYPE_CHECKING:
-    from mislid.model import Instance
+    from mislid.model import Instance, Model
     from mislid.rules._propose import Sampler
     from mislid.rules._rivals import Rivals
     from mislid.rules._state import Setting
@@ -46,26 +46,32 @@ class Algorithm:
     own_test = False
     every_arm = False
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """What to change in the plan."""
         raise NotImplementedError
 
-    def check(self, instance: Instance, m: int) -> None:
+    def known(self, truth: Instance | None, m: int) -> dict[str, Any]:
+        """What to change in the plan besides, for a rule that knows the true means."""
+        return {}
+
+    def check(self, model: Model, m: int) -> None:
         """Refuse what the algorithm is not made for."""
 
-    def setup(self, setting: Setting, instance: Instance) -> tuple[Sampler, Rivals | None]:
-        """The compiled rule for one problem."""
+    def setup(
+        self, setting: Setting, model: Model, truth: Instance | None = None
+    ) -> tuple[Sampler, Rivals | None]:
+        """The compiled rule for one problem; only a simulation knows the truth."""
         from mislid.rules._plan import new_memory, new_plan
         from mislid.rules._propose import Sampler
 
         K, d = setting.X.shape
-        plan = new_plan(K, **self.codes(instance, setting.m))
+        plan = new_plan(K, **self.codes(model, setting.m), **self.known(truth, setting.m))
         learners = K if plan.per_answer else 1
         # As many recent challengers as the published runs kept.
         memory = new_memory(K, learners, self.first_gap(), setting.m + d + 2)
-        return Sampler(plan, memory), self.rivals(setting, instance)
+        return Sampler(plan, memory), self.rivals(setting, model)
 
-    def rivals(self, setting: Setting, instance: Instance) -> Rivals | None:
+    def rivals(self, setting: Setting, model: Model) -> Rivals | None:
         """What rules that do not look for alternatives need besides."""
         return None
 
@@ -117,7 +123,7 @@ class MisLid(Algorithm):
     per_answer: bool = False
     authors: bool = False
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The game's codes."""
         from mislid.rules import _plan as rules
 
@@ -138,13 +144,13 @@ class MisLid(Algorithm):
             "tracking": tracking,
             "forced": getattr(self.sampling, "forced", False),
             "steps": self.steps,
-            **_trick_codes(self.pulls, self.subset, instance.model.d),
+            **_trick_codes(self.pulls, self.subset, model.d),
             "per_answer": self.per_answer,
             "authors": self.authors,
             **_gain_codes(self.gain),
         }
 
-    def check(self, instance: Instance, m: int) -> None:
+    def check(self, model: Model, m: int) -> None:
         """One learner per answer is for one best arm."""
         if self.per_answer and m != 1:
             raise ProblemError(f"m must be 1 for an algorithm with a learner per answer; got {m}")
@@ -170,7 +176,7 @@ class BestResponse(Algorithm):
     subset: int | None = 0
     authors: bool = False
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The rule's codes."""
         from mislid.rules import _plan as rules
 
@@ -178,7 +184,7 @@ class BestResponse(Algorithm):
             "sampler": rules.BEST_RESPONSE,
             "power": self.power,
             "exploration": self.exploration,
-            **_trick_codes(self.pulls, self.subset, instance.model.d),
+            **_trick_codes(self.pulls, self.subset, model.d),
             "authors": self.authors,
             **_gain_codes(self.gain),
         }
@@ -191,12 +197,12 @@ class Rival(Algorithm):
     own_test = True
     every_arm = True
 
-    def rivals(self, setting: Setting, instance: Instance) -> Rivals:
+    def rivals(self, setting: Setting, model: Model) -> Rivals:
         """Its regression, with a ridge in the coordinates of the features as they were given."""
         from mislid.rules._lingifa import new_gap_space
         from mislid.rules._rivals import Rivals
 
-        corner = np.ascontiguousarray(instance.model.features[setting.basis])
+        corner = np.ascontiguousarray(model.features[setting.basis])
         gaps = new_gap_space(setting, corner, pairs=isinstance(self, LinGIFA))
         return Rivals(gaps, -float(np.log(setting.delta)))
 
@@ -207,7 +213,7 @@ class LUCB(Rival):
 
     authors: bool = False
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The rule's codes."""
         from mislid.rules import _plan as rules
 
@@ -218,7 +224,7 @@ class LUCB(Rival):
 class LinGapE(Rival):
     """LinGapE for top-m: trusts the linear model, with a ridge of one."""
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The rule's codes."""
         from mislid.rules import _plan as rules
 
@@ -231,7 +237,7 @@ class LinGIFA(Rival):
 
     greedy: bool = True
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The rule's codes."""
         from mislid.rules import _plan as rules
 
@@ -244,7 +250,7 @@ class Uniform(Algorithm):
 
     every_arm = True
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
         """The rule's codes."""
         from mislid.rules import _plan as rules
 
@@ -255,13 +261,15 @@ class Uniform(Algorithm):
 class Oracle(Algorithm):
     """Tracks the optimal allocation of the true means: a yardstick, not a method."""
 
-    def codes(self, instance: Instance, m: int) -> dict[str, Any]:
-        """The optimal allocation, made positive so that every arm is measured now and then."""
+    def codes(self, model: Model, m: int) -> dict[str, Any]:
+        """The rule's codes."""
         from mislid.rules import _plan as rules
 
-        time = characteristic_time(instance.model, instance.means, m, noise=instance.noise)
-        return {
-            "sampler": rules.FIXED,
-            "tracking": rules.D_TRACKING,
-            "allocation": np.ascontiguousarray(time.allocation),
-        }
+        return {"sampler": rules.FIXED, "tracking": rules.D_TRACKING}
+
+    def known(self, truth: Instance | None, m: int) -> dict[str, Any]:
+        """The optimal allocation."""
+        if truth is None:
+            raise ProblemError("algorithm must not be 'oracle' where the true means are unknown")
+        time = characteristic_time(truth.model, truth.means, m, noise=truth.noise)
+        return {"allocation": np.ascontiguousarray(time.allocation)}

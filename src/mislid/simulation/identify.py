@@ -11,9 +11,9 @@ from numpy.random import SeedSequence
 
 from mislid._validation import Vector, as_number, as_top_m
 from mislid.algorithms import Algorithm, as_algorithm
+from mislid.algorithms._setting import first_arms, new_setting
 from mislid.errors import ProblemError
 from mislid.model import Instance
-from mislid.simulation._problem import first_arms, new_setting
 from mislid.simulation.environments import Environment, as_environment
 from mislid.simulation.evidence import Evidence
 from mislid.simulation.progress import Callback, Progress, Schedule, as_callback
@@ -115,7 +115,7 @@ def identify(
     """
     rule = as_algorithm(algorithm)
     count = as_top_m(m, instance.K)
-    rule.check(instance, count)
+    rule.check(instance.model, count)
     level = as_number(delta, "delta", low=1e-300, high=1.0, high_open=True)
     slack = as_number(tolerance, "tolerance", low=0.0, high=np.inf)
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
@@ -157,11 +157,14 @@ class _Run:
         from mislid.rules._stopping import new_stopping
 
         self.instance, self.stopping_name = instance, stopping
-        self.setting = new_setting(instance, m, delta, tolerance, algorithm)
+        # The paper's bound M on the means is the true one, as in its runs.
+        bound = float(np.max(np.abs(instance.means)))
+        model, noise = instance.model, instance.noise
+        self.setting = new_setting(model, noise, m, delta, tolerance, algorithm, bound)
         self.design = first_arms(self.setting, algorithm)
-        patience = algorithm.patience(len(self.design), instance.model.d, gamma)
+        patience = algorithm.patience(len(self.design), model.d, gamma)
         self.stopping = new_stopping(self.setting, stopping, gamma, patience)
-        self.sampler, self.rivals = algorithm.setup(self.setting, instance)
+        self.sampler, self.rivals = algorithm.setup(self.setting, model, instance)
         self.state: State = new_state(self.setting)
         self.source = as_environment(environment, instance).source()
         self.own = algorithm.own_test and stopping == "heuristic"

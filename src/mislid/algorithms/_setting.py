@@ -1,4 +1,4 @@
-"""From an instance and options to the setting of a run."""
+"""From a model and options to the setting of the compiled rules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._validation import Vector
 from mislid.algorithms.compositions import Algorithm
 from mislid.geometry.coordinates import coordinates
-from mislid.model import Instance
+from mislid.model import Model
 
 if TYPE_CHECKING:
     from mislid.rules._state import Setting
@@ -19,23 +20,29 @@ PHANTOM, WIDENING = 1e-10, 1e-5
 
 
 def new_setting(
-    instance: Instance, m: int, delta: float, tolerance: float, algorithm: Algorithm
+    model: Model,
+    noise: Vector,
+    m: int,
+    delta: float,
+    tolerance: float,
+    algorithm: Algorithm,
+    mean_bound: float,
 ) -> Setting:
-    """What a run is told; the paper's bound M on the means is the true one, as in its runs."""
+    """What an identification is told; `mean_bound` is the paper's M, infinite where unknown."""
     from mislid.rules._state import Setting
 
-    at = coordinates(instance.model)
+    at = coordinates(model)
     authors = bool(getattr(algorithm, "authors", False))
     return Setting(
         X=np.ascontiguousarray(at.matrix),
         basis=np.ascontiguousarray(at.basis, dtype=np.int64),
-        eps=instance.model.misspecification,
-        variance=np.array(instance.noise) ** 2,
+        eps=model.misspecification,
+        variance=np.array(noise) ** 2,
         m=m,
         tol=tolerance,
         delta=delta,
-        largest_norm=float(np.max(np.linalg.norm(instance.model.features, axis=1))),
-        mean_bound=float(np.max(np.abs(instance.means))),
+        largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
+        mean_bound=mean_bound,
         phantom=PHANTOM if authors else 0.0,
         widening=WIDENING * float(np.max(instance.noise)) if authors else 0.0,
     )

@@ -1,0 +1,28 @@
+"""Studies: identifications with real measurements, asked for and told, kept in a log.
+
+`events` says what can happen, `state` replays it, `decisions` drives the compiled rules by it,
+`storage` keeps it, and `Study` puts them together.
+"""
+
+from mislid.study.manage import (
+    copy_study,
+    create_study,
+    delete_study,
+    list_studies,
+    load_study,
+)
+from mislid.study.result import StudyResult, StudySummary, Trial
+from mislid.study.study import ObservationRow, Study
+
+__all__ = [
+    "ObservationRow",
+    "Study",
+    "StudyResult",
+    "StudySummary",
+    "Trial",
+    "copy_study",
+    "create_study",
+    "delete_study",
+    "list_studies",
+    "load_study",
+]

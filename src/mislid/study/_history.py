@@ -1,0 +1,64 @@
+"""Measurements of any origin, from what a user has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mislid._validation import as_number
+from mislid.errors import ProblemError
+from mislid.study.settings import Candidates
+
+COLUMNS = ("arm", "value")
+
+
+def as_value(value: Any, name: str = "value") -> float:
+    """A measurement: a finite number.
+
+    >>> as_value(float("nan"))
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: value must be a finite number; got nan
+    """
+    return as_number(value, name, low=-float("inf"), high=float("inf"))
+
+
+def as_history(
+    observations: Any, candidates: Candidates
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Arms and values of a table with columns arm and value, or of pairs; refuses all or none.
+
+    >>> as_history([("b", 1), ("a", 2)], Candidates(("a", "b"), None))
+    ((1, 0), (1.0, 2.0))
+    """
+    arms, values = [], []
+    for row, (label, value) in enumerate(_pairs(observations)):
+        arms.append(candidates.arm(label, f"arm of observation {row}"))
+        values.append(as_value(value, f"value of observation {row}"))
+    return tuple(arms), tuple(values)
+
+
+def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(observations, Mapping) or hasattr(observations, "columns"):
+        missing = [name for name in COLUMNS if name not in observations]
+        if missing:
+            raise ProblemError(
+                f"observations must have columns arm and value; got {list(observations)!r}"
+            )
+        arms, values = (list(observations[name]) for name in COLUMNS)
+        if len(arms) != len(values):
+            raise ProblemError(
+                f"observations must have a value for every arm; got {len(arms)} arms and "
+                f"{len(values)} values"
+            )
+        return zip(arms, values, strict=True)
+    if isinstance(observations, str | bytes) or not isinstance(observations, Iterable):
+        raise ProblemError(
+            "observations must be a table with columns arm and value, or pairs of them; "
+            f"got {observations!r}"
+        )
+    pairs = list(observations)
+    for row, pair in enumerate(pairs):
+        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ProblemError(f"observation {row} must be a pair (arm, value); got {pair!r}")
+    return pairs

@@ -1,0 +1,153 @@
+"""What can happen in a study. Its log is all there is: whatever it knows is a replay of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mislid.errors import CorruptStorageError
+from mislid.study.settings import Candidates, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The study began with this question."""
+
+    settings: Settings
+    candidates: Candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
+
+    `again` names, per trial, the expired one that it asks again, or None where a rule chose.
+    """
+
+    trials: tuple[int, ...]
+    arms: tuple[int, ...]
+    again: tuple[int | None, ...]
+    worker: str | None
+    expires: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A worker who came back was given its own trials again, with a new lease."""
+
+    trials: tuple[int, ...]
+    worker: str
+    expires: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A trial gave this value, in the user's sign."""
+
+    trial: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A trial gave nothing."""
+
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Measurements that no trial asked for, in order, taken in at once."""
+
+    arms: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The stopping rule was satisfied by the first `samples` measurements.
+
+    `answer` has the arms, best first; `statistic` reached `threshold` for the `pair` (challenger,
+    incumbent) that was hardest to tell apart.
+    """
+
+    answer: tuple[int, ...]
+    samples: int
+    rule: str
+    statistic: float
+    threshold: float
+    pair: tuple[int, int]
+
+
+Fact = Created | Asked | Renewed | Told | Failed | Observed | Decided
+_KINDS: dict[str, type[Fact]] = {
+    kind.__name__.lower(): kind
+    for kind in (Created, Asked, Renewed, Told, Failed, Observed, Decided)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: its place in the study's log, counted from 1, and when."""
+
+    sequence: int
+    time: float
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as a storage keeps it."""
+
+    sequence: int
+    time: float
+    kind: str
+    body: str
+
+
+def entry_of(event: Event) -> Entry:
+    """Write an event down.
+
+    >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
+    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}')
+    """
+    fact = event.fact
+    plain: dict[str, Any]
+    if isinstance(fact, Created):
+        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.plain()}
+    else:
+        plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
+    if isinstance(fact, Decided) and math.isinf(fact.statistic):
+        plain["statistic"] = "inf"  # no model reverses the pair; JSON has no infinity
+    body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
+
+
+def event_of(entry: Entry) -> Event:
+    """Read what `entry_of` wrote.
+
+    >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
+    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7))
+    """
+    try:
+        return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        shown = f"{entry.kind} {entry.body}"[:80]
+        raise CorruptStorageError(
+            f"event {entry.sequence} of the study cannot be read, {shown!r}: restore the storage "
+            "from a backup"
+        ) from None
+
+
+def _fact(kind: str, plain: dict[str, Any]) -> Fact:
+    if kind == "created":
+        return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
+    if kind == "decided":
+        plain["statistic"] = float(plain["statistic"])
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
+    }
+    return _KINDS[kind](**values)

@@ -1,0 +1,180 @@
+"""Create, open, list, copy and delete studies."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
+from mislid.study.events import Created, Event, entry_of, event_of
+from mislid.study.result import StudySummary
+from mislid.study.settings import as_candidates, as_settings, refuse_others
+from mislid.study.state import StudyState
+from mislid.study.storage import Storage, as_storage
+from mislid.study.study import DECIDED, RUNNING, Study
+
+Address = str | os.PathLike[str] | Storage
+
+
+def create_study(
+    *,
+    study_name: str | None = None,
+    candidates: Any,
+    m: int,
+    delta: float = 0.05,
+    misspecification: float | None = None,
+    noise: Any = 1.0,
+    tolerance: float = 0.0,
+    direction: str = "maximize",
+    storage: Address | None = None,
+    load_if_exists: bool = False,
+    seed: int = 0,
+    algorithm: str = "mislid",
+    stopping: str = "guaranteed",
+    names: Iterable[Any] | None = None,
+    mean_bound: float = math.inf,
+) -> Study:
+    """Begin a study: which m of the candidates are best, at error rate delta?
+
+    Parameters
+    ----------
+    study_name
+        A name that is new in the storage; one is made up where it is left out.
+    candidates
+        A DataFrame of features, one row per candidate, named by its index; a dict from labels to
+        features; an array (K, d), with labels in `names` or else 0 to K - 1; or a list of labels,
+        about which nothing is known.
+    misspecification
+        How far a mean may be from linear in the features, at least 0 or inf; left out without
+        features.
+    noise
+        Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
+        candidate.
+    tolerance
+        How much worse than the best a candidate of the answer may be.
+    direction
+        Whether the best are those with the largest means, "maximize", or "minimize".
+    storage
+        Such as "sqlite:///lab.db" or "postgresql://user@host/database"; in memory where left out.
+    load_if_exists
+        Go on with the study of this name if it is there; other settings are refused.
+    algorithm, stopping
+        Names that `identify` knows. A rule without a proof, such as `heuristic`, is labelled in the
+        result. In a study, LUCB, LinGapE and LinGIFA also stop by the rule named here.
+    mean_bound
+        Bound on the means' absolute values, for `mislid-paper` and its kin.
+
+    Examples
+    --------
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+    >>> value = {"a": 0.2, "b": 0.9, "c": 0.4}
+    >>> study.optimize(lambda trial: value[trial.arm])
+    >>> study.status, study.result.answer
+    ('decided', ('b',))
+    """
+    arms = as_candidates(candidates, names)
+    settings = as_settings(
+        arms,
+        m=m,
+        delta=delta,
+        misspecification=misspecification,
+        noise=noise,
+        tolerance=tolerance,
+        direction=direction,
+        algorithm=algorithm,
+        stopping=stopping,
+        seed=seed,
+        mean_bound=mean_bound,
+    )
+    name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
+    place = as_storage(storage)
+    first = entry_of(Event(1, time.time(), Created(settings, arms)))
+    try:
+        return Study(name, place.create(name, [first]), place)
+    except DuplicatedStudyError:
+        if not load_if_exists:
+            raise
+    study = Study(name, place.find(name), place)
+    refuse_others(name, (study.settings, study.candidates), (settings, arms))
+    return study
+
+
+def load_study(*, study_name: str | None = None, storage: Address) -> Study:
+    """The study of this name; the name may be left out where there is only one."""
+    place = as_storage(_given(storage))
+    if study_name is None:
+        names = list(place.names())
+        if len(names) != 1:
+            shown = ", ".join(repr(name) for name in names[:5]) or "none"
+            more = ", ..." if len(names) > 5 else ""
+            raise UnknownStudyError(
+                "study_name must be given unless the storage has one study; there are "
+                f"{len(names)}: {shown}{more}"
+            )
+        study_name = names[0]
+    return Study(study_name, place.find(study_name), place)
+
+
+def list_studies(*, storage: Address) -> list[StudySummary]:
+    """A line about every study, in alphabetical order."""
+    place = as_storage(_given(storage))
+    lines = []
+    for name, key in place.names().items():
+        state = StudyState()
+        try:
+            entries = place.read(key)
+        except UnknownStudyError:
+            continue  # deleted meanwhile
+        for entry in entries:
+            state.apply(event_of(entry))
+        lines.append(_summary(name, state))
+    return lines
+
+
+def delete_study(*, study_name: str, storage: Address) -> None:
+    """Remove a study and its log, for good."""
+    place = as_storage(_given(storage))
+    place.delete(place.find(study_name))
+
+
+def copy_study(
+    *,
+    from_study_name: str,
+    from_storage: Address,
+    to_storage: Address,
+    to_study_name: str | None = None,
+) -> None:
+    """Copy a study's log, to another storage or under another name; the copies go on apart."""
+    source = as_storage(_given(from_storage))
+    target = as_storage(_given(to_storage))
+    entries = source.read(source.find(from_study_name))
+    target.create(_as_name(to_study_name or from_study_name), entries)
+
+
+def _summary(name: str, state: StudyState) -> StudySummary:
+    return StudySummary(
+        name=name,
+        status=RUNNING if state.decision is None else DECIDED,
+        m=state.settings.m,
+        candidates=state.candidates.K,
+        observations=len(state.observations),
+        pending=len(state.waiting),
+        created=state.created_at,
+        updated=state.time,
+    )
+
+
+def _given(storage: Address | None) -> Address:
+    if storage is None:
+        raise ProblemError("storage must be given, such as 'sqlite:///lab.db'; got None")
+    return storage
+
+
+def _as_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        raise ProblemError(f"study_name must be a text that is not empty; got {name!r}")
+    return name

@@ -1,0 +1,84 @@
+"""What a study hands out: trials to measure, and its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mislid._validation import Vector
+
+Label = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One measurement to be made.
+
+    Attributes
+    ----------
+    id
+        What to tell the study with the value.
+    arm
+        The candidate's label.
+    features
+        Its features (d,), or None where candidates have none.
+    worker, expires
+        Who asked, and when somebody else may be asked again, in seconds since 1970 (None: never).
+    """
+
+    id: int
+    arm: Label
+    features: Vector | None = field(compare=False, repr=False)
+    worker: str | None = None
+    expires: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """The answer of a study that has decided, and what it rests on.
+
+    Attributes
+    ----------
+    answer
+        The m best candidates, best first.
+    samples
+        Measurements on which it rests.
+    stopping, proven
+        The rule that decided, and whether its error rate is proven to be at most delta.
+    statistic, threshold, pair
+        The evidence for the pair (challenger, incumbent) that was hardest to tell apart, and what
+        it had to reach.
+    observations
+        Measurements by now.
+    best_now, agrees
+        The m candidates that all measurements by now would put first, and whether they are those of
+        the answer. Later data never revoke the answer.
+    """
+
+    answer: tuple[Label, ...]
+    samples: int
+    stopping: str
+    proven: bool
+    statistic: float
+    threshold: float
+    pair: tuple[Label, Label]
+    observations: int
+    best_now: tuple[Label, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether later data are for the same answer."""
+        return set(self.answer) == set(self.best_now)
+
+
+@dataclass(frozen=True, slots=True)
+class StudySummary:
+    """A line about a study."""
+
+    name: str
+    status: str
+    m: int
+    candidates: int
+    observations: int
+    pending: int
+    created: float
+    updated: float

@@ -1,0 +1,302 @@
+"""What a study is about: its candidates and the question about them, checked and plain."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mislid._validation import (
+    Labels,
+    Matrix,
+    Vector,
+    as_array,
+    as_count,
+    as_labels,
+    as_noise,
+    as_number,
+    as_top_m,
+)
+from mislid.errors import ProblemError
+from mislid.model import Model
+
+MAXIMIZE, MINIMIZE = "maximize", "minimize"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The arms: K labels and, unless nothing is known about them, features (K, d)."""
+
+    labels: Labels
+    features: Matrix | None
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return len(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Candidates) and self.plain() == other.plain()
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    @cached_property
+    def positions(self) -> dict[str | int, int]:
+        """From a label to the arm's index."""
+        labels: tuple[str | int, ...] = self.labels
+        return {label: k for k, label in enumerate(labels)}
+
+    def arm(self, label: Any, name: str = "arm") -> int:
+        """The index of the arm that the user calls `label`.
+
+        >>> Candidates(("a", "b"), None).arm("c")
+        Traceback (most recent call last):
+        ...
+        mislid.errors.ProblemError: arm must be one of the 2 candidates, 'a', 'b'; got 'c'
+        """
+        known = isinstance(label, str | int | np.integer) and not isinstance(label, bool)
+        if not known or label not in self.positions:
+            shown = ", ".join(repr(label) for label in self.labels[:3])
+            more = ", ..." if self.K > 3 else ""
+            raise ProblemError(
+                f"{name} must be one of the {self.K} candidates, {shown}{more}; got {label!r}"
+            )
+        return self.positions[label]
+
+    def model(self, misspecification: float) -> Model:
+        """The model of their means.
+
+        Without features it is a common level with deviations of any size: that allows all means,
+        and its one column costs less than K of them.
+        """
+        features = np.ones((self.K, 1)) if self.features is None else self.features
+        return Model(features, misspecification)
+
+    def plain(self) -> dict[str, Any]:
+        """Values of JSON."""
+        features = None if self.features is None else self.features.tolist()
+        return {"labels": list(self.labels), "features": features}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Candidates:
+        """From values of JSON."""
+        features = plain["features"]
+        given = None if features is None else np.array(features, dtype=np.float64)
+        return cls(tuple(plain["labels"]), given)
+
+
+def as_candidates(candidates: Any, names: Iterable[Any] | None = None) -> Candidates:
+    """Read candidates from what a user has.
+
+    A DataFrame has one row per arm, its index names them. A dict maps labels to features. An array
+    (K, d) has them without labels, which `names` gives, or else are 0 to K - 1. A list of labels,
+    or a table without columns, says nothing of features.
+
+    >>> as_candidates({"a": [1, 0], "b": [0, 1]}).labels
+    ('a', 'b')
+    >>> as_candidates(["a", "b", "c"]).features is None
+    True
+    """
+    if isinstance(candidates, Mapping):
+        _refuse_names(names, "a dict")
+        return _from_table(list(candidates), list(candidates.values()))
+    if hasattr(candidates, "index") and hasattr(candidates, "to_numpy"):
+        _refuse_names(names, "a DataFrame")
+        if getattr(candidates, "shape", (0, 1))[1:] == (0,):
+            return _from_labels(list(candidates.index))
+        return _from_table(list(candidates.index), candidates)
+    if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
+        raise ProblemError(
+            "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
+            f"array (K, d) or a list of labels; got {candidates!r}"
+        )
+    if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
+        candidates = candidates.tolist()
+    if not isinstance(candidates, np.ndarray):
+        candidates = list(candidates)
+        if all(np.ndim(entry) == 0 for entry in candidates):
+            _refuse_names(names, "labels")
+            return _from_labels(candidates)
+    return _from_table(range(len(candidates)) if names is None else names, candidates)
+
+
+def _has_entries(candidates: Any) -> bool:
+    return isinstance(candidates, Iterable) and np.ndim(np.asarray(candidates, dtype=object)) > 0
+
+
+def _refuse_names(names: Iterable[Any] | None, what: str) -> None:
+    if names is not None:
+        raise ProblemError(f"names must be left out where candidates are {what}: they have theirs")
+
+
+def _from_labels(labels: list[Any]) -> Candidates:
+    if len(labels) < 2:
+        raise ProblemError(f"candidates must be at least 2; got {len(labels)}")
+    return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
+
+
+def _from_table(labels: Iterable[Any], features: Any) -> Candidates:
+    given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
+    known = as_labels(labels, given.shape[0], "the labels of candidates")
+    Model(given, math.inf)  # refuses what no model can be made of
+    given.setflags(write=False)
+    return Candidates(known, given)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The question: which m candidates are best, at error rate delta, and how to find out.
+
+    `noise` holds one standard deviation, or one per arm. `mean_bound` bounds the means' absolute
+    values, which only `mislid-paper` and its kin make use of.
+    """
+
+    m: int
+    delta: float
+    misspecification: float
+    noise: tuple[float, ...]
+    tolerance: float
+    direction: str
+    algorithm: str
+    stopping: str
+    seed: int
+    mean_bound: float = field(default=math.inf)
+
+    @property
+    def sign(self) -> float:
+        """What a value is multiplied by so that more is better."""
+        return 1.0 if self.direction == MAXIMIZE else -1.0
+
+    def deviations(self, K: int) -> Vector:
+        """Standard deviations (K,)."""
+        return np.broadcast_to(np.array(self.noise), (K,)).copy()
+
+    def plain(self) -> dict[str, Any]:
+        """Values of JSON, which has no infinity."""
+        return {name: _without_infinity(value) for name, value in dataclasses.asdict(self).items()}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Settings:
+        """From values of JSON."""
+        numbers = {"delta", "misspecification", "tolerance", "mean_bound"}
+        read: dict[str, Any] = dict(plain)
+        read |= {name: float(plain[name]) for name in numbers}
+        read["noise"] = tuple(float(value) for value in plain["noise"])
+        return cls(**read)
+
+
+def _without_infinity(value: Any) -> Any:
+    return "inf" if value == math.inf else value
+
+
+def as_settings(candidates: Candidates, **given: Any) -> Settings:
+    """Check the question that was asked about the candidates; refuses what no rule can answer."""
+    noise = as_noise(given["noise"], candidates.K)
+    one = bool(np.all(noise == noise[0]))
+    settings = Settings(
+        m=as_top_m(given["m"], candidates.K),
+        delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
+        misspecification=_as_misspecification(given["misspecification"], candidates),
+        noise=tuple(noise[:1].tolist() if one else noise.tolist()),
+        tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
+        direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
+        algorithm=_as_algorithm(given["algorithm"], candidates),
+        stopping=_as_stopping(given["stopping"]),
+        seed=as_count(given["seed"], "seed", 0),
+        mean_bound=as_number(
+            given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
+        ),
+    )
+    _check_algorithm(settings, candidates)
+    return settings
+
+
+def _as_misspecification(value: Any, candidates: Candidates) -> float:
+    if candidates.features is None:
+        if value is not None and value != math.inf:
+            raise ProblemError(
+                "misspecification must be left out, or inf, for candidates without features; "
+                f"got {value!r}"
+            )
+        return math.inf
+    if value is None:
+        raise ProblemError(
+            "misspecification must be given for candidates with features: how far a mean may be "
+            "from linear in them, a number at least 0, or inf"
+        )
+    return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True)
+
+
+def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    return value
+
+
+def _as_stopping(value: Any) -> str:
+    from mislid.rules.stopping import STOPPING_RULES
+
+    return _one_of(value, "stopping", STOPPING_RULES)
+
+
+def _as_algorithm(value: Any, candidates: Candidates) -> str:
+    """A name: a study must be able to begin where another process ended."""
+    from mislid.algorithms import ALGORITHMS
+
+    featureless = candidates.features is None
+    barred = {"oracle", *(("lingape", "lingifa") if featureless else ())}
+    return _one_of(value, "algorithm", (name for name in ALGORITHMS if name not in barred))
+
+
+def _check_algorithm(settings: Settings, candidates: Candidates) -> None:
+    from mislid.algorithms import as_algorithm
+
+    model = candidates.model(settings.misspecification)
+    as_algorithm(settings.algorithm).check(model, settings.m)
+
+
+def refuse_others(
+    name: str, was: tuple[Settings, Candidates], now: tuple[Settings, Candidates]
+) -> None:
+    """Refuse to go on with a study whose settings differ from those asked for."""
+    for key, old in dataclasses.asdict(was[0]).items():
+        new = getattr(now[0], key)
+        if old != new:
+            _refuse_difference(name, key, repr(_single(old)), repr(_single(new)))
+    _refuse_other_candidates(name, was[1], now[1])
+
+
+def _single(value: Any) -> Any:
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else value
+
+
+def _refuse_other_candidates(name: str, was: Candidates, now: Candidates) -> None:
+    if was.K != now.K:
+        _refuse_difference(name, "the number of candidates", str(was.K), str(now.K))
+    for k, (old, new) in enumerate(zip(was.labels, now.labels, strict=True)):
+        if old != new:
+            _refuse_difference(name, f"the label of candidate {k}", repr(old), repr(new))
+    shapes = [None if one.features is None else one.features.shape for one in (was, now)]
+    if shapes[0] != shapes[1]:
+        _refuse_difference(name, "the shape of the features", str(shapes[0]), str(shapes[1]))
+    if was.features is not None and now.features is not None:
+        unequal = np.argwhere(was.features != now.features)
+        if unequal.size:
+            k, column = (int(index) for index in unequal[0])
+            what = f"feature {column} of candidate {was.labels[k]!r}"
+            values = (repr(float(one[k, column])) for one in (was.features, now.features))
+            _refuse_difference(name, what, *values)
+
+
+def _refuse_difference(name: str, what: str, was: str, now: str) -> None:
+    raise ProblemError(
+        f"study_name must be new or of a study with the same settings; got {name!r}, where "
+        f"{what} was {was} and now is {now}"
+    )

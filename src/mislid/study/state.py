@@ -1,0 +1,164 @@
+"""What a study has come to: a replay of its events, without any decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mislid.errors import ConflictingTellError, CorruptStorageError, UnknownTrialError
+from mislid.study.events import (
+    Asked,
+    Created,
+    Decided,
+    Event,
+    Failed,
+    Observed,
+    Renewed,
+    Told,
+)
+from mislid.study.settings import Candidates, Settings
+
+OPEN, REPLACED, COMPLETE, FAIL = "open", "replaced", "complete", "fail"
+
+
+@dataclass(slots=True)
+class TrialRecord:
+    """A trial: open, replaced by one that asks again, complete with a value, or failed."""
+
+    id: int
+    arm: int
+    worker: str | None
+    expires: float | None
+    state: str = OPEN
+    value: float | None = None
+
+    def is_expired(self, now: float) -> bool:
+        """Whether somebody else may have it."""
+        return self.expires is not None and self.expires <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One measurement: of an arm, by a trial or from elsewhere, in the user's sign."""
+
+    sequence: int
+    time: float
+    trial: int | None
+    arm: int
+    value: float
+
+
+@dataclass(slots=True)
+class StudyState:
+    """All that the events so far say; `apply` takes in the next one, and looks at nothing else.
+
+    Attributes
+    ----------
+    sequence, time
+        Of the last event.
+    trials
+        All of them, in order: a trial's id is its position.
+    waiting
+        Ids of the open ones, in the order in which they were handed out.
+    decision
+        The first one that was recorded. Nothing revokes it.
+    """
+
+    sequence: int = 0
+    time: float = 0.0
+    created: Created | None = None
+    created_at: float = 0.0
+    trials: list[TrialRecord] = field(default_factory=list)
+    waiting: dict[int, None] = field(default_factory=dict)
+    observations: list[Observation] = field(default_factory=list)
+    decision: Decided | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The question."""
+        return self._begun.settings
+
+    @property
+    def candidates(self) -> Candidates:
+        """The arms."""
+        return self._begun.candidates
+
+    @property
+    def _begun(self) -> Created:
+        if self.created is None:
+            raise CorruptStorageError(
+                "the study's log does not begin with its settings: restore the storage from a "
+                "backup"
+            )
+        return self.created
+
+    def waiting_arms(self) -> list[int]:
+        """The arms of the open trials."""
+        return [self.trials[number].arm for number in self.waiting]
+
+    def trial(self, number: int) -> TrialRecord:
+        """The trial of this id."""
+        if not 0 <= number < len(self.trials):
+            known = f"0 to {len(self.trials) - 1}" if self.trials else "none so far"
+            raise UnknownTrialError(f"trial must be one that was asked, {known}; got {number}")
+        return self.trials[number]
+
+    def news(self, number: int, state: str, value: float | None) -> bool:
+        """Whether such a tell says something new; refuses one that contradicts the first."""
+        trial = self.trial(number)
+        if trial.state in (OPEN, REPLACED):
+            return True
+        if (trial.state, trial.value) == (state, value):
+            return False
+        raise ConflictingTellError(
+            f"trial {number} has been told {_in_words(trial.state, trial.value)}, which stays; "
+            f"got {_in_words(state, value)}"
+        )
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+        if event.sequence != self.sequence + 1:
+            raise CorruptStorageError(
+                f"event {self.sequence + 1} of the study is missing, event {event.sequence} was "
+                "found in its place: restore the storage from a backup"
+            )
+        self.sequence, self.time = event.sequence, event.time
+        match event.fact:
+            case Created():
+                self.created, self.created_at = event.fact, event.time
+            case Asked():
+                self._hand_out(event.fact)
+            case Renewed(trials, _, expires):
+                for number in trials:
+                    self.trials[number].expires = expires
+            case Told(number, value):
+                self._close(number, COMPLETE, value)
+                arm = self.trials[number].arm
+                self._observe(event, number, arm, value)
+            case Failed(number):
+                self._close(number, FAIL, None)
+            case Observed(arms, values):
+                for arm, value in zip(arms, values, strict=True):
+                    self._observe(event, None, arm, value)
+            case Decided():
+                if self.decision is None:
+                    self.decision = event.fact
+
+    def _hand_out(self, asked: Asked) -> None:
+        for number, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
+            if again is not None:
+                self.trials[again].state = REPLACED
+                del self.waiting[again]
+            self.trials.append(TrialRecord(number, arm, asked.worker, asked.expires))
+            self.waiting[number] = None
+
+    def _close(self, number: int, state: str, value: float | None) -> None:
+        trial = self.trials[number]
+        trial.state, trial.value = state, value
+        self.waiting.pop(number, None)
+
+    def _observe(self, event: Event, trial: int | None, arm: int, value: float) -> None:
+        self.observations.append(Observation(event.sequence, event.time, trial, arm, value))
+
+
+def _in_words(state: str, value: float | None) -> str:
+    return "that it failed" if state == FAIL else f"the value {value!r}"

@@ -1,0 +1,78 @@
+"""Studies that end with the process: for tests, and to try things out."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mislid.study.events import Entry
+from mislid.study.storage._interface import Log, Storage, gone, refuse_gap, taken
+
+
+class _MemoryLog(Log):
+    def __init__(self, kept: Sequence[Entry]) -> None:
+        self.kept = kept
+        self.added: list[Entry] = []
+
+    def read(self, after: int = 0) -> list[Entry]:
+        return [*self.kept[after:], *self.added[max(0, after - len(self.kept)) :]]
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        refuse_gap(len(self.kept) + len(self.added), entries)
+        self.added += entries
+
+
+class MemoryStorage(Storage):
+    """Studies in this process, for any number of threads.
+
+    >>> storage = MemoryStorage()
+    >>> storage.create("first", []), storage.names()
+    (1, {'first': 1})
+    """
+
+    def __init__(self) -> None:
+        self._logs: dict[int, list[Entry]] = {}
+        self._keys: dict[str, int] = {}
+        self._next_key = itertools.count(1)
+        self._alone = threading.RLock()
+
+    def create(self, name: str, entries: Sequence[Entry]) -> int:
+        """Begin a study."""
+        refuse_gap(0, entries)
+        with self._alone:
+            if name in self._keys:
+                raise taken(name)
+            key = next(self._next_key)
+            self._keys[name], self._logs[key] = key, list(entries)
+            return key
+
+    def names(self) -> dict[str, int]:
+        """Keys by name."""
+        return dict(sorted(self._keys.items()))
+
+    def read(self, key: int, after: int = 0) -> list[Entry]:
+        """What comes after."""
+        return self._log(key)[after:]
+
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        """For one writer."""
+        with self._alone:
+            kept = self._log(key)
+            log = _MemoryLog(kept)
+            yield log
+            kept += log.added
+
+    def delete(self, key: int) -> None:
+        """Remove a study."""
+        with self._alone:
+            self._log(key)
+            del self._logs[key]
+            self._keys = {name: other for name, other in self._keys.items() if other != key}
+
+    def _log(self, key: int) -> list[Entry]:
+        if key not in self._logs:
+            raise gone()
+        return self._logs[key]

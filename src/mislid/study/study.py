@@ -1,0 +1,357 @@
+"""A study: an identification that goes on wherever its storage is opened."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from mislid._validation import as_count, as_number
+from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
+from mislid.study._history import as_history, as_value
+from mislid.study.decisions import warm_up
+from mislid.study.events import (
+    Asked,
+    Event,
+    Fact,
+    Failed,
+    Observed,
+    Renewed,
+    Told,
+    entry_of,
+    event_of,
+)
+from mislid.study.replay import Replay
+from mislid.study.result import Label, StudyResult, Trial
+from mislid.study.settings import Candidates, Settings
+from mislid.study.state import COMPLETE, FAIL, StudyState
+from mislid.study.storage import Collision, Storage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RUNNING, DECIDED = "running", "decided"
+# How often a transaction that the database undid is done again.
+_ATTEMPTS = 20
+
+# With more events than this to catch up with, one does so before taking the lock.
+_MANY = 50
+
+Clock = Callable[[], float]
+Decide = Callable[[Replay, float], Iterable[Fact]]
+
+
+class ObservationRow(NamedTuple):
+    """A measurement: its place in the log, when it came, its trial or None, candidate and value."""
+
+    event: int
+    time: float
+    trial: int | None
+    arm: Label
+    value: float
+
+
+class Study:
+    """An identification in progress; `create_study` and `load_study` give one.
+
+    It may be used by several threads, and any number of processes may have the same study open.
+    """
+
+    def __init__(self, name: str, key: int, storage: Storage, clock: Clock = time.time) -> None:
+        self.study_name = name
+        self._key, self._storage, self._clock = key, storage, clock
+        self._replay = Replay()
+        self._alone = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
+
+    @overload
+    def ask(
+        self, n: None = None, *, worker: str | None = None, lease: float | None = None
+    ) -> Trial: ...
+
+    @overload
+    def ask(
+        self, n: int, *, worker: str | None = None, lease: float | None = None
+    ) -> list[Trial]: ...
+
+    def ask(
+        self, n: int | None = None, *, worker: str | None = None, lease: float | None = None
+    ) -> Trial | list[Trial]:
+        """What to measure next: one trial, or a list of n.
+
+        Parameters
+        ----------
+        n
+            Open trials count as if they had returned the present estimate of their arm, so that a
+            batch is spread over arms.
+        worker
+            Who asks. A worker who asks again gets its own open trials back first, so one name
+            should not be used by two at once. Without a name every trial is a new one.
+        lease
+            Seconds after which a trial that nobody told is asked again, under a new id. Telling it
+            late is fine: both count. None: never.
+        """
+        count = as_count(1 if n is None else n, "n", 1)
+        _refuse_worker(worker)
+        if lease is not None:
+            lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
+        numbers: list[int] = []
+
+        def decide(replay: Replay, now: float) -> list[Fact]:
+            expires = None if lease is None else now + lease
+            facts, given = _hand_out(replay, count, worker, now, expires)
+            numbers[:] = given
+            return facts
+
+        state = self._write(decide)
+        trials = [self._trial(state, number) for number in numbers]
+        return trials[0] if n is None else trials
+
+    def tell(self, trial: Trial | int, value: float | None = None, state: str = COMPLETE) -> None:
+        """Tell what a trial gave, or, with state="fail", that it gave nothing.
+
+        Telling the same again changes nothing. Telling something else raises a
+        `ConflictingTellError`: the first value stays.
+        """
+        number = _trial_number(trial)
+        if state not in (COMPLETE, FAIL):
+            raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
+        if state == FAIL and value is not None:
+            raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
+        number_told = None if state == FAIL else as_value(value)
+
+        def decide(replay: Replay, _now: float) -> list[Fact]:
+            if not replay.state.news(number, state, number_told):
+                return []
+            return [Failed(number) if number_told is None else Told(number, number_told)]
+
+        self._write(decide)
+
+    def add_observations(self, observations: Any) -> None:
+        """Take in measurements of any origin, in their order; all of them or none.
+
+        Parameters
+        ----------
+        observations
+            A DataFrame or dict with columns `arm` (labels) and `value`, or pairs (arm, value).
+            Giving the same ones again counts them again.
+        """
+        arms, values = as_history(observations, self._now().candidates)
+        if arms:
+            self._write(lambda _replay, _now: [Observed(arms, values)])
+
+    @property
+    def status(self) -> str:
+        """`running`, or `decided` for good."""
+        return RUNNING if self._now().decision is None else DECIDED
+
+    @property
+    def result(self) -> StudyResult | None:
+        """The answer, or None before there is one."""
+        from mislid.rules.stopping import STOPPING_RULES
+
+        with self._alone:
+            state = self._now()
+            decision, labels = state.decision, state.candidates.labels
+            if decision is None:
+                return None
+            challenger, incumbent = decision.pair
+            decider = self._replay.decider
+            best = decider.best() if decider.judged else decision.answer
+            return StudyResult(
+                answer=tuple(labels[arm] for arm in decision.answer),
+                samples=decision.samples,
+                stopping=decision.rule,
+                proven=STOPPING_RULES[decision.rule].guaranteed,
+                statistic=decision.statistic,
+                threshold=decision.threshold,
+                pair=(labels[challenger], labels[incumbent]),
+                observations=len(state.observations),
+                best_now=tuple(labels[arm] for arm in best),
+            )
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements by now."""
+        return len(self._now().observations)
+
+    @property
+    def settings(self) -> Settings:
+        """The question."""
+        return self._now().settings
+
+    @property
+    def candidates(self) -> Candidates:
+        """The arms."""
+        return self._now().candidates
+
+    @property
+    def pending(self) -> list[Trial]:
+        """The trials that nobody has told yet, in the order in which they were asked."""
+        with self._alone:
+            state = self._now()
+            return [self._trial(state, number) for number in state.waiting]
+
+    def observations(self) -> DataFrame:
+        """All measurements, in order, as a DataFrame: event, time, trial, arm and value."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingPackageError(
+                "observations needs pandas (pip install 'mislid[cli]'); "
+                "observation_rows gives the same rows without it"
+            ) from None
+        table = pd.DataFrame(self.observation_rows(), columns=list(ObservationRow._fields))
+        return table.astype({"trial": "Int64"})
+
+    def observation_rows(self) -> list[ObservationRow]:
+        """`observations` as a list of named tuples, which needs no pandas."""
+        with self._alone:
+            state = self._now()
+            labels = state.candidates.labels
+            return [
+                ObservationRow(one.sequence, one.time, one.trial, labels[one.arm], one.value)
+                for one in state.observations
+            ]
+
+    def events(self) -> list[Event]:
+        """The whole log."""
+        return [event_of(entry) for entry in self._storage.read(self._key)]
+
+    def optimize(
+        self,
+        measure: Callable[[Trial], float],
+        *,
+        n_trials: int | None = None,
+        n_jobs: int = 1,
+        timeout: float | None = None,
+        catch: tuple[type[Exception], ...] = (),
+        callbacks: Sequence[Callable[[Study, Trial], object]] = (),
+        show_progress_bar: bool = False,
+        worker: str | None = None,
+        lease: float | None = None,
+    ) -> None:
+        """Ask, measure and tell until the study has decided.
+
+        Parameters
+        ----------
+        measure
+            Gives the value of a trial; it may take its time. What it raises is told as a failure
+            and ends the loop, unless it is of a type in `catch`.
+        n_trials, timeout
+            Stop earlier: after so many trials, or seconds.
+        n_jobs
+            Threads that measure at the same time.
+        callbacks
+            Functions of the study and the trial that was just told.
+        worker, lease
+            As in `ask`; with several jobs, their numbers are put behind the worker's name.
+        """
+        from mislid.study._optimize import Loop
+
+        Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
+            n_jobs, show_progress_bar=show_progress_bar
+        )
+
+    def _now(self) -> StudyState:
+        """The state after all events by now."""
+        with self._alone:
+            try:
+                entries = self._storage.read(self._key, self._replay.state.sequence)
+                self._replay.follow(event_of(entry) for entry in entries)
+            except BaseException:
+                self._forget()
+                raise
+            return self._replay.state
+
+    def _forget(self) -> None:
+        """Rules and log may be out of step; the next look replays the log from its beginning."""
+        self._replay = Replay()
+
+    def _write(self, decide: Decide) -> StudyState:
+        """Append what `decide` makes of the present state, while nobody else can."""
+        with self._alone:
+            for attempt in range(_ATTEMPTS):
+                self._prepare()
+                last = attempt == _ATTEMPTS - 1
+                try:
+                    if self._append(decide, many=sys.maxsize if last else _MANY):
+                        return self._replay.state
+                    self._now()
+                except ProblemError:  # before anything was changed
+                    raise
+                except Collision:
+                    self._forget()
+                    if last:
+                        raise
+                except BaseException:
+                    self._forget()
+                    raise
+        raise AssertionError("the last attempt ends the loop")
+
+    def _prepare(self) -> None:
+        """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
+        state = self._replay.state if self._replay.state.sequence else self._now()
+        warm_up(state.settings.algorithm, state.settings.stopping)
+
+    def _append(self, decide: Decide, many: int) -> bool:
+        """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
+        with self._storage.locked(self._key) as log:
+            entries = log.read(self._replay.state.sequence)
+            if len(entries) > many:
+                return False
+            replay = self._replay
+            replay.follow(event_of(entry) for entry in entries)
+            now = max(self._clock(), replay.state.time)  # the log's time never goes back
+            events = replay.record(decide(replay, now), now)
+            log.append([entry_of(event) for event in events])
+        return True
+
+    def _trial(self, state: StudyState, number: int) -> Trial:
+        record, candidates = state.trials[number], state.candidates
+        features = None if candidates.features is None else candidates.features[record.arm]
+        label = candidates.labels[record.arm]
+        return Trial(record.id, label, features, record.worker, record.expires)
+
+
+def _hand_out(
+    replay: Replay, n: int, worker: str | None, now: float, expires: float | None
+) -> tuple[list[Fact], list[int]]:
+    """What is recorded when n trials are asked for, and their ids.
+
+    First the worker's own open trials, then expired ones of others, under new ids, then what the
+    rule proposes.
+    """
+    state = replay.state
+    facts: list[Fact] = []
+    waiting = [state.trials[number] for number in state.waiting]
+    own = [trial for trial in waiting if worker is not None and trial.worker == worker][:n]
+    if any(trial.expires != expires for trial in own) and worker is not None:
+        facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
+    mine = {trial.id for trial in own}
+    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(now)]
+    lapsed = lapsed[: n - len(own)]
+    fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
+    first = len(state.trials)
+    new = tuple(range(first, first + len(lapsed) + len(fresh)))
+    if new:
+        again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
+        arms = (*(trial.arm for trial in lapsed), *fresh)
+        facts.append(Asked(new, arms, again, worker, expires))
+    return facts, [*(trial.id for trial in own), *new]
+
+
+def _trial_number(trial: Any) -> int:
+    number = trial.id if isinstance(trial, Trial) else trial
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise UnknownTrialError(f"trial must be a trial or its id, an integer; got {trial!r}")
+    return int(number)
+
+
+def _refuse_worker(worker: Any) -> None:
+    if worker is not None and (not isinstance(worker, str) or not worker):
+        raise ProblemError(f"worker must be a name, or None; got {worker!r}")

@@ -1,0 +1,243 @@
+"""Studies choose as the simulator does, and every replay chooses the same."""
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+import mislid
+from mislid import Instance, Model
+from mislid.rules._propose import next_arm
+from mislid.rules._random import uniform
+from mislid.rules._state import measure
+from mislid.rules._stopping import estimate_and_test
+from mislid.study import Study
+from mislid.study.decisions import warm_up
+from mislid.study.events import Observed
+from mislid.study.replay import Replay
+
+FEATURES = np.random.default_rng(3).normal(size=(7, 3))
+MEANS = np.array([1.5, 1.1, 0.6, 0.5, 0.2, 0.0, -0.6])
+NOISE = 0.7
+INSTANCE = Instance(Model(FEATURES, 2.0), MEANS, noise=NOISE)
+# So narrow a tube that pairs have to be searched.
+LINEAR = FEATURES @ [1.0, -0.5, 0.3] + np.tile([0.1, -0.1], 4)[:7]
+NARROW = Instance(Model(FEATURES, 0.1), LINEAR, noise=NOISE)
+
+
+def study_of(instance: Instance = INSTANCE, **changes: object) -> Study:
+    settings = {
+        "candidates": FEATURES,
+        "m": 2,
+        "misspecification": instance.model.misspecification,
+        "noise": NOISE,
+        "mean_bound": float(np.max(np.abs(instance.means))),
+    }
+    return mislid.create_study(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def fed_by_the_simulator(
+    study: Study, seed: int, instance: Instance = INSTANCE, most: int = 100_000
+) -> Study:
+    rewards = np.random.default_rng(SeedSequence(seed, spawn_key=(0,)))
+    sign = study.settings.sign
+    while study.status == "running" and most > 0:
+        most -= 1
+        trial = study.ask()
+        study.tell(trial, sign * (instance.means[trial.arm] + NOISE * rewards.standard_normal()))
+    return study
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "stopping"),
+    [
+        ("mislid", "guaranteed"),
+        ("mislid-paper", "guaranteed"),
+        ("mislid", "heuristic"),
+        ("mislid-authors-tricks", "heuristic"),
+        ("uniform", "heuristic"),
+    ],
+)
+def test_the_simulators_rewards_lead_to_the_simulators_choices(
+    algorithm: str, stopping: str
+) -> None:
+    for seed, instance in enumerate((INSTANCE, NARROW)):
+        options = {"algorithm": algorithm, "stopping": stopping, "seed": seed}
+        found = mislid.identify(instance, 2, **options)
+        study = fed_by_the_simulator(study_of(instance, **options), seed, instance)
+        state = study._replay.decider.state
+        np.testing.assert_array_equal(found.counts, state.counts)
+        np.testing.assert_array_equal(found.means, state.means)
+        result = study.result
+        assert (result.samples, result.answer) == (found.samples, found.answer)
+        assert result.statistic == found.certificate.statistic
+        assert result.threshold == found.certificate.threshold
+        assert result.pair == found.certificate.pair
+        assert result.proven == (stopping == "guaranteed")
+
+
+@pytest.mark.parametrize("algorithm", ["lucb", "lucb-authors", "lingape"])
+def test_rivals_choose_as_in_the_simulator(algorithm: str) -> None:
+    found = mislid.identify(INSTANCE, 2, algorithm=algorithm, max_samples=200)
+    study = fed_by_the_simulator(study_of(algorithm=algorithm), 0, most=200)
+    np.testing.assert_array_equal(found.counts, study._replay.decider.state.counts)
+    np.testing.assert_array_equal(found.means, study._replay.decider.state.means)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "lucb"])
+def test_nothing_is_compiled_while_a_study_is_locked(algorithm: str) -> None:
+    kernels = (measure, next_arm, estimate_and_test, uniform)
+    warm_up(algorithm, "guaranteed")
+    known = [list(kernel.signatures) for kernel in kernels]
+    assert all(known)
+    for candidates in (FEATURES, list("abcdefg")):
+        misspecification = 2.0 if candidates is FEATURES else None
+        study = study_of(
+            algorithm=algorithm, candidates=candidates, misspecification=misspecification
+        )
+        for _ in range(3):
+            for trial in study.ask(7):
+                study.tell(trial, 0.1 * trial.id)
+    assert [list(kernel.signatures) for kernel in kernels] == known
+
+
+def test_minimizing_is_maximizing_the_negative() -> None:
+    found = mislid.identify(INSTANCE, 2)
+    study = fed_by_the_simulator(study_of(direction="minimize"), 0)
+    assert (study.result.samples, study.result.answer) == (found.samples, found.answer)
+    lowest = study.observations().groupby("arm")["value"].mean().nsmallest(2)
+    assert set(lowest.index) == set(found.answer)
+
+
+def replayed(study: Study) -> Replay:
+    replay = Replay()
+    replay.follow(study.events())
+    return replay
+
+
+def memory_of(study: Study) -> list[np.ndarray]:
+    """All numbers that the rules of a study remember."""
+    decider = study._replay.decider
+    state = decider.state
+    arrays = [
+        *decider.sampler.memory,
+        *(part for part in state if isinstance(part, np.ndarray)),
+        *(part for part in (*state.test, *state.play) if isinstance(part, np.ndarray)),
+        *(part for part in decider.stopping.mixture if isinstance(part, np.ndarray)),
+    ]
+    return [np.array(array) for array in arrays]
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "mislid-authors-tricks", "lucb"])
+def test_a_replay_is_the_same_to_the_last_bit(algorithm: str) -> None:
+    study = study_of(NARROW, algorithm=algorithm)
+    rng = np.random.default_rng(8)
+    waiting = []
+    for step in range(150):
+        if not waiting or rng.random() < 0.4:
+            waiting += study.ask(int(rng.integers(1, 6)))
+        trial = waiting.pop(rng.integers(len(waiting)))
+        if rng.random() < 0.1:
+            study.tell(trial, state="fail")
+        else:
+            study.tell(trial, MEANS[trial.arm] + NOISE * rng.standard_normal())
+        if step % 40 == 20:
+            study.add_observations([(k, MEANS[k]) for k in range(5)])
+    again = Study(study.study_name, study._key, study._storage)
+    assert again.status == study.status
+    assert again._replay.diverged == 0
+    for one, other in zip(memory_of(study), memory_of(again), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [trial.arm for trial in again.ask(5)] == [
+        trial.arm for trial in Study("x", study._key, study._storage).pending[-5:]
+    ]
+
+
+def with_history(algorithm: str = "mislid") -> Study:
+    """Every arm a different number of times, so that no two are worth the same."""
+    study = study_of(algorithm=algorithm)
+    study.add_observations([(k, MEANS[k]) for k in range(7) for _ in range(10 + k)])
+    return study
+
+
+def test_a_batch_is_spread_over_arms() -> None:
+    assert [trial.arm for trial in study_of().ask(9)] == [*range(7), 0, 1]
+    batch = [trial.arm for trial in with_history().ask(12)]
+    decider = replayed(with_history()).decider
+    alone = {decider.propose([trial], [])[0] for trial in range(12)}
+    assert alone == {batch[0]}
+    assert len(set(batch)) > 1
+
+
+def test_an_open_trial_counts_like_one_that_returned_the_estimate() -> None:
+    for algorithm in ("mislid", "mislid-paper", "lucb"):
+        study, other = with_history(algorithm), with_history(algorithm)
+        for _ in range(15):
+            trial = study.ask()
+            told = other.ask()
+            assert trial.arm == told.arm
+            # Sixteen or more equal values: what one more of them does to the mean is rounding.
+            other.tell(told, float(replayed(study).decider.state.projected[trial.arm]))
+
+
+def test_pretended_values_are_not_data() -> None:
+    study = study_of()
+    for trial in study.ask(7):
+        study.tell(trial, MEANS[trial.arm])
+    state = study._replay.decider.state
+    before = [np.array(part) for part in state[1:7]]
+    study.ask(5)
+    for one, other in zip(before, state[1:7], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(study.observation_rows()) == 7
+
+
+@pytest.mark.parametrize("stopping", ["guaranteed", "heuristic"])
+def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
+    """Without a value the next proposals see what the first one of the batch saw."""
+    study, other = (study_of(NARROW, stopping=stopping) for _ in range(2))
+    rng = np.random.default_rng(4)
+    rows = [(k, LINEAR[k] + NOISE * rng.standard_normal()) for k in [*range(7)] * 3]
+    for one in (study, other):
+        one.add_observations(rows)
+    for trial in study.ask(6):
+        study.tell(trial, state="fail")
+    decider, untouched = study._replay.decider, replayed(other).decider
+    for trial in range(20):
+        assert decider.propose([trial], []) == untouched.propose([trial], [])
+        np.testing.assert_array_equal(decider.sampler.memory.gains, untouched.sampler.memory.gains)
+
+
+def test_the_first_design_goes_round_until_it_is_measured() -> None:
+    study = study_of(algorithm="mislid-paper")
+    design = study._replay.decider.design.tolist() if study.status else []
+    trials = study.ask(5)
+    assert [trial.arm for trial in trials] == [*design, *design[:2]]
+    study.tell(trials[1], 0.5)
+    study.tell(trials[0], state="fail")
+    # The failed one is asked again, as is the one after it in turn.
+    assert study.ask().arm == design[0]
+
+
+def test_history_may_cover_the_design() -> None:
+    study = study_of()
+    study.add_observations({"arm": list(range(6)), "value": MEANS[:6]})
+    assert study.ask().arm == 6
+
+
+def test_without_features_every_arm_is_measured_first() -> None:
+    for algorithm in ("mislid", "mislid-paper"):
+        study = mislid.create_study(candidates=list("abcde"), m=2, algorithm=algorithm, noise=0.1)
+        assert [trial.arm for trial in study.ask(5)] == list("abcde")
+        assert all(trial.features is None for trial in study.pending)
+        study.optimize(lambda trial: "abcde".index(trial.arm) + 0.01 * (trial.id % 7))
+        assert study.result.answer == ("e", "d")
+
+
+def test_a_verdict_that_nobody_recorded_is_recorded_by_the_next_writer() -> None:
+    events = fed_by_the_simulator(study_of(), 0).events()
+    assert type(events[-1].fact).__name__ == "Decided"
+    lost = Replay()
+    lost.follow(events[:-1])
+    assert lost.state.decision is None
+    recorded = lost.record([Observed((0,), (9.0,))], now=0.0)
+    assert recorded[-1].fact == events[-1].fact

@@ -1,0 +1,39 @@
+"""Batches, delays and failures do not make a study wrong more often than promised.
+
+The broken twin is told a noise that is too small, which the same test must catch.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import mislid
+
+MEANS = {"a": 0.2, "b": 1.0, "c": 0.3, "d": 0.1}
+FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
+DELTA, RUNS, REJECTED = 0.2, 100, 1e-4
+
+
+def is_wrong(seed: int, noise: float) -> bool:
+    """Values come in any order and late, but not later the worse they are."""
+    rng = np.random.default_rng([7, seed])
+    study = mislid.create_study(
+        candidates=FEATURES, m=1, delta=DELTA, misspecification=0.4, noise=noise, seed=seed
+    )
+    waiting: list[mislid.study.Trial] = []
+    while study.status == "running":
+        waiting += study.ask(int(rng.integers(1, 5)))
+        while len(waiting) > rng.integers(1, 9):
+            trial = waiting.pop(rng.integers(len(waiting)))
+            if rng.random() < 0.05:
+                study.tell(trial, state="fail")
+            else:
+                study.tell(trial, MEANS[trial.arm] + rng.standard_normal())
+    return study.result.answer != ("b",)
+
+
+@pytest.mark.parametrize(("noise", "fails"), [(1.0, False), (0.1, True)])
+def test_error_rate_with_delays_and_batches(noise: float, fails: bool) -> None:
+    errors = sum(is_wrong(seed, noise) for seed in range(RUNS))
+    worse = binomtest(errors, RUNS, DELTA, alternative="greater").pvalue < REJECTED
+    assert worse == fails, f"{errors} of {RUNS} answers are wrong"

@@ -1,0 +1,190 @@
+"""What a study can be about, and what is refused before anything is stored."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.study.events import Created, Entry, Event, entry_of, event_of
+from mislid.study.settings import as_candidates, as_settings
+from mislid.study.storage import MemoryStorage
+
+FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+QUESTION: dict[str, Any] = {
+    "m": 1,
+    "delta": 0.05,
+    "misspecification": 0.1,
+    "noise": 0.1,
+    "tolerance": 0.0,
+    "direction": "maximize",
+    "algorithm": "mislid",
+    "stopping": "guaranteed",
+    "seed": 0,
+    "mean_bound": math.inf,
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "labels"),
+    [
+        (pd.DataFrame(FEATURES, index=["a", "b", "c"]), None, ("a", "b", "c")),
+        (pd.DataFrame(FEATURES, index=[7, 5, 9]), None, (7, 5, 9)),
+        (pd.DataFrame(FEATURES), None, (0, 1, 2)),
+        ({"a": [1, 0], "b": [0, 1], "c": [1, 1]}, None, ("a", "b", "c")),
+        ({4: [1, 0], 5: [0, 1], 6: [1, 1]}, None, (4, 5, 6)),
+        (np.array(FEATURES), None, (0, 1, 2)),
+        (FEATURES, ["x", "y", "z"], ("x", "y", "z")),
+    ],
+)
+def test_candidates_with_features(given: Any, names: Any, labels: tuple[Any, ...]) -> None:
+    found = as_candidates(given, names)
+    assert found.labels == labels
+    assert all(type(one) is type(other) for one, other in zip(found.labels, labels, strict=True))
+    np.testing.assert_array_equal(found.features, FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("given", "labels"),
+    [
+        (["a", "b"], ("a", "b")),
+        (np.array(["a", "b"]), ("a", "b")),
+        (range(4, 7), (4, 5, 6)),
+        (pd.DataFrame(index=["a", "b"]), ("a", "b")),
+        (pd.Index(["a", "b"]), ("a", "b")),
+    ],
+)
+def test_candidates_without_features(given: Any, labels: tuple[Any, ...]) -> None:
+    found = as_candidates(given)
+    assert (found.labels, found.features) == (labels, None)
+    assert found.model(math.inf).d == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "message"),
+    [
+        (None, None, "candidates must be a DataFrame .* got None"),
+        ("abc", None, "candidates must be a DataFrame .* got 'abc'"),
+        (5, None, "candidates must be a DataFrame .* got 5"),
+        (["a"], None, "candidates must be at least 2; got 1"),
+        (["a", "a"], None, "the labels of candidates must be distinct; got 'a' for arm 0"),
+        (["a", 1], None, "must be all strings or all integers"),
+        ([1.5, 2.5], None, r"must be strings or integers; got 1\.5 for arm 0"),
+        ({"a": [1, 0], "b": [1]}, None, "rows of unequal length"),
+        ({"a": [1, np.nan], "b": [1, 2]}, None, "candidates must be finite; got nan at row 0"),
+        (FEATURES, ["x"], "must have 3 labels, one per arm; got 1"),
+        (["a", "b"], ["x", "y"], "names must be left out where candidates are labels"),
+        ({"a": [1], "b": [2]}, ["x", "y"], "names must be left out where candidates are a dict"),
+        (np.zeros((3, 2)), None, "must have a nonzero entry"),
+    ],
+)
+def test_bad_candidates(given: Any, names: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        as_candidates(given, names)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"m": 3}, "m must be an integer from 1 to 2 with K=3 arms; got m=3"),
+        ({"delta": 1}, "delta must be a number at least 1e-300 and below 1; got 1"),
+        ({"misspecification": None}, "misspecification must be given for candidates with features"),
+        ({"misspecification": -1}, "misspecification must be"),
+        ({"noise": 0}, "noise must be"),
+        ({"noise": [1, 2]}, "noise must have 3 entries"),
+        ({"tolerance": math.inf}, "tolerance must be"),
+        ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'"),
+        ({"algorithm": "oracle"}, "algorithm must be one of mislid, .*; got 'oracle'"),
+        ({"algorithm": mislid.Model}, "algorithm must be one of"),
+        ({"stopping": "soon"}, "stopping must be one of guaranteed, .*; got 'soon'"),
+        ({"seed": -1}, "seed must be an integer at least 0; got -1"),
+        ({"seed": None}, "seed must be an integer at least 0; got None"),
+        ({"mean_bound": 0}, "mean_bound must be"),
+        ({"m": 2, "algorithm": "lingame"}, "m must be 1 for an algorithm with a learner per"),
+        ({"study_name": " "}, "study_name must be a text that is not empty; got ' '"),
+        ({"study_name": 3}, "study_name must be a text that is not empty; got 3"),
+    ],
+)
+def test_bad_questions_leave_nothing_behind(change: dict[str, Any], message: str) -> None:
+    storage = MemoryStorage()
+    with pytest.raises(ProblemError, match=message):
+        mislid.create_study(**{**QUESTION, "candidates": FEATURES, "storage": storage, **change})
+    assert storage.names() == {}
+
+
+def test_rules_that_need_features() -> None:
+    with pytest.raises(ProblemError, match=r"algorithm must be one of .*; got 'lingape'"):
+        mislid.create_study(candidates=["a", "b"], m=1, algorithm="lingape")
+    with pytest.raises(ProblemError, match=r"misspecification must be left out, or inf.*got 0\.1"):
+        mislid.create_study(candidates=["a", "b"], m=1, misspecification=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"delta": 0.1}, "delta was 0.05 and now is 0.1"),
+        ({"m": 2}, "m was 1 and now is 2"),
+        ({"noise": [0.1, 0.2, 0.3]}, "noise was 0.1 and now is (0.1, 0.2, 0.3)"),
+        ({"direction": "minimize"}, "direction was 'maximize' and now is 'minimize'"),
+        ({"misspecification": math.inf}, "misspecification was 0.1 and now is inf"),
+        ({"candidates": [*FEATURES, [2, 2]]}, "the number of candidates was 3 and now is 4"),
+        ({"names": ["a", "b", "c"]}, "the label of candidate 0 was 0 and now is 'a'"),
+        (
+            {"candidates": [[1], [2], [3]]},
+            "the shape of the features was (3, 2) and now is (3, 1)",
+        ),
+        (
+            {"candidates": [[1, 0], [0, 1], [1, 7]]},
+            "feature 1 of candidate 2 was 1.0 and now is 7.0",
+        ),
+    ],
+)
+def test_going_on_with_other_settings_names_the_difference(
+    change: dict[str, Any], difference: str
+) -> None:
+    given = {
+        **QUESTION,
+        "study_name": "s",
+        "candidates": FEATURES,
+        "storage": MemoryStorage(),
+        "load_if_exists": True,
+    }
+    study = mislid.create_study(**given)
+    study.ask()
+    assert len(mislid.create_study(**given).pending) == 1
+    with pytest.raises(ProblemError) as caught:
+        mislid.create_study(**{**given, **change})
+    assert str(caught.value) == (
+        "study_name must be new or of a study with the same settings; got 's', where " + difference
+    )
+    with pytest.raises(ProblemError, match="study_name must be new; got 's'"):
+        mislid.create_study(**{**given, "load_if_exists": False})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"misspecification": math.inf, "noise": [0.1, 0.2, 1 / 3]},
+        {"mean_bound": 2.5, "direction": "minimize", "algorithm": "mislid-paper", "seed": 2**70},
+    ],
+)
+def test_settings_are_read_as_they_were_written(change: dict[str, Any]) -> None:
+    candidates = as_candidates({"ä": [1 / 3, 1e-300], "b": [5e-324, 1e300], "c": [0.0, -0.1]})
+    fact = Created(as_settings(candidates, **{**QUESTION, **change}), candidates)
+    entry = entry_of(Event(1, 0.1, fact))
+    read = event_of(entry)
+    assert read.fact == fact
+    assert entry_of(read) == entry
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("told", "{"), ("told", "[]"), ("told", '{"trial":1}'), ("sold", "{}"), ("created", "{}")],
+)
+def test_an_entry_that_cannot_be_read(kind: str, body: str) -> None:
+    with pytest.raises(mislid.errors.CorruptStorageError, match=r"event 4 .* cannot be read"):
+        event_of(Entry(4, 0.0, kind, body))

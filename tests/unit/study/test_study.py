@@ -1,0 +1,407 @@
+"""Asking and telling, whatever the storage."""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mislid
+from mislid.errors import (
+    ConflictingTellError,
+    FullStorageError,
+    MissingPackageError,
+    ProblemError,
+    UnknownStudyError,
+    UnknownTrialError,
+)
+from mislid.study import Study
+from mislid.study.storage import Collision, MemoryStorage, Storage
+
+FRAME = pd.DataFrame({"x": [1.0, 0.0, 1.0], "y": [0.0, 1.0, 1.0]}, index=["a", "b", "c"])
+START = 4e9  # after the study was created, by the clock on the wall
+VALUES = {"a": 0.1, "b": 0.5, "c": 0.9}
+
+
+def new_study(storage: Storage | None = None, **changes: object) -> Study:
+    settings = {"study_name": "s", "candidates": FRAME, "m": 1, "misspecification": 0.1}
+    return mislid.create_study(**{**settings, "noise": 0.1, "storage": storage, **changes})
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def study(clock: Clock) -> Study:
+    study = new_study()
+    study._clock = clock
+    return study
+
+
+class TestAnyStorage:
+    def test_a_study_goes_on_where_another_handle_left_it(
+        self, opener: Callable[[], Storage]
+    ) -> None:
+        first = new_study(opener())
+        trials = first.ask(2, worker="lab")
+        first.tell(trials[0], 0.25)
+        second = mislid.load_study(study_name="s", storage=opener())
+        assert [trial.id for trial in second.pending] == [1]
+        second.tell(1, 0.75)
+        assert [row[2:] for row in first.observation_rows()] == [(0, "a", 0.25), (1, "b", 0.75)]
+        arms = [first.ask().arm, second.ask().arm, first.ask().arm]
+        replica = new_study()
+        for number, value in enumerate((0.25, 0.75)):
+            assert replica.ask().id == number
+            replica.tell(number, value)
+        assert [replica.ask().arm for _ in range(3)] == arms
+
+    def test_to_the_end_and_after_it(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener())
+        study.optimize(lambda trial: VALUES[trial.arm])
+        result = mislid.load_study(storage=opener()).result
+        assert (result.answer, result.stopping, result.proven) == (("c",), "guaranteed", True)
+        assert result.statistic >= result.threshold
+        assert result.pair[1] == "c"
+        assert result.agrees
+        study.add_observations([("a", 50.0)] * 2000)
+        assert study.status == "decided"
+        assert study.result.answer == ("c",)
+        assert study.result.best_now == ("a",)
+        assert not study.result.agrees
+        assert [event.fact for event in study.events()].count(
+            mislid.load_study(storage=opener())._now().decision
+        ) == 1
+
+    def test_copies_go_on_apart(self, opener: Callable[[], Storage]) -> None:
+        storage, memory = opener(), MemoryStorage()
+        study = new_study(storage)
+        study.tell(study.ask(), 0.3)
+        mislid.copy_study(
+            from_study_name="s", from_storage=storage, to_storage=storage, to_study_name="t"
+        )
+        mislid.copy_study(from_study_name="s", from_storage=storage, to_storage=memory)
+        study.tell(study.ask(), 0.4)
+        found = mislid.list_studies(storage=storage)
+        assert [(line.name, line.observations) for line in found] == [("s", 2), ("t", 1)]
+        copy = mislid.load_study(storage=memory)
+        assert copy.events() == mislid.load_study(study_name="t", storage=storage).events()
+        with pytest.raises(ProblemError, match="must be new; got 's'"):
+            mislid.copy_study(
+                from_study_name="t", from_storage=storage, to_storage=memory, to_study_name="s"
+            )
+        mislid.delete_study(study_name="s", storage=storage)
+        with pytest.raises(UnknownStudyError, match="deleted meanwhile"):
+            study.ask()
+        with pytest.raises(UnknownStudyError, match="'t'; got 's'"):
+            mislid.load_study(study_name="s", storage=storage)
+        new_study(storage)
+        with pytest.raises(UnknownStudyError, match="deleted meanwhile"):
+            study.tell(0, 0.3)
+
+
+class TestTelling:
+    def test_the_same_again_changes_nothing(self, study: Study) -> None:
+        trial = study.ask()
+        study.tell(trial, 0.5)
+        events = study.events()
+        study.tell(trial.id, np.float64(0.5))
+        assert study.events() == events
+
+    @pytest.mark.parametrize("second", [0.6, None])
+    def test_something_else_is_refused(self, study: Study, second: float | None) -> None:
+        trial = study.ask()
+        study.tell(trial, 0.5)
+        events = study.events()
+        with pytest.raises(ConflictingTellError, match=r"0 has been told the value 0\.5, which"):
+            study.tell(trial, second, state="complete" if second else "fail")
+        assert study.events() == events
+
+    def test_a_failure_counts_too(self, study: Study) -> None:
+        trial = study.ask()
+        study.tell(trial.id, state="fail")
+        study.tell(trial, state="fail")
+        with pytest.raises(ConflictingTellError, match=r"told that it failed.*got the value 0\.5"):
+            study.tell(trial, 0.5)
+        assert study.observation_rows() == []
+        assert study.ask().arm == trial.arm
+
+    @pytest.mark.parametrize("trial", [0, -1, 7])
+    def test_unknown_trials(self, study: Study, trial: int) -> None:
+        with pytest.raises(UnknownTrialError, match=f"none so far; got {trial}"):
+            study.tell(trial, 0.5)
+        study.ask(2)
+        with pytest.raises(UnknownTrialError, match="was asked, 0 to 1; got 9"):
+            study.tell(9, 0.5)
+
+    @pytest.mark.parametrize("trial", ["0", None, 1.5, True])
+    def test_what_is_no_trial(self, study: Study, trial: object) -> None:
+        with pytest.raises(UnknownTrialError, match="trial must be a trial or its id"):
+            study.tell(trial, 0.5)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, "0.5", None, True, 1j, [0.5]])
+    def test_what_is_no_value(self, study: Study, value: object) -> None:
+        study.ask()
+        with pytest.raises(ProblemError, match="value must be a finite number; got"):
+            study.tell(0, value)  # type: ignore[arg-type]
+        assert len(study.pending) == 1
+
+    def test_what_is_no_state(self, study: Study) -> None:
+        study.ask()
+        with pytest.raises(ProblemError, match="state must be 'complete' or 'fail'; got 'done'"):
+            study.tell(0, 0.5, state="done")
+        with pytest.raises(ProblemError, match=r"value must be left out .* got 0\.5"):
+            study.tell(0, 0.5, state="fail")
+
+
+class TestAsking:
+    def test_a_trial_says_what_to_measure(self, study: Study) -> None:
+        trial = study.ask(worker="lab", lease=60)
+        assert (trial.id, trial.arm, trial.worker, trial.expires) == (0, "a", "lab", START + 60)
+        assert trial.features.tolist() == [1.0, 0.0]
+
+    def test_a_worker_gets_its_trials_back(self, study: Study, clock: Clock) -> None:
+        mine = study.ask(3, worker="lab-1", lease=60)
+        other = study.ask(1, worker="lab-2")
+        study.tell(mine[1], 0.5)
+        clock.now += 30
+        again = study.ask(4, worker="lab-1", lease=60)
+        assert [trial.id for trial in again] == [0, 2, 4, 5]
+        assert {trial.expires for trial in again} == {START + 90}
+        assert study.ask(worker="lab-1", lease=60).id == 0
+        assert study.ask(worker="lab-2").id == other[0].id
+
+    def test_without_a_name_every_trial_is_new(self, study: Study) -> None:
+        assert [study.ask().id for _ in range(4)] == [0, 1, 2, 3]
+
+    def test_an_expired_trial_is_asked_again(self, study: Study, clock: Clock) -> None:
+        lost = study.ask(2, worker="lab-1", lease=60)
+        clock.now += 59
+        assert study.ask(worker="lab-2").id == 2
+        clock.now += 1
+        found = study.ask(3, worker="lab-3", lease=10)
+        assert [(trial.id, trial.arm) for trial in found[:2]] == [(3, "a"), (4, "b")]
+        assert [trial.id for trial in study.pending] == [2, 3, 4, 5]
+        study.tell(lost[0], 0.5)
+        study.tell(found[0], 0.6)
+        assert [row[2:] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
+        assert study.ask(worker="lab-1").id == 6  # its own were given away
+
+    def test_a_worker_may_come_back_late(self, study: Study, clock: Clock) -> None:
+        trial = study.ask(worker="lab", lease=1)
+        clock.now += 100
+        assert study.ask(worker="lab", lease=1).id == trial.id
+        assert len(study.pending) == 1
+
+    def test_time_in_the_log_never_goes_back(self, study: Study, clock: Clock) -> None:
+        study.ask()
+        clock.now -= 500
+        study.ask()
+        times = [event.time for event in study.events()]
+        assert times == sorted(times)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"n": 0}, "n must be an integer at least 1; got 0"),
+            ({"n": 1.5}, "n must be an integer at least 1; got 1.5"),
+            ({"worker": ""}, "worker must be a name, or None; got ''"),
+            ({"worker": 3}, "worker must be a name, or None; got 3"),
+            ({"lease": 0}, "lease must be a finite number above 0; got 0"),
+            ({"lease": np.inf}, "lease must be a finite number above 0; got inf"),
+        ],
+    )
+    def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:
+        with pytest.raises(ProblemError, match=message):
+            study.ask(**arguments)
+        assert study.pending == []
+
+
+class TestHistory:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            pd.DataFrame({"value": [0.5, 1], "arm": ["b", "a"], "who": ["x", "y"]}),
+            {"arm": ["b", "a"], "value": np.array([0.5, 1])},
+            [("b", 0.5), ["a", 1]],
+        ],
+    )
+    def test_tables_and_pairs(self, study: Study, given: object) -> None:
+        study.add_observations(given)
+        table = study.observations()
+        assert table["arm"].tolist() == ["b", "a"]
+        assert table["value"].tolist() == [0.5, 1.0]
+        assert table["trial"].isna().all()
+        assert table["event"].tolist() == [2, 2]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ([("a", 1.0), ("d", 1.0)], "arm of observation 1 must be one of the 3 .* got 'd'"),
+            ([("a", 1.0), ("b", np.nan)], "value of observation 1 must be a finite .* got nan"),
+            ([("a", "x")], "value of observation 0 must be a finite number; got 'x'"),
+            ([("a",)], r"observation 0 must be a pair \(arm, value\); got \('a',\)"),
+            (["ab"], "observation 0 must be a pair"),
+            ("ab", "observations must be a table with columns arm and value"),
+            (7, "observations must be a table"),
+            ({"arm": ["a"]}, "must have columns arm and value"),
+            ({"arm": ["a"], "value": [1, 2]}, "got 1 arms and 2 values"),
+        ],
+    )
+    def test_bad_ones_are_refused_whole(self, study: Study, given: object, message: str) -> None:
+        with pytest.raises(ProblemError, match=message):
+            study.add_observations(given)
+        assert study.observation_rows() == []
+
+    def test_rows_do_without_pandas(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+        study.add_observations([("b", 0.5)])
+        monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+        assert study.observation_rows()[0].arm == "b"
+        with pytest.raises(MissingPackageError, match="observation_rows gives the same rows"):
+            study.observations()
+
+    def test_nothing_is_no_event(self, study: Study) -> None:
+        study.add_observations([])
+        assert len(study.events()) == 1
+
+
+class Failing(MemoryStorage):
+    """Loses what is appended, as long as there are `problems`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Exception] = []
+
+    @contextmanager
+    def locked(self, key):
+        with super().locked(key) as log:
+            yield log
+            if self.problems:
+                raise self.problems.pop()
+
+
+class TestFailingStorage:
+    def test_what_was_not_stored_did_not_happen(self) -> None:
+        storage = Failing()
+        study = new_study(storage)
+        for trial in study.ask(4):
+            study.tell(trial, VALUES[trial.arm])
+        storage.problems = [FullStorageError("full")]
+        with pytest.raises(FullStorageError):
+            study.ask()
+        trial = study.ask()
+        storage.problems = [FullStorageError("full")]
+        with pytest.raises(FullStorageError):
+            study.tell(trial, 0.5)
+        assert len(study.observation_rows()) == 4
+        study.tell(trial, 0.7)
+        replica = new_study()
+        for waiting in replica.ask(4):
+            replica.tell(waiting, VALUES[waiting.arm])
+        replica.tell(replica.ask(), 0.7)
+        facts, others = ([event.fact for event in one.events()] for one in (study, replica))
+        assert facts == others
+
+    def test_a_transaction_that_was_undone_is_done_again(self) -> None:
+        storage = Failing()
+        study = new_study(storage)
+        storage.problems = [Collision("undone") for _ in range(5)]
+        study.tell(study.ask(), 0.5)
+        assert len(study.events()) == 3
+        storage.problems = [Collision("undone") for _ in range(100)]
+        with pytest.raises(Collision):
+            study.ask()
+
+
+class TestOptimize:
+    @pytest.mark.parametrize("n_jobs", [1, 3])
+    def test_until_decided(self, n_jobs: int) -> None:
+        told = []
+        study = new_study()
+        study.optimize(
+            lambda trial: VALUES[trial.arm],
+            n_jobs=n_jobs,
+            callbacks=[lambda given, trial: told.append((given is study, trial.id))],
+        )
+        assert study.status == "decided"
+        assert study.result.answer == ("c",)
+        assert sorted(told) == [(True, number) for number in range(len(told))]
+        assert study.pending == []
+
+    def test_earlier_ends(self, study: Study) -> None:
+        study.optimize(lambda trial: 0.0, n_trials=5)
+        assert len(study.observation_rows()) == 5
+        study.optimize(lambda trial: 0.0, timeout=0)
+        assert len(study.observation_rows()) == 5
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_what_measure_raises_is_a_failure(self, n_jobs: int) -> None:
+        study = new_study()
+
+        def measure(trial: mislid.study.Trial) -> float:
+            if trial.id == 2:
+                raise OSError("no plate")
+            return VALUES[trial.arm]
+
+        with pytest.raises(OSError, match="no plate"):
+            study.optimize(measure, n_jobs=n_jobs)
+        assert study.pending == []
+        assert len(study.observation_rows()) >= 2
+        study.optimize(measure, n_trials=3, catch=(OSError,))
+
+    def test_bad_values_end_it(self, study: Study) -> None:
+        with pytest.raises(ProblemError, match="value must be a finite number; got nan"):
+            study.optimize(lambda trial: np.nan)
+
+    def test_a_bar_goes_to_stderr(self, study: Study, capsys: pytest.CaptureFixture) -> None:
+        study.optimize(lambda trial: 0.0, n_trials=3, show_progress_bar=True)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "3 trials" in err
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"measure": 3}, "measure must be callable; got 3"),
+            ({"callbacks": [3]}, "callbacks must be callable; got 3"),
+            ({"n_jobs": 0}, "n_jobs must be an integer at least 1; got 0"),
+            ({"timeout": -1}, "timeout must be a finite number at least 0; got -1"),
+            ({"n_trials": -1}, "n_trials must be an integer at least 0; got -1"),
+        ],
+    )
+    def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:
+        with pytest.raises(ProblemError, match=message):
+            study.optimize(**{"measure": lambda trial: 0.0, **arguments})
+        assert study.pending == []
+
+
+def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:
+    storage = MemoryStorage()
+    sleeper, other = new_study(storage), mislid.load_study(storage=storage)
+    sleeper.ask()
+    for number in range(100):
+        other.tell(other.ask(), 0.01 * number)
+    held = []
+    locked = storage.locked
+
+    @contextmanager
+    def noting(key: int):
+        with locked(key) as log:
+            held.append(len(log.read(sleeper._replay.state.sequence)))
+            yield log
+
+    storage.locked = noting
+    assert sleeper.ask().id == 101
+    assert held[0] >= 200
+    assert held[1:] == [0]
