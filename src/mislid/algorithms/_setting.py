@@ -44,7 +44,7 @@ def new_setting(
         largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
         mean_bound=mean_bound,
         phantom=PHANTOM if authors else 0.0,
-        widening=WIDENING * float(np.max(instance.noise)) if authors else 0.0,
+        widening=WIDENING * float(np.max(noise)) if authors else 0.0,
     )
 
 

@@ -22,9 +22,8 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     "--algorithm",
     default="mislid",
     show_default=True,
-    help="mislid, mislid-paper, mislid-authors, lingape, lingifa, lucb, lucb-authors, lingame, "
     help="mislid, mislid-paper, mislid-authors, mislid-authors-tricks, mislid-authors-greedy, "
-    "lingape, lingifa, lucb, lucb-authors, lingame, "
+    "lingape, lingifa, lucb, lucb-authors, lingame, uniform or oracle.",
 )
 @click.option(
     "--stopping",
