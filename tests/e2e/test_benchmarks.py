@@ -9,7 +9,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ("quadprog", "daqp", "piqp", "osqp", "clarabel")
 
 
-BENCHMARKS = ("pairs", "closest", "warm", "growth", "time", "rounds", "runs", "sizes", "samples")
+BENCHMARKS = (
+    "pairs",
+    "closest",
+    "warm",
+    "growth",
+    "time",
+    "rounds",
+    "runs",
+    "sizes",
+    "samples",
+    "studies",
+)
 
 
 def bench(*arguments):

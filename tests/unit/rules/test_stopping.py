@@ -372,6 +372,7 @@ def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     assert state.clock[STALLS] == 0
     means = state.means.copy()
     state.means[:] = math.nan
+    state.clock[SAMPLES] += 1
     assert not estimate_and_test(setting, stopping, state)
     assert state.clock[STALLS] == 1
     state.means[:] = means
