@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core import event
 
-MESSAGE = "Compiling, once: up to a minute and a half; later calls start at once."
+MESSAGE = "Compiling, once: about a minute; later calls start at once."
 
 
 class _Watch(event.Listener):

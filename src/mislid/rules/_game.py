@@ -17,6 +17,9 @@ from mislid.rules._state import QUEUED, SAMPLES, Setting, State
 
 # Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
 NEGLIGIBLE = 1e-100
+# Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
+# in turn, are neglected then: a learner that is taught nothing would play the same for ever.
+COARSER = (1e-30, 1e-15, 1e-8)
 
 
 @inner
@@ -109,10 +112,10 @@ def begin_response(plan: Plan, state: State, memory: Memory, uniform: float) -> 
 
 
 @inner
-def set_play_weights(setting: Setting, memory: Memory) -> None:
-    """The weights that the alternative answers in the game: the learner's allocation."""
+def set_play_weights(setting: Setting, memory: Memory, least: float) -> None:
+    """The weights that the alternative answers in the game: the learner's shares above `least`."""
     for k in range(memory.omega.shape[0]):
-        share = memory.omega[k] if memory.omega[k] > NEGLIGIBLE else 0.0
+        share = memory.omega[k] if memory.omega[k] > least else 0.0
         memory.weights[k] = share / setting.variance[k]
 
 

@@ -9,6 +9,8 @@ from mislid.geometry._newton import STALLED
 from mislid.geometry._search import BELOW, PAIRS, aim_at_projection, forget_means, search
 from mislid.rules._gains import set_gains
 from mislid.rules._game import (
+    COARSER,
+    NEGLIGIBLE,
     begin_game,
     begin_response,
     most_telling_arm,
@@ -81,32 +83,38 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
     for step in range(plan.steps):
         if step > 0:
             allocate(plan, memory, which)
-        set_play_weights(setting, memory)
+        set_play_weights(setting, memory, NEGLIGIBLE)
         i, j = state.doubted[0], state.doubted[1]
         if paired:
             i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])
             move_pair(state.means, weights, i, j, setting.tol, space.arms[BELOW])
         elif not (responding and _is_answered(plan, state)):
-            if is_wide(eps, state.projected, setting.tol):
-                status, _, i, j = closest_unstructured(
-                    state.projected, weights, state.incumbents, setting.tol, space
-                )
-            else:
-                if responding:
-                    forget_means(space)
+            status = STALLED
+            for attempt in range(1 if responding else 1 + len(COARSER)):
+                if attempt > 0:
+                    set_play_weights(setting, memory, COARSER[attempt - 1])
+                if is_wide(eps, state.projected, setting.tol):
+                    status, _, i, j = closest_unstructured(
+                        state.projected, weights, state.incumbents, setting.tol, space
+                    )
                 else:
-                    aim_at_projection(setting.X, weights, state.test, space)
-                status, _, _, i, j, _, _ = search(
-                    part,
-                    setting.X,
-                    eps,
-                    state.projected,
-                    weights,
-                    state.incumbents,
-                    setting.tol,
-                    ACCURACY,
-                    space,
-                )
+                    if responding:
+                        forget_means(space)
+                    else:
+                        aim_at_projection(setting.X, weights, state.test, space)
+                    status, _, _, i, j, _, _ = search(
+                        part,
+                        setting.X,
+                        eps,
+                        state.projected,
+                        weights,
+                        state.incumbents,
+                        setting.tol,
+                        ACCURACY,
+                        space,
+                    )
+                if status != STALLED:
+                    break
             if status == STALLED:
                 state.clock[STALLS] += 1
                 break
