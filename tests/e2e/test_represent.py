@@ -110,7 +110,6 @@ def test_text_cells_hint_at_groups(folder):
 
 @pytest.mark.slow
 def test_last_fm_from_the_raw_file(shared_data, tmp_path):
-    pytest.importorskip("mislid.datasets")
     script = SOURCE.parent / "examples" / "lastfm.py"
     options = ["--data", shared_data, "--epochs", "5", "--runs", "1", "--algorithm", "lucb"]
     done = subprocess.run(
