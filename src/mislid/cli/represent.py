@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import one_sentence_errors
+from mislid.cli._common import (
+    format_option,
+    m_option,
+    one_sentence_errors,
+    quiet_option,
+    seed_option,
+)
 from mislid.cli._print import as_csv, as_json, as_table, number
 from mislid.errors import MissingPackageError, ProblemError
 
@@ -41,7 +47,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 @click.command("represent")
 @click.argument("file", type=click.Path())
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the rewards.")
-@click.option("--m", type=click.IntRange(1), required=True, help="Number of arms to find.")
+@m_option
 @click.option("--name", metavar="COLUMN", help="Column of the candidates' names; by default name.")
 @click.option(
     "--group",
@@ -90,21 +96,21 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     show_default=True,
     help="Share of the lines that the network is tested on.",
 )
+@click.option(
+    "--split",
+    type=click.Choice(["rows", "candidates"]),
+    default="rows",
+    show_default=True,
+    help="What is drawn for the test: single lines, or all lines of a candidate.",
+)
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @click.option(
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
 @click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print the choices.",
-)
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@format_option("How to print the choices.")
+@quiet_option()
 @one_sentence_errors
 def command(
     file: str,
@@ -203,6 +209,7 @@ def _facts(seen: Observations, learned: Representation) -> dict[str, Any]:
         "epochs": len(learned.network.losses),
         "r2_train": learned.r2_train,
         "r2_test": learned.r2_test,
+        "test_lines": len(learned.network.test),
         "rank": learned.rank,
     }
 
@@ -231,13 +238,16 @@ def _csv(
 def _table(
     seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
 ) -> str:
-    facts = _facts(seen, learned)
+    facts, tested = _facts(seen, learned), f"{len(learned.network.test):,} lines"
     head = as_table(
         [
             ("observations, columns", f"{facts['observations']:,}, {facts['columns']}"),
             ("candidates, rank", f"{learned.K}, {learned.rank}"),
             ("epochs", str(facts["epochs"])),
-            ("R^2 in training, in test", f"{learned.r2_train:.3f}, {learned.r2_test:.3f}"),
+            (
+                "R^2 in training, in test",
+                f"{learned.r2_train:.3f}, {learned.r2_test:.3f} ({tested})",
+            ),
             ("time without features", number(trade_off.unstructured)),
             ("saved", f"d = {kept.d}, misspecification {number(kept.misspecification)}"),
         ]

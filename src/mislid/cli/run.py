@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import cluster, instance_options, load, one_sentence_errors
+from mislid.cli._common import (
+    cluster,
+    instance_options,
+    load,
+    one_sentence_errors,
+    quiet_option,
+    worker_options,
+)
 from mislid.cli._print import as_csv, as_json, as_table, number
 
 if TYPE_CHECKING:
@@ -40,21 +47,17 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     help="Test whether to stop only when measurements have grown by this factor.",
 )
 @click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
-)
-@click.option("--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler.")
+@worker_options
 @click.option(
     "--output",
     metavar="DIR",
     type=click.Path(file_okay=False),
     help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@quiet_option()
 @one_sentence_errors
 def command(
     file: str,
@@ -135,7 +138,7 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
         ("samples, standard deviation", number(summary["std_samples"])),
         ("wrong answers", f"{summary['error_rate']:.1%}"),
         ("no answer", f"{summary['unanswered']:.1%}"),
-        ("seconds a run", number(summary["mean_seconds"])),
+        ("processor seconds a run", number(summary["mean_seconds"])),
     ]
     shown = {
         "tested": options["gamma"] > 1.0,

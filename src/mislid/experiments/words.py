@@ -11,11 +11,9 @@ from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.spec import GUARANTEED, HEURISTIC
 
 _HEADING = (
-    "method | stopping | runs | samples | wrong | seconds a run | published samples | "
+    "method | stopping | runs | samples | wrong | processor seconds a run | published samples | "
     "wrong | seconds a run | difference of means"
 )
-
-
 # Of fewer runs a single one may well move the mean.
 FEW = 50
 
@@ -34,7 +32,7 @@ def stopping_table(outcomes: Sequence[Outcome]) -> str:
         row[outcome.method.stopping] = _samples(outcome.figures, spread=False)
     if not any(GUARANTEED in row for row in cells.values()):
         return ""
-    rows = [[name, *(row.get(rule, "") for rule in rules)] for name, row in cells.items()]
+    rows = [[name, *(row.get(rule, "not run") for rule in rules)] for name, row in cells.items()]
     return markdown(["method", *rules], rows)
 
 

@@ -31,7 +31,10 @@ class Outcome(Protocol):
 
 
 class Row(NamedTuple):
-    """One finished run: its number, measurements, whether its answer is right, status, seconds."""
+    """One finished run: its number, measurements, whether its answer is right, status, seconds.
+
+    Seconds are the processor's, so that they mean the same on a machine that has other work to do.
+    """
 
     run: int
     samples: int
@@ -58,13 +61,13 @@ class Job:
 
     def row(self, run: int) -> Row:
         """Identify once and keep what a table shows."""
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             outcome = self.outcome(run)
         except Exception as problem:
             problem.add_note(f"in run {run} of seed {self.seed}")
             raise
-        seconds = time.perf_counter() - start
+        seconds = time.thread_time() - start
         correct = None if outcome.correct is None else bool(outcome.correct)
         return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
 

@@ -38,7 +38,8 @@ def replicate(
 ) -> DataFrame:
     """Identify many times; a DataFrame with one row per run.
 
-    Its columns are run, samples, correct (missing where a run gave no answer), status and seconds.
+    Its columns are run, samples, correct (missing where a run gave no answer), status and seconds
+    (of the processor).
     Run r draws its random numbers from SeedSequence(seed, spawn_key=(r,)): apart from the seconds,
     rows depend on neither `jobs` nor `client` nor `output`.
 
