@@ -145,7 +145,7 @@ def command(
     as_top_m(m, len(seen.means))
     _refuse_too_many(d, recipe)
     drawing = None if picture is None else _drawing(picture)
-    with _bar(recipe["epochs"], quiet) as progress:
+    with _bar(recipe["epochs"], quiet) as progress, _naming(file):
         learned = learn(
             seen.X,
             seen.y,
@@ -185,6 +185,16 @@ def _drawing(picture: str) -> Callable[[TradeOff], None]:
     if find_spec("matplotlib") is None:
         raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
     return partial(save_trade_off, Path(picture))
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Say of which file X and y are complained of."""
+    try:
+        yield
+    except ProblemError as problem:
+        problem.add_note(f"X and y are the features and rewards of {file!r}")
+        raise
 
 
 @contextmanager

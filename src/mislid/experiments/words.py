@@ -37,15 +37,16 @@ def stopping_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table.
+    """A table, aligned for those who read it as text.
 
-    >>> print(markdown(["a", "b"], [["1", "2"]]))
-    | a | b |
-    |---|---|
-    | 1 | 2 |
+    >>> print(markdown(["method", "b"], [["LUCB", "2"]]))
+    | method | b   |
+    | ------ | --- |
+    | LUCB   | 2   |
     """
-    lines = ["| " + " | ".join(row) + " |" for row in (heading, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(heading), *lines[1:]])
+    widths = [max(3, *map(len, column)) for column in zip(heading, *rows, strict=True)]
+    lines = [heading, ["-" * width for width in widths], *rows]
+    return "\n".join("| " + " | ".join(map(str.ljust, cells, widths)) + " |" for cells in lines)
 
 
 def differences(result: Result) -> list[str]:

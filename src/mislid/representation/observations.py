@@ -80,6 +80,11 @@ def read_observations(
     else:
         labels = _texts(sheet, naming, chosen)
     first, repeats, means = _grouped(chosen, labels, y)
+    if len(first) < 2:
+        raise FileFormatError(
+            f"{sheet.path!r} must have at least 2 candidates to choose from; "
+            f"got {len(chosen)} lines of 1"
+        )
     if naming is not None:
         _refuse_other_features(sheet, columns, X, chosen, labels, first)
     return Observations(

@@ -86,6 +86,13 @@ def _identify() -> Callable[..., Outcome]:
     return identify
 
 
+_warm: Job | None = None
+
+
 def measure(job: Job, run: int) -> Row:
-    """`Job.row` as a function that travels to workers by name."""
+    """`Job.row` as a function that travels to workers by name; the first of a job warms them up."""
+    global _warm  # noqa: PLW0603 - what this process has compiled or loaded
+    if _warm is not job:
+        job.warm_up()
+        _warm = job
     return job.row(run)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 
 import matplotlib as mpl
@@ -115,8 +116,20 @@ def test_what_is_not_comparable_gets_no_verdict(tmp_path):
     assert "agrees" not in text
 
 
+def closed_up(text):
+    """Tables without the spaces that align them."""
+    return re.sub(" +", " ", text)
+
+
+def test_tables_are_aligned(result):
+    tables = [block for block in report_text(result).split("\n\n") if block.startswith("|")]
+    assert len(tables) == 2
+    for table in tables:
+        assert len({len(line) for line in table.splitlines()}) == 1
+
+
 def test_tables_have_a_column_for_either_stopping_rule(result):
-    text = report_text(result)
+    text = closed_up(report_text(result))
     assert "| method | heuristic | guaranteed |" in text
     assert "| our default | not run | 1,900 |" in text
     assert "| LUCB, standard width | not run | at least 900 |" in text
@@ -208,6 +221,7 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     write_page([result], page)
     text = page.read_text()
     assert text == page_text([result], "reproduction")
+    text = closed_up(text)
     assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
