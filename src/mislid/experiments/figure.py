@@ -82,6 +82,9 @@ def _groups(
 
 def _draw_case(axes: Axes, outcomes: Sequence[Outcome], result: Result) -> None:
     groups, means = _groups(outcomes, result)
+    if not groups:
+        axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
+        return
     published = [name for name in groups if name.endswith(SUFFIX)]
     plot_runs(axes, groups, result.experiment.delta, dashed=published)
     for at, mean in means.items():

@@ -86,9 +86,10 @@ def notes(result: Result) -> list[str]:
     for outcome in result.outcomes:
         figures, name = outcome.figures, f"{outcome.method.label} ({outcome.case.name})"
         if figures.unanswered:
+            longest = max(row.samples for row in outcome.rows if row.correct is None)
             found.append(
                 f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
-                f"{outcome.method.max_samples:,} samples; the mean is a lower bound."
+                f"{number(longest)} samples; the mean is a lower bound."
             )
         found += _outlier(name, [row.samples for row in outcome.rows])
         low, _ = rate_interval(figures.wrong, figures.runs)

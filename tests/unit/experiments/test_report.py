@@ -96,7 +96,8 @@ def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
 def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
     text = report_text(result)
     assert "LUCB, standard width, guaranteed (A_eps0): 40 of 40 runs had no answer" in text
-    assert "after 900 samples" in text
+    # The longest run says where they gave up, whether or not the method has a limit of its own.
+    assert "after 1,350 samples" in text
     assert "LUCB (A_eps0): wrong in 30 of 40 runs, beyond chance" in text
     assert "Read this." in text
 
@@ -208,6 +209,12 @@ def test_where_only_a_published_mean_is_known_it_is_a_line(result):
         OVER,
         "#000000",
     ]
+
+
+def test_a_figure_without_any_answers_says_so(tmp_path):
+    (axes,) = draw_result(made_up(tmp_path, {TIRED: rows(900, 0, False)})).axes
+    assert boxes(axes) == []
+    assert axes.get_xlabel().endswith("gave up: LUCB, standard width, guaranteed")
 
 
 def test_a_figure_says_that_the_instance_is_another(tmp_path):
