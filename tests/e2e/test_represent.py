@@ -61,11 +61,25 @@ def test_the_same_seed_prints_the_same(folder):
     assert float(rows[0]["time"]) == found["choices"][0]["time"]
 
 
+def test_whole_candidates_are_left_out_and_a_loss_is_chosen(folder):
+    ask = ["represent", *ASK, "--quiet", "--format", "json"]
+    ask += ["--split", "candidates", "--within", "1.5", "--order", "prediction"]
+    done = command(*ask, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["test_lines"] == 4
+    assert found["saved"]["misspecification"] <= 1.5
+    instance = mislid.load_instance(folder / "seen.npz")
+    assert instance.model.misspecification == found["saved"]["misspecification"]
+
+
 @pytest.mark.parametrize(
     ("change", "status", "sentence"),
     [
         (["--m", "10"], 1, "m must be an integer from 1 to 9 with K=10 arms; got m=10"),
         (["--d", "5"], 1, "d must be at most 4 with width=3 and intercept='feature'; got 5"),
+        (["--d", "1", "--within", "0.1"], 1, "d or within must be given, not both"),
+        (["--split", "users"], 2, "'users' is not one of 'rows', 'candidates'"),
         (["--target", "yield"], 1, "must have a column 'yield'"),
         (["--output", "there/x.npz"], 1, "whose directory does not exist"),
         (["--output", "x.txt"], 1, "path must end in .npz or .csv"),

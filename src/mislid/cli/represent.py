@@ -66,6 +66,11 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "--d", type=click.IntRange(1), help="Number of features to keep; by default all, without loss."
 )
 @click.option(
+    "--within",
+    type=click.FloatRange(0),
+    help="In place of --d: as few features as keep the misspecification at most so large.",
+)
+@click.option(
     "--order",
     type=click.Choice(["variance", "prediction"]),
     default="variance",
@@ -120,6 +125,7 @@ def command(
     groups: tuple[str, ...],
     where: tuple[str, str] | None,
     d: int | None,
+    within: float | None,
     order: Any,
     whiten: bool,
     noise: float,
@@ -143,7 +149,7 @@ def command(
     place = place_to_write(output or f"{Path(file).stem}.npz")
     seen = read_observations(file, target=target, name=name, groups=groups, where=where)
     as_top_m(m, len(seen.means))
-    _refuse_too_many(d, recipe)
+    _refuse_unfit(d, within, recipe)
     drawing = None if picture is None else _drawing(picture)
     with _bar(recipe["epochs"], quiet) as progress, _naming(file):
         learned = learn(
@@ -155,7 +161,7 @@ def command(
             progress=progress,
             **recipe,
         )
-    kept = learned.reduce(d, order=order, whiten=whiten)
+    kept = learned.reduce(d, within=within, order=order, whiten=whiten)
     kept.to_instance(noise=noise).save(place)
     if not quiet:
         click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
@@ -167,7 +173,10 @@ def command(
     click.echo(f"\nSaved. Next:\n  mislid run {shlex.quote(str(place))} --m {m}", err=True)
 
 
-def _refuse_too_many(d: int | None, recipe: dict[str, Any]) -> None:
+def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -> None:
+    """What cannot be met is refused before the training, where it is known before."""
+    if d is not None and within is not None:
+        raise ProblemError(f"d or within must be given, not both; got {d} and {within:g}")
     most = recipe["width"] + (recipe["intercept"] == "feature")
     if d is not None and d > most:
         raise ProblemError(
