@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."
+)
 m_option = click.option(
     "--m", type=click.IntRange(1), required=True, help="Number of arms to find."
 )

@@ -85,8 +85,17 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     show_default=True,
     help="Standard deviation of rewards.",
 )
-@click.option("--hidden", default="256,256", show_default=True, callback=_sizes, metavar="SIZES")
-@click.option("--width", type=click.IntRange(1), default=8, show_default=True)
+@click.option(
+    "--hidden",
+    default="256,256",
+    show_default=True,
+    callback=_sizes,
+    metavar="SIZES",
+    help="Units of the network's layers before the last.",
+)
+@click.option(
+    "--width", type=click.IntRange(1), default=8, show_default=True, help="Units of the last layer."
+)
 @click.option(
     "--intercept",
     type=click.Choice(["feature", "fold"]),
@@ -108,7 +117,13 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     show_default=True,
     help="What is drawn for the test: single lines, or all lines of a candidate.",
 )
-@click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Most passes over the lines; fewer where the loss no longer falls.",
+)
 @seed_option
 @click.option(
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."

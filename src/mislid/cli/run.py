@@ -128,7 +128,7 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
     caveat = ", no guarantee" if options["stopping"] == "heuristic" else ""
     lines = [
         ("arms, dimension", f"{settings['K']}, {settings['d']}"),
-        ("misspecification", str(settings["misspecification"])),
+        ("misspecification", f"{float(settings['misspecification']):.6g}"),
         ("algorithm", options["algorithm"]),
         ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
         ("tested", f"when measurements have grown by a factor {options['gamma']:g}"),
