@@ -2,6 +2,7 @@
 
 import csv
 import json
+import multiprocessing
 import os
 import signal
 import time
@@ -51,6 +52,7 @@ def test_processes_give_the_same_runs(tmp_path):
     alone = reproduce(tmp_path / "one")
     assert len(alone) == 2 * RUNS
     assert reproduce(tmp_path / "two", "--jobs", 2) == alone
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.usefixtures("brief")

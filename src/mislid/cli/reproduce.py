@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.experiments import Case, Method, Result
+    from mislid.simulation.replicate import Processes
 
 NAMES = ("A", "B", "C", "D", "E")
 OUTPUT = "mislid-reproduce"
@@ -51,6 +53,7 @@ def command(
     name: str,
     output: str,
     page: str | None,
+    jobs: int,
     dask: str | None,
     quiet: bool,
     **options: Any,
@@ -66,11 +69,11 @@ def command(
     from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0
-    with compiling_notice(), cluster(dask) as client:
+    with compiling_notice(), cluster(dask) as client, _workers(jobs) as workers:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:
-                result = _result(chosen, folder, quiet, client=client, **options)
+                result = _result(chosen, folder, quiet, client=client, jobs=workers, **options)
             except MissingDataError as problem:
                 # The others of `all` may have what they need.
                 click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
@@ -84,6 +87,13 @@ def command(
         write_page(results, Path(page))
         click.echo(f"Page: {page}")
     return status
+
+
+def _workers(jobs: int) -> AbstractContextManager[int | Processes]:
+    """One set of processes for all methods of all experiments, where there are to be several."""
+    from mislid.simulation.replicate import Processes
+
+    return Processes(jobs) if jobs > 1 else nullcontext(1)
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:

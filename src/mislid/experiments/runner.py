@@ -15,7 +15,7 @@ from mislid.errors import MissingDataError
 from mislid.experiments.published import Figures, Runs, figures_of, published_figures
 from mislid.experiments.spec import Case, Experiment, Method
 from mislid.model import Instance, load_instance
-from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
+from mislid.simulation.replicate import Processes, Row, replicate_rows, replicate_settings
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
@@ -68,7 +68,7 @@ def run_experiment(
     *,
     runs: int | None = None,
     seed: int | None = None,
-    jobs: int = 1,
+    jobs: int | Processes = 1,
     client: Any = None,
     data: str | os.PathLike[str] | None = None,
     published_runs: Runs | None = None,

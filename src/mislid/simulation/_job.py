@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -52,6 +53,8 @@ class Job:
     seed: int
     options: dict[str, Any] = field(default_factory=dict)
     identify: Callable[..., Outcome] | None = None
+    # Tells jobs apart after they have travelled.
+    name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def outcome(self, run: int, **changes: Any) -> Outcome:
         """Identify once, with random numbers that belong to this run alone."""
@@ -86,13 +89,13 @@ def _identify() -> Callable[..., Outcome]:
     return identify
 
 
-_warm: Job | None = None
+_warm = ""
 
 
 def measure(job: Job, run: int) -> Row:
     """`Job.row` as a function that travels to workers by name; the first of a job warms them up."""
-    global _warm  # noqa: PLW0603 - what this process has compiled or loaded
-    if _warm is not job:
+    global _warm  # noqa: PLW0603 - the job for which this process has loaded what it needs
+    if _warm != job.name:
         job.warm_up()
-        _warm = job
+        _warm = job.name
     return job.row(run)
