@@ -103,6 +103,16 @@ def test_a_warning_is_one_line_on_stderr(file):
     assert line.startswith("Warning: means need a misspecification of at least 0.0333")
 
 
+def test_runs_that_may_never_stop_are_announced(tmp_path):
+    path = tmp_path / "tie.csv"
+    path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
+    said = fake("run", path, "--m", 1, "--runs", 2, "--quiet").stderr
+    assert said.startswith("Warning: the mean at place m=1 and the next one are equal")
+    assert len(said.splitlines()) == 1
+    for calm in (["--m", 2], ["--m", 1, "--tolerance", 0.1], ["--m", 1, "--max-samples", 99]):
+        assert not fake("run", path, *calm, "--runs", 2, "--quiet").stderr
+
+
 def test_runs_as_json(ask):
     done = fake("run", *ask, "--runs", 30, "--format", "json")
     assert done.returncode == 0, done.stderr

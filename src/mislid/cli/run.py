@@ -18,6 +18,7 @@ from mislid.cli._common import (
 from mislid.cli._print import as_csv, as_json, as_table, number
 
 if TYPE_CHECKING:
+    from mislid.model import Instance
     from mislid.simulation.replicate import Row
 
 STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
@@ -82,6 +83,8 @@ def command(
 
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
+    if options["tolerance"] == 0.0 and options["max_samples"] is None:
+        _warn_of_tie(instance, m)
     with compiling_notice(), cluster(dask) as client:
         rows = replicate_rows(
             instance,
@@ -97,6 +100,16 @@ def command(
     if output is not None:
         _draw(output, rows, options)
     click.echo(_PRINT[form](rows, asdict(summarise(rows)), settings))
+
+
+def _warn_of_tie(instance: Instance, m: int) -> None:
+    means = sorted(instance.means.tolist(), reverse=True)
+    if means[m - 1] == means[m]:
+        click.echo(
+            f"Warning: the mean at place m={m} and the next one are equal, so that runs may never "
+            "stop; give --tolerance or --max-samples.",
+            err=True,
+        )
 
 
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
