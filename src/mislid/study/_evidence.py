@@ -23,9 +23,10 @@ from mislid.geometry.duality import (
     proved_bound,
     unstructured_bounds,
 )
-from mislid.geometry.pairs import all_pairs
+from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.geometry.projection import project
 from mislid.model import Model
+from mislid.study._polish import Problem, polished
 from mislid.study.settings import Candidates, Settings
 
 GUARANTEED, MIXTURE, PAIRWISE = "guaranteed", "mixture", "pairwise"
@@ -49,7 +50,9 @@ class Data(NamedTuple):
     @property
     def means(self) -> Vector:
         """Empirical means (K,), 0 where nothing was measured."""
-        return np.divide(self.sums, self.counts, out=np.zeros_like(self.sums), where=self.counts > 0)
+        return np.divide(
+            self.sums, self.counts, out=np.zeros_like(self.sums), where=self.counts > 0
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,29 +109,17 @@ class Judgement:
 
     @cached_property
     def projected_values(self) -> Vector:
-        """The projection's linear part at the spanner's arms, to the last digits."""
-        given, w, X, eps = self.means, self.weights, self.at.matrix, self.model.misspecification
-        values: Vector = self.model.features[self.at.basis] @ project(self.model, given, w).theta
-        for _ in range(50):
-            excess = _excess(given - X @ values, eps)
-            root = np.sqrt(np.where(excess != 0.0, w, 0.0))
-            step = np.linalg.lstsq(root[:, None] * X, root * excess, rcond=None)[0]
-            moved = _excess(given - X @ (values + step), eps)
-            if not np.sum(w * moved**2) < np.sum(w * excess**2):
-                break
-            values = values + step
-        return values
+        """The projection's linear part (d,) at the spanner's arms."""
+        theta = project(self.model, self.means, self.weights).theta
+        return polished(self._around_means, self.model.features[self.at.basis] @ theta)[0]
 
     @cached_property
     def projected(self) -> Vector:
-        """The nearest model (K,)."""
+        """The nearest model (K,); an arm that was never measured has its linear value."""
         if math.isinf(self.model.misspecification):
             return self.means
-        linear = self.at.matrix @ self.projected_values
-        near = linear + np.clip(
-            self.means - linear, -self.model.misspecification, self.model.misspecification
-        )
-        return np.where(self.weights > 0.0, near, linear)
+        near = self._around_means.nearest(self.projected_values)
+        return np.where(self.weights > 0.0, near, self.at.matrix @ self.projected_values)
 
     @cached_property
     def projection_bound(self) -> float:
@@ -139,6 +130,11 @@ class Judgement:
         z = balanced(self.at.matrix, self.weights, z)
         theta = self.at.theta(self.model, self.projected_values)
         return proved_bound(self.model, self.means, self.weights, z, theta=theta)
+
+    @property
+    def _around_means(self) -> Problem:
+        eps = self.model.misspecification
+        return Problem(self.at.matrix, eps, self.means, self.weights)
 
     @cached_property
     def given(self) -> Vector:
@@ -188,25 +184,23 @@ class Judgement:
     def evidence(self, incumbents: tuple[int, ...]) -> list[PairEvidence]:
         """What is proved of every pair of these incumbents, sorted by pair."""
         pairs = all_pairs(self.model.K, np.sort(np.array(incumbents)))
-        found = [None] * len(pairs)
+        settled: dict[Pair, PairEvidence] = {}
         if self.settings.stopping in (GUARANTEED, PAIRWISE):
-            found = self._by_two_arms(pairs)
-        return [
-            one if one is not None else self._by_model((i, j))
-            for one, (i, j) in zip(found, pairs.tolist(), strict=True)
-        ]
+            settled = self._by_two_arms(pairs)
+        return [settled.get((i, j)) or self._by_model((i, j)) for i, j in pairs.tolist()]
 
-    def _by_two_arms(self, pairs: np.ndarray) -> list[PairEvidence | None]:
+    def _by_two_arms(self, pairs: Pairs) -> dict[Pair, PairEvidence]:
+        """The pairs that their own two arms settle; all of them where nothing else may."""
         from mislid.rules.thresholds import pairwise_threshold
 
         settings, counts, K = self.settings, self.data.counts, self.model.K
         costs = unstructured_bounds(self.means, self.weights, pairs, settings.tolerance)
         delta = self.share * settings.delta
-        found: list[PairEvidence | None] = []
+        found = {}
         for (i, j), cost in zip(pairs.tolist(), costs.tolist(), strict=True):
             threshold = pairwise_threshold(counts[i], counts[j], K, settings.m, delta)
-            settled = cost >= threshold * (1.0 - ROUNDING) or settings.stopping == PAIRWISE
-            found.append(PairEvidence((i, j), PAIRWISE, cost, threshold) if settled else None)
+            if settings.stopping == PAIRWISE or cost >= threshold * (1.0 - ROUNDING):
+                found[i, j] = PairEvidence((i, j), PAIRWISE, cost, threshold)
         return found
 
     @cached_property
@@ -224,40 +218,30 @@ class Judgement:
             costs = unstructured_bounds(self.given, self.weights, np.array([pair]), tol)
             return PairEvidence(pair, proof, float(costs[0]), threshold)
         solved = self._solver.solve(pair, tol)
-        z = self._multipliers(pair, solved.values, solved.alpha)
-        bound = self._proved(pair, z, solved.values, solved.alpha)
-        return PairEvidence(pair, proof, bound, threshold, solved.values, solved.alpha)
+        values, alpha = polished(self._around(pair), solved.values, solved.alpha)
+        bound = self._proved(pair, values, alpha)[0]
+        return PairEvidence(pair, proof, bound, threshold, values, alpha)
 
-    def _nearest(self, pair: Pair, values: Vector, alpha: float) -> Vector:
-        """Minimises the cost minus alpha (lambda_i - lambda_j) around these linear values."""
-        linear, eps = self.at.matrix @ values, self.model.misspecification
-        pushed = self.given.copy()
-        for arm, push in zip(pair, (alpha, -alpha), strict=True):
-            if push != 0.0:
-                weight = float(self.weights[arm])
-                pushed[arm] += push / weight if weight > 0.0 else math.copysign(math.inf, push)
-        return linear + np.clip(pushed - linear, -eps, eps)
+    def _around(self, pair: Pair) -> Problem:
+        eps, tol = self.model.misspecification, self.settings.tolerance
+        return Problem(self.at.matrix, eps, self.given, self.weights, pair, tol)
 
-    def _multipliers(self, pair: Pair, values: Vector, alpha: float) -> Vector:
-        z = self.weights * (self.given - self._nearest(pair, values, alpha))
-        z[pair[0]] += alpha
-        z[pair[1]] -= alpha
-        return balanced(self.at.matrix, self.weights, z, alpha)
-
-    def _proved(self, pair: Pair, z: Vector, values: Vector, alpha: float) -> float:
-        theta = self.at.theta(self.model, values)
-        tol = self.settings.tolerance
-        return proved_bound(self.model, self.given, self.weights, z, alpha, pair, tol, theta)
+    def _proved(self, pair: Pair, values: Vector, alpha: float) -> tuple[float, Vector]:
+        """A lower bound on the pair's cost, and the multipliers (K,) that prove it."""
+        z = self._around(pair).multipliers(values, alpha)
+        z = balanced(self.at.matrix, self.weights, z, alpha)
+        theta, tol = self.at.theta(self.model, values), self.settings.tolerance
+        bound = proved_bound(self.model, self.given, self.weights, z, alpha, pair, tol, theta)
+        return bound, z
 
     def closest(self, evidence: PairEvidence) -> ClosestAlternative:
         """The closest alternative of a pair that models can reverse."""
         if evidence.values is None:
             return self._meeting(evidence)
         pair, values, alpha = evidence.pair, evidence.values, evidence.alpha
-        means = self._nearest(pair, values, alpha)
+        means = self._around(pair).nearest(values, alpha)
         cost = 0.5 * float(np.sum(self.weights * (means - self.given) ** 2))
-        z = self._multipliers(pair, values, alpha)
-        bound = min(self._proved(pair, z, values, alpha), cost)
+        bound, z = self._proved(pair, values, alpha)
         return ClosestAlternative(means, self.at.theta(self.model, values), z, alpha, cost, bound)
 
     def _meeting(self, evidence: PairEvidence) -> ClosestAlternative:
@@ -278,8 +262,3 @@ class Judgement:
             cost=evidence.statistic,
             bound=evidence.statistic,
         )
-
-
-def _excess(residual: Vector, eps: float) -> Vector:
-    outside: Vector = residual - np.clip(residual, -eps, eps)
-    return outside

@@ -38,7 +38,13 @@ class Certificate:
     --------
     >>> import mislid
     >>> study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
-    >>> study.optimize({"a": 0.2, "b": 0.9, "c": 0.4}.__getitem__)
+    >>> value = {"a": 0.2, "b": 0.9, "c": 0.4}
+    >>> study.optimize(lambda trial: value[trial.arm])
+    >>> certificate = study.result.certificate.to_dict()
+    >>> certificate["decision"]["answer"], certificate["data"]["counts"]
+    (['b'], [5, 6, 6])
+    >>> bool(mislid.verify(certificate))
+    True
     """
 
     def __init__(

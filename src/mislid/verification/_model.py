@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid.verification._reading import Arms, Failure, Matrix, Vector
+from mislid.verification._reading import Arms, Failure, Matrix
 
 # What may be lost to rounding in a feature, relative to the largest of its column.
 ROUNDING = 1e-9

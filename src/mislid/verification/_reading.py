@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arms = NDArray[np.int64]
 Label = str | int
+
+# Numbers that are derived again agree to this, relative to their size.
+EQUAL = 1e-9
 
 
 class Failure(Exception):
@@ -81,7 +85,9 @@ class Value:
             raise self.fail(f"an integer at most {high}")
         return number
 
-    def number(self, low: float = -math.inf, *, above: bool = False, infinite: bool = False) -> float:
+    def number(
+        self, low: float = -math.inf, *, above: bool = False, infinite: bool = False
+    ) -> float:
         """A finite number at least (or above) `low`; the text "inf" only where that is allowed."""
         given = self.given
         if infinite and given == "inf":
@@ -113,7 +119,7 @@ class Value:
     def arms(self, K: int) -> Arms:
         """Different indices of K arms, increasing, at least one."""
         found = [entry.whole(0, K - 1) for entry in self.entries()]
-        if not found or any(b <= a for a, b in zip(found, found[1:], strict=False)):
+        if not found or any(b <= a for a, b in pairwise(found)):
             raise self.fail("a list of increasing indices")
         return np.array(found)
 
@@ -124,7 +130,7 @@ class Value:
             raise self.fail("at least two different labels, all texts or all integers")
         return found
 
-    def label(self, known: Sequence[Label] | None = None) -> Label:
+    def label(self, known: Container[Label] | None = None) -> Label:
         """A text or an integer, one of those known if given."""
         label = self.given
         if isinstance(label, bool) or not isinstance(label, str | int):
@@ -138,9 +144,6 @@ def read(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Value:
     """The whole certificate, from a file or as it is."""
     if isinstance(certificate, Mapping):
         return Value(certificate, "certificate")
-    if not isinstance(certificate, str | os.PathLike):
-        kind = type(certificate).__name__
-        raise TypeError(f"certificate must be a path or a mapping; got {kind}")
     try:
         text = Path(certificate).read_text(encoding="utf-8")
         found = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
@@ -171,3 +174,25 @@ def sha256_of(plain: Any) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise Failure(f"certificate must hold values of JSON: {error}") from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def refuse_other(
+    value: Value, stated: float, derived: float, relative: float, absolute: float = 0.0
+) -> None:
+    """Refuse a number that differs from what is derived again."""
+    if stated == derived:
+        return
+    if not abs(stated - derived) <= relative * abs(derived) + absolute:
+        raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")
+
+
+def refuse_others(value: Value, sign: float, derived: Vector) -> Vector:
+    """Refuse means (K,) that differ from those derived again, given times `sign`."""
+    stated = sign * value.vector(derived.size)
+    scale = 1e-3 * float(np.max(np.abs(derived)))
+    off = np.abs(stated - derived) - EQUAL * (np.abs(derived) + scale)
+    worst = int(np.argmax(off))
+    if not off[worst] <= 0.0:
+        wanted, got = float(sign * derived[worst]), float(sign * stated[worst])
+        raise Failure(f"{value.name}[{worst}] must be {wanted!r}; got {got!r}")
+    return stated

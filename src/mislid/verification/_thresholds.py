@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,11 +30,12 @@ def heuristic(t: int, delta: float) -> float:
 
 
 def pairwise(n: Vector, K: int, m: int, delta: float) -> float:
-    """For two arms measured n (2,) times: sum of 2 ln(4 + ln n), and 2 C(ln(m (K - m) / delta) / 2)."""
+    """The sum of 2 ln(4 + ln n) over two counts n (2,), plus 2 C(ln(m (K - m) / delta) / 2)."""
     allowance = sum(2.0 * math.log(4.0 + math.log(max(count, 1.0))) for count in n.tolist())
     return allowance + 2.0 * _smallest_constant(0.5 * math.log(m * (K - m) / delta))
 
 
+@lru_cache(maxsize=8)
 def _smallest_constant(x: float) -> float:
     """C(x) = min over 1/2 < l < 1 of (g(l) + x) / l; every l gives a valid threshold."""
 
@@ -54,8 +56,8 @@ def _smallest_constant(x: float) -> float:
 
 def _zeta(s: float) -> float:
     """Riemann's zeta for s > 1, by Euler and Maclaurin's formula from n = 20 on."""
-    n = 20
-    total = sum(k**-s for k in range(1, n)) + n ** (1.0 - s) / (s - 1.0) + 0.5 * n**-s
+    n = 20.0
+    total = sum(float(k) ** -s for k in range(1, 20)) + n ** (1.0 - s) / (s - 1.0) + 0.5 * n**-s
     rising, power = s, n ** (-s - 1.0)
     for index, fraction in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)):
         total += fraction * rising * power
