@@ -100,7 +100,7 @@ class Certificate:
             "candidates": {**plain, "sha256": sha256_of(plain)},
             "settings": settings.plain(),
             "data": _plain_data(data),
-            "model": _plain_model(judgement),
+            "model": None if plain["features"] is None else _plain_model(judgement),
             "projection": _plain_projection(judgement),
             "decision": self._plain_decision(limiting),
             "evidence": [self._plain_evidence(one) for one in evidence],
@@ -152,7 +152,7 @@ class Certificate:
             "alpha": closest.alpha,
             "cost": closest.cost,
             "bound": closest.bound,
-            "gap": closest.cost - closest.bound,
+            "gap": max(closest.cost - closest.bound, 0.0),
         }
 
     def _signed(self, values: Vector) -> list[float]:

@@ -57,16 +57,17 @@ def read_projection(given: Value, settings: Settings, data: Data, duality: Duali
         least = duality.projection_bound(data.means, projected, values)
     refuse_others(parts["means"], settings.sign, projected)
     reached = cost(data.means, data.weights, projected)
+    rounding = duality.rounding(data.means, reached)
     for name, derived in (("cost", reached), ("bound", least)):
-        refuse_other(parts[name], parts[name].number(0.0), derived, EQUAL, EQUAL)
+        refuse_other(parts[name], parts[name].number(0.0), derived, EQUAL, rounding)
     gap = reached - least
-    if not gap <= EQUAL * (1.0 + reached):
+    if not gap <= EQUAL * reached + rounding:
         raise Failure(
             f"projection.means must be the nearest model: they cost {reached!r}, while only "
             f"{least!r} is proved to be needed"
         )
     # Costs are strongly convex: the exact projection costs less by at least 1/2 |difference|^2.
-    return Projection(projected, math.sqrt(max(gap - 1e-12 * reached, 0.0)))
+    return Projection(projected, math.sqrt(max(gap - 1e-12 * reached - rounding, 0.0)))
 
 
 def read_decision(

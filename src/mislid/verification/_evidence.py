@@ -103,6 +103,10 @@ class Rule:
             return thresholds.paper_printed(t, model, weights, self.delta)
         return thresholds.heuristic(t, self.delta)
 
+    def rounding(self, amount: float) -> float:
+        """What an amount of evidence may be off by."""
+        return self.duality.rounding(self.data.means, amount)
+
     def is_enough(self, evidence: Evidence) -> bool:
         """Whether the evidence, also at the exact projection, reaches its threshold."""
         off = 0.0 if evidence.proof in (MIXTURE, PAIRWISE) else self.projection.off
@@ -160,7 +164,7 @@ def _read_one(entry: Value, rule: Rule, answer: list[int]) -> Evidence:
         raise Failure(f"{entry.name} must not have values, which its statistic does not need")
     statistic = rule.statistic(proof, pair, witness)
     stated = parts["statistic"].number(0.0, infinite=True)
-    refuse_other(parts["statistic"], stated, statistic, EQUAL)
-    threshold = rule.threshold(proof, pair)
-    refuse_other(parts["threshold"], parts["threshold"].number(0.0), threshold, EQUAL)
+    refuse_other(parts["statistic"], stated, statistic, EQUAL, rule.rounding(statistic))
+    threshold, stated = rule.threshold(proof, pair), parts["threshold"].number(0.0)
+    refuse_other(parts["threshold"], stated, threshold, EQUAL, rule.rounding(threshold))
     return Evidence(pair, proof, statistic, threshold, witness)

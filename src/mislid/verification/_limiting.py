@@ -39,9 +39,11 @@ def check_limiting(
     _check_membership(parts, rule, limiting, means)
     reached = cost(rule.given(limiting.proof), rule.data.weights, means)
     least = _least(parts, rule, limiting)
-    for name, derived in (("cost", reached), ("bound", least), ("gap", reached - least)):
-        refuse_other(parts[name], parts[name].number(), derived, EQUAL, EQUAL)
-    if not abs(reached - least) <= ENOUGH * reached:
+    gap = max(reached - least, 0.0)
+    rounding = EQUAL * reached + rule.duality.rounding(rule.given(limiting.proof), reached)
+    for name, derived in (("cost", reached), ("bound", least), ("gap", gap)):
+        refuse_other(parts[name], parts[name].number(0.0), derived, 0.0, rounding)
+    if not abs(reached - least) <= 2.0 * rounding:
         raise Failure(
             f"limiting.means must be the closest alternative: it costs {reached!r}, while only "
             f"{least!r} is proved to be needed"
@@ -100,7 +102,7 @@ def _check_membership(
     theta = sign * parts["theta"].vector(features.shape[1])
     deviation = sign * parts["deviation"].vector(means.size)
     sizes = np.abs(features) @ np.abs(theta) + np.abs(means)
-    slack = EQUAL * (sizes + 1e-3 * float(np.max(sizes)))
+    slack = 1e-12 * (sizes + float(np.max(sizes)))
     missed = np.abs(features @ theta + deviation - means) - slack
     worst = int(np.argmax(missed))
     if not missed[worst] <= 0.0:

@@ -22,7 +22,6 @@ class Model:
     """
 
     X: Matrix
-    spanner: Arms
     eps: float
 
 
@@ -45,7 +44,7 @@ def model_of(features: Matrix, columns: Arms, spanner: Arms, eps: float) -> Mode
         raise Failure(
             f"model.columns must span the features; column {worst} is missed by {missed[worst]:.3g}"
         )
-    return Model(X, spanner, eps)
+    return Model(X, eps)
 
 
 def _coordinates(A: Matrix, spanner: Arms) -> Matrix:

@@ -123,9 +123,12 @@ def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
 
 
 def read_model(given: Value, candidates: Candidates, eps: float) -> Model:
-    """The coordinates in which bounds and priors are stated; of no features, a common level."""
+    """The coordinates in which bounds and priors are stated; without features, a common level."""
+    features = candidates.features
+    if features is None:
+        if not given.absent:
+            raise given.fail("null for candidates without features")
+        return Model(np.ones((candidates.K, 1)), eps)
     parts = given.parts("columns", "spanner")
-    level: Matrix = np.ones((candidates.K, 1))
-    features = level if candidates.features is None else candidates.features
     columns = parts["columns"].arms(features.shape[1])
     return model_of(features, columns, parts["spanner"].arms(candidates.K), eps)

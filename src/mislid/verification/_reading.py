@@ -182,7 +182,7 @@ def refuse_other(
     """Refuse a number that differs from what is derived again."""
     if stated == derived:
         return
-    if not abs(stated - derived) <= relative * abs(derived) + absolute:
+    if not (math.isfinite(derived) and abs(stated - derived) <= relative * abs(derived) + absolute):
         raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")
 
 

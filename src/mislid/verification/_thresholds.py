@@ -57,8 +57,9 @@ def _smallest_constant(x: float) -> float:
 def _zeta(s: float) -> float:
     """Riemann's zeta for s > 1, by Euler and Maclaurin's formula from n = 20 on."""
     n = 20.0
-    total = sum(float(k) ** -s for k in range(1, 20)) + n ** (1.0 - s) / (s - 1.0) + 0.5 * n**-s
-    rising, power = s, n ** (-s - 1.0)
+    first = math.fsum(math.pow(k, -s) for k in range(1, 20))
+    total = first + math.pow(n, 1.0 - s) / (s - 1.0) + 0.5 * math.pow(n, -s)
+    rising, power = s, math.pow(n, -s - 1.0)
     for index, fraction in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)):
         total += fraction * rising * power
         rising *= (s + 2 * index + 1) * (s + 2 * index + 2)
