@@ -58,8 +58,8 @@ class Case:
         A[:, 0] = 1.0  # so that a level is linear
         return np.column_stack([A, A @ np.arange(1.0, self.d + 1.0)]) if self.redundant else A
 
-    def rounds(self, storage: Any = None, most: int = 60) -> Study:
-        """Measure every arm n times, again and again until it decides."""
+    def rounds(self, storage: Any = None, most: int = 60, undecided: bool = False) -> Study:
+        """Measure every arm n times, again and again until it decides, as it should."""
         study = self.study(storage)
         rng = np.random.default_rng([self.seed, 2])
         A, wobble = self.features, min(self.eps, 1.0)
@@ -73,7 +73,8 @@ class Case:
             study.add_observations(list(zip(labels, values.tolist(), strict=True)))
             if study.status == "decided":
                 return study
-        raise AssertionError(f"{self} does not decide")
+        assert undecided, f"{self} does not decide"
+        return study
 
 
 CASES = {
@@ -96,3 +97,28 @@ CASES = {
     "heuristic": Case("heuristic", K=9, d=3, m=3, direction="minimize", n=2, seed=13),
     "forty arms": Case("mixture", K=40, d=4, m=4, eps=0.05, n=4, level=10.0, seed=21),
 }
+
+
+def random_case(rng: np.random.Generator) -> Case:
+    """Small studies of all kinds; most decide within 30 rounds."""
+    K = int(rng.integers(2, 13))
+    d = int(rng.integers(1, min(K, 4) + 1))
+    stopping = str(rng.choice(["guaranteed", "mixture", "pairwise", "paper", "heuristic"]))
+    featureless = bool(rng.random() < 0.15)
+    one = float(rng.choice([0.05, 0.2, 1.0]))
+    return Case(
+        stopping,
+        K=K,
+        d=d,
+        m=int(rng.integers(1, K)),
+        eps=float(rng.choice([0.0, 0.02, 0.2, 1.0, 30.0, np.inf])),
+        tol=float(rng.choice([0.0, 0.0, 0.3, 2.0])),
+        noise=rng.uniform(0.05, 1.0, size=K).tolist() if rng.random() < 0.3 else one,
+        direction=str(rng.choice(["maximize", "minimize"])),
+        featureless=featureless,
+        integers=bool(rng.random() < 0.3),
+        redundant=bool(rng.random() < 0.2),
+        level=float(rng.choice([0.0, -3.0, 1000.0])),
+        n=int(rng.integers(1, 40)),
+        seed=int(rng.integers(1 << 30)),
+    )

@@ -27,6 +27,11 @@ from mislid.study.settings import Candidates, Settings
 from mislid.study.state import Observation
 
 SCHEMA, VERSION = "mislid-certificate", 1
+# What the file says of the question; a setting that changes decisions needs a new version.
+SETTINGS = (
+    "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm", "stopping",
+    "seed", "mean_bound",
+)  # fmt: skip
 # A pair counts as the hardest to tell apart up to this, so that the one recorded stays.
 AS_HARD = 1e-7
 
@@ -98,7 +103,7 @@ class Certificate:
                 "python": platform.python_version(),
             },
             "candidates": {**plain, "sha256": sha256_of(plain)},
-            "settings": settings.plain(),
+            "settings": {name: settings.plain()[name] for name in SETTINGS},
             "data": _plain_data(data),
             "model": None if plain["features"] is None else _plain_model(judgement),
             "projection": _plain_projection(judgement),

@@ -61,7 +61,7 @@ class Duality:
 
     def rounding(self, given: Vector, amount: float) -> float:
         """What rounding of the means' level may add to, or take from, an amount of evidence."""
-        heaviest, last_digit = float(np.max(self.weights)), 1e-15 * float(np.max(np.abs(given)))
+        heaviest, last_digit = float(np.max(self.weights)), 1e-14 * float(np.max(np.abs(given)))
         tube = self.model.eps if math.isfinite(self.model.eps) else 0.0
         return last_digit * (math.sqrt(2.0 * heaviest * amount) + heaviest * (tube + last_digit))
 

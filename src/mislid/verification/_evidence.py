@@ -149,7 +149,7 @@ def read_pair(
 def _read_one(entry: Value, rule: Rule, answer: list[int]) -> Evidence:
     """The evidence of one pair, derived again."""
     names = ["challenger", "incumbent", "proof", "statistic", "threshold"]
-    if isinstance(entry.given, Mapping) and "values" in entry.given:
+    if isinstance(entry.given, Mapping) and {"values", "alpha"} & set(entry.given):
         names += ["values", "alpha"]
     parts = entry.parts(*names)
     pair = read_pair(parts["challenger"], parts["incumbent"], rule.candidates, answer)

@@ -27,9 +27,10 @@ def check_limiting(
     limiting = evidence[read_pair(challenger, incumbent, rule.candidates, decision.arms)]
     _refuse_easier(decision.pair, limiting, rule, evidence)
     stated = decision.statistic.number(0.0, infinite=True)
-    refuse_other(decision.statistic, stated, limiting.statistic, EQUAL)
-    stated = decision.threshold.number(0.0)
-    refuse_other(decision.threshold, stated, limiting.threshold, EQUAL)
+    rounding = rule.rounding(limiting.statistic)
+    refuse_other(decision.statistic, stated, limiting.statistic, EQUAL, rounding)
+    stated, rounding = decision.threshold.number(0.0), rule.rounding(limiting.threshold)
+    refuse_other(decision.threshold, stated, limiting.threshold, EQUAL, rounding)
     names = ("means", "theta", "deviation", "multipliers", "alpha", "cost", "bound", "gap")
     parts = given.parts(*names)
     if math.isinf(limiting.statistic):
@@ -40,7 +41,7 @@ def check_limiting(
     reached = cost(rule.given(limiting.proof), rule.data.weights, means)
     least = _least(parts, rule, limiting)
     gap = max(reached - least, 0.0)
-    rounding = EQUAL * reached + rule.duality.rounding(rule.given(limiting.proof), reached)
+    rounding = EQUAL * reached + rule.rounding(reached)
     for name, derived in (("cost", reached), ("bound", least), ("gap", gap)):
         refuse_other(parts[name], parts[name].number(0.0), derived, 0.0, rounding)
     if not abs(reached - least) <= 2.0 * rounding:
