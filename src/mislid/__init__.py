@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         list_studies,
         load_study,
     )
-    from mislid.verification import Verification, verify
+    from mislid.verification.checks import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -65,7 +65,7 @@ __all__ = [
 _HOMES = {
     "Instance": "mislid.model",
     "Model": "mislid.model",
-    "Verification": "mislid.verification",
+    "Verification": "mislid.verification.checks",
     "characteristic_curve": "mislid.geometry.time",
     "characteristic_time": "mislid.geometry.time",
     "closest_alternative": "mislid.geometry.alternatives",
@@ -84,7 +84,7 @@ _HOMES = {
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",
-    "verify": "mislid.verification",
+    "verify": "mislid.verification.checks",
 }
 
 

@@ -27,7 +27,8 @@ class Case:
     featureless: bool = False
     integers: bool = False
     redundant: bool = False  # a column that depends on others
-    unmeasured: int = 0  # arms that nobody measures
+    collinear: bool = False  # two columns that are alike to eight digits
+    unmeasured: int = 0  # arms outside the spanner that nobody measures
     level: float = 0.0  # added to all means
     n: int = 20
     seed: int = 0
@@ -56,6 +57,8 @@ class Case:
         """(K, d), and a column more where one is redundant."""
         A = np.random.default_rng([self.seed, 1]).normal(size=(self.K, self.d))
         A[:, 0] = 1.0  # so that a level is linear
+        if self.collinear:
+            A[:, -1] = A[:, -2] + 1e-8 * A[:, -1]
         return np.column_stack([A, A @ np.arange(1.0, self.d + 1.0)]) if self.redundant else A
 
     def rounds(self, storage: Any = None, most: int = 60, undecided: bool = False) -> Study:
@@ -66,7 +69,10 @@ class Case:
         means = A @ rng.normal(size=A.shape[1]) + self.level
         means += rng.uniform(-wobble, wobble, size=self.K)
         noise = np.broadcast_to(np.array(self.noise), (self.K,))
-        arms = np.repeat(np.arange(self.K - self.unmeasured), self.n)
+        arms = np.arange(self.K)
+        if self.unmeasured:
+            arms = np.delete(arms, np.delete(arms, mislid.spanner(A))[: self.unmeasured])
+        arms = np.repeat(arms, self.n)
         for _ in range(most):
             values = means[arms] + noise[arms] * rng.normal(size=arms.size)
             labels = [study.candidates.labels[arm] for arm in arms]
@@ -90,6 +96,7 @@ CASES = {
         "mixture", K=6, m=1, eps=0.01, unmeasured=1, algorithm="mislid-paper", seed=7
     ),
     "mixture, wide tube": Case("mixture", K=4, m=1, eps=100.0, seed=8),
+    "mixture, collinear": Case("mixture", K=7, d=3, eps=0.05, tol=0.5, collinear=True, seed=15),
     "pairwise": Case("pairwise", K=5, tol=0.2, eps=0.1, direction="minimize", seed=9),
     "paper, linear": Case("paper", K=5, m=1, eps=0.0, tol=0.5, seed=10),
     "paper": Case("paper", K=5, m=1, eps=0.3, tol=0.5, seed=11),
@@ -105,6 +112,7 @@ def random_case(rng: np.random.Generator) -> Case:
     d = int(rng.integers(1, min(K, 4) + 1))
     stopping = str(rng.choice(["guaranteed", "mixture", "pairwise", "paper", "heuristic"]))
     featureless = bool(rng.random() < 0.15)
+    lazy = not featureless and bool(rng.random() < 0.2)  # leaves arms out
     one = float(rng.choice([0.05, 0.2, 1.0]))
     return Case(
         stopping,
@@ -118,6 +126,9 @@ def random_case(rng: np.random.Generator) -> Case:
         featureless=featureless,
         integers=bool(rng.random() < 0.3),
         redundant=bool(rng.random() < 0.2),
+        collinear=d > 1 and bool(rng.random() < 0.2),
+        algorithm="mislid-paper" if lazy else "mislid",
+        unmeasured=int(rng.integers(1, K)) if lazy else 0,
         level=float(rng.choice([0.0, -3.0, 1000.0])),
         n=int(rng.integers(1, 40)),
         seed=int(rng.integers(1 << 30)),

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.geometry.coordinates import coordinates
 from mislid.rules import thresholds as library
-from mislid.verification import _checks, _model, _thresholds
+from mislid.verification import _model, _thresholds, checks
 from mislid.verification._duality import Duality, Witness
 from oracles.certificates import CASES, random_case
 from oracles.tampering import (
@@ -29,7 +29,7 @@ from oracles.tampering import (
     sealed,
 )
 
-HERE = Path(_checks.__file__).parent
+HERE = Path(checks.__file__).parent
 CHECKS = (
     "schema", "candidates", "settings", "data", "model", "projection", "answer",
     "evidence of every pair", "closest alternative", "seal",

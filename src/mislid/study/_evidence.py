@@ -108,6 +108,11 @@ class Judgement:
         return coordinates(self.model)
 
     @cached_property
+    def _within(self) -> Model:
+        """The same model in these coordinates, where collinear features cost no digits."""
+        return Model(self.at.matrix, self.model.misspecification)
+
+    @cached_property
     def projected_values(self) -> Vector:
         """The projection's linear part (d,) at the spanner's arms."""
         theta = project(self.model, self.means, self.weights).theta
@@ -128,8 +133,8 @@ class Judgement:
             return 0.0
         z = self.weights * (self.means - self.projected)
         z = balanced(self.at.matrix, self.weights, z)
-        theta = self.at.theta(self.model, self.projected_values)
-        return proved_bound(self.model, self.means, self.weights, z, theta=theta)
+        values = self.projected_values
+        return proved_bound(self._within, self.means, self.weights, z, theta=values)
 
     @property
     def _around_means(self) -> Problem:
@@ -230,8 +235,8 @@ class Judgement:
         """A lower bound on the pair's cost, and the multipliers (K,) that prove it."""
         z = self._around(pair).multipliers(values, alpha)
         z = balanced(self.at.matrix, self.weights, z, alpha)
-        theta, tol = self.at.theta(self.model, values), self.settings.tolerance
-        bound = proved_bound(self.model, self.given, self.weights, z, alpha, pair, tol, theta)
+        tol, given, weights = self.settings.tolerance, self.given, self.weights
+        bound = proved_bound(self._within, given, weights, z, alpha, pair, tol, values)
         return bound, z
 
     def closest(self, evidence: PairEvidence) -> ClosestAlternative:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.verification._duality import Duality, Witness, cost
 from mislid.verification._question import Candidates, Data, Settings
@@ -27,9 +28,14 @@ TIED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The nearest model (K,), exact up to a distance `off`: 1/2 |difference|^2 <= off^2."""
+    """The nearest model (K,), exact up to a distance `off`: 1/2 |difference|^2 <= off^2.
+
+    In a tube, an arm that was never measured may have other means in models that are as near: its
+    mean is not `unique` (K,).
+    """
 
     means: Vector
+    unique: NDArray[np.bool_]
     off: float
 
 
@@ -67,7 +73,8 @@ def read_projection(given: Value, settings: Settings, data: Data, duality: Duali
             f"{least!r} is proved to be needed"
         )
     # Costs are strongly convex: the exact projection costs less by at least 1/2 |difference|^2.
-    return Projection(projected, math.sqrt(max(gap - 1e-12 * reached - rounding, 0.0)))
+    off = math.sqrt(max(gap - 1e-12 * reached - rounding, 0.0))
+    return Projection(projected, (data.weights > 0.0) | (settings.eps == 0.0), off)
 
 
 def read_decision(
@@ -79,18 +86,27 @@ def read_decision(
     if len(set(answer)) < settings.m:
         raise parts["answer"].fail(f"{settings.m} different candidates")
     arms = [candidates.index[label] for label in answer]
-    means = projection.means
-    rest = np.delete(np.arange(candidates.K), arms)
-    tied = TIED * float(np.max(means) - np.min(means))
-    for better, worse in pairwise([*arms, int(rest[np.argmax(means[rest])])]):
-        if not means[better] >= means[worse] - tied:
-            raise Failure(
-                "decision.answer must be the best candidates by projection.means, best first; "
-                f"{candidates.labels[worse]!r} is better than {candidates.labels[better]!r}"
-            )
+    _refuse_order(arms, candidates, projection)
     parts["rule"].text(settings.stopping)
     if parts["proven"].flag() != PROVEN[settings.stopping]:
         truth = "true" if PROVEN[settings.stopping] else "false"
         raise parts["proven"].fail(f"{truth} for the rule {settings.stopping}")
     decision = Decision(arms, parts["pair"], parts["statistic"], parts["threshold"])
     return decision, tuple(answer)
+
+
+def _refuse_order(arms: list[int], candidates: Candidates, projection: Projection) -> None:
+    """Refuse arms that are not the best by the projected means, best first, where these are unique.
+
+    That arms without a unique mean belong where they are is left to the evidence.
+    """
+    means = projection.means
+    tied = TIED * float(np.max(means) - np.min(means))
+    rest = [k for k in range(candidates.K) if k not in arms and projection.unique[k]]
+    best = [max(rest, key=lambda k: float(means[k]))] if rest else []
+    for better, worse in pairwise([*(k for k in arms if projection.unique[k]), *best]):
+        if not means[better] >= means[worse] - tied:
+            raise Failure(
+                "decision.answer must be the best candidates by projection.means, best first; "
+                f"{candidates.labels[worse]!r} is better than {candidates.labels[better]!r}"
+            )

@@ -30,8 +30,9 @@ def model_of(features: Matrix, columns: Arms, spanner: Arms, eps: float) -> Mode
     if spanner.size != columns.size:
         raise Failure(f"model.spanner must have {columns.size} arms, as many as model.columns")
     scale = np.max(np.abs(features), axis=0)
-    A = features[:, columns] / np.where(scale > 0.0, scale, 1.0)[columns]
-    X = _coordinates(A, spanner)
+    # By powers of two, which round nothing: collinear features would not forgive it.
+    scaled = np.ldexp(features, -np.frexp(scale)[1])
+    X = _coordinates(scaled[:, columns], spanner)
     if not np.max(np.abs(X)) <= 1.0 + ROUNDING:
         raise Failure(
             "model.spanner must be arms in which all others have coordinates of at most 1; "

@@ -72,7 +72,7 @@ def paper(t: int, model: Model, weights: Vector, noise: Vector, delta: float) ->
     free = _unstructured(t, noise.size, delta)
     linear = _linear_part(t, model.X.shape[1], 0.5 * delta)
     if model.eps > 0.0:
-        linear += 2.0 * model.eps**2 * float(np.sum(weights))
+        linear += 2.0 * model.eps * model.eps * float(np.sum(weights))
     return linear if linear < free and _is_explored(model, weights, noise) else free
 
 
@@ -81,7 +81,7 @@ def paper_printed(t: int, model: Model, weights: Vector, delta: float) -> float:
     root = math.sqrt(2.0 * _linear_part(t, model.X.shape[1], delta))
     if model.eps > 0.0:
         root += 4.0 * model.eps * math.sqrt(float(np.sum(weights)))
-    return min(_unstructured(t, weights.size, delta), 0.5 * root**2)
+    return min(_unstructured(t, weights.size, delta), 0.5 * root * root)
 
 
 def _unstructured(t: int, K: int, delta: float) -> float:
