@@ -249,6 +249,12 @@ class Judgement:
         bound, z = self._proved(pair, values, alpha)
         return ClosestAlternative(means, self.at.theta(self.model, values), z, alpha, cost, bound)
 
+    def linear(self, evidence: PairEvidence) -> Vector:
+        """The linear part (K,) of a pair's closest alternative."""
+        values = np.zeros(self.model.d) if evidence.values is None else evidence.values
+        found: Vector = self.at.matrix @ values
+        return found
+
     def _meeting(self, evidence: PairEvidence) -> ClosestAlternative:
         """Only the two arms move, and meet at their weighted mean."""
         by_two = evidence.proof == PAIRWISE

@@ -146,9 +146,7 @@ class Certificate:
         theta = deviation = None
         if closest.theta is not None:
             theta = self._signed(_in_all_columns(judgement, closest.theta))
-            linear = judgement.model.features @ closest.theta
-            eps = self._settings.misspecification
-            deviation = self._signed(np.clip(closest.means - linear, -eps, eps))
+            deviation = self._signed(closest.means - judgement.linear(limiting))
         return {
             "means": self._signed(closest.means),
             "theta": theta,

@@ -100,15 +100,17 @@ def _check_membership(
     if features is None or math.isinf(eps) or limiting.proof == PAIRWISE:
         _refuse_given(parts, ("theta", "deviation"), "all means are allowed")
         return
+    X, witness = rule.duality.model.X, limiting.witness
+    linear = np.zeros(means.size) if witness is None else X @ witness.values
     theta = sign * parts["theta"].vector(features.shape[1])
-    deviation = sign * parts["deviation"].vector(means.size)
-    sizes = np.abs(features) @ np.abs(theta) + np.abs(means)
-    slack = 1e-12 * (sizes + float(np.max(sizes)))
-    missed = np.abs(features @ theta + deviation - means) - slack
-    worst = int(np.argmax(missed))
-    if not missed[worst] <= 0.0:
-        raise Failure(f"limiting.means[{worst}] must be features times theta, plus deviation")
-    beyond = np.abs(deviation) - eps - slack
+    off = np.abs(features @ theta - linear)
+    sizes = np.abs(features) @ np.abs(theta) + np.abs(linear)
+    if not np.all(off <= 1e-12 * (sizes + float(np.max(sizes)))):
+        raise Failure("limiting.theta must give the linear part that the pair's values give")
+    # Not features times theta: where features are collinear, that leaves few digits.
+    scale = float(np.max(np.abs(means)))
+    deviation = refuse_others(parts["deviation"], sign, means - linear, scale)
+    beyond = np.abs(deviation) - eps * (1.0 + EQUAL) - 1e-12 * scale
     worst = int(np.argmax(beyond))
     if not beyond[worst] <= 0.0:
         raise Failure(f"limiting.deviation[{worst}] must be at most the misspecification {eps!r}")

@@ -186,11 +186,14 @@ def refuse_other(
         raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")
 
 
-def refuse_others(value: Value, sign: float, derived: Vector) -> Vector:
-    """Refuse means (K,) that differ from those derived again, given times `sign`."""
+def refuse_others(value: Value, sign: float, derived: Vector, scale: float = 0.0) -> Vector:
+    """Refuse numbers (K,) that differ from those derived again; stated ones are times `sign`.
+
+    They may all be off by rounding of the largest, or of numbers of a larger `scale`.
+    """
     stated = sign * value.vector(derived.size)
-    scale = 1e-3 * float(np.max(np.abs(derived)))
-    off = np.abs(stated - derived) - EQUAL * (np.abs(derived) + scale)
+    scale = max(scale, float(np.max(np.abs(derived))))
+    off = np.abs(stated - derived) - EQUAL * np.abs(derived) - 1e-12 * scale
     worst = int(np.argmax(off))
     if not off[worst] <= 0.0:
         wanted, got = float(sign * derived[worst]), float(sign * stated[worst])

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.study.certificate import Certificate
 from mislid.study.events import Decided
+from mislid.verification import _answer
 from oracles.certificates import CASES, Case
 from oracles.tampering import digest
 
@@ -123,14 +124,17 @@ def test_what_is_not_decided_yet_cannot_be_certified() -> None:
 
 
 @pytest.mark.parametrize("name", ["guaranteed by both", "pairwise", "heuristic", "paper"])
-def test_another_answer_cannot_be_certified(name: str) -> None:
+def test_another_answer_cannot_be_certified(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     study = CASES[name].rounds()
     state = study._now()
     decision: Decided = state.decision
-    worst = next(arm for arm in range(state.candidates.K) if arm not in decision.answer)
+    means = study.result.certificate.to_dict()["data"]["means"]
+    worst = int(np.argmin(state.settings.sign * np.array(means)))
     wrong = dataclasses.replace(decision, answer=(*decision.answer[1:], worst))
     forged = Certificate("case", state.settings, state.candidates, wrong, state.observations)
     assert "decision.answer must be the best" in mislid.verify(forged.to_dict()).failure
+    monkeypatch.setattr(_answer, "_refuse_order", lambda *_: None)
+    assert "must reach its threshold" in mislid.verify(forged.to_dict()).failure
 
 
 def test_a_rule_without_proof_cannot_pass_for_one_with() -> None:
