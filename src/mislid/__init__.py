@@ -31,12 +31,14 @@ if TYPE_CHECKING:
         list_studies,
         load_study,
     )
+    from mislid.verification.checks import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Instance",
     "Model",
+    "Verification",
     "__version__",
     "characteristic_curve",
     "characteristic_time",
@@ -57,11 +59,13 @@ __all__ = [
     "smallest_misspecification",
     "spanner",
     "unstructured_threshold",
+    "verify",
 ]
 
 _HOMES = {
     "Instance": "mislid.model",
     "Model": "mislid.model",
+    "Verification": "mislid.verification.checks",
     "characteristic_curve": "mislid.geometry.time",
     "characteristic_time": "mislid.geometry.time",
     "closest_alternative": "mislid.geometry.alternatives",
@@ -80,6 +84,7 @@ _HOMES = {
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",
+    "verify": "mislid.verification.checks",
 }
 
 

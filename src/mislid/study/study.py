@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
 from mislid.study._history import as_history, as_value
+from mislid.study.certificate import Certificate
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
     Asked,
@@ -172,6 +173,13 @@ class Study:
                 pair=(labels[challenger], labels[incumbent]),
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
+                certificate=Certificate(
+                    self.study_name,
+                    state.settings,
+                    state.candidates,
+                    decision,
+                    state.observations,
+                ),
             )
 
     @property
