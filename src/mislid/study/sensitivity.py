@@ -73,7 +73,10 @@ class Sensitivity:
         The misspecification of the study; its guarantee is for this one.
     largest
         The largest misspecification for which the data by now decide; None if none does, infinite
-        if they do without any structure.
+        if they do without any structure. It was tested and decides; larger values of the grid, and
+        one at most 0.1% larger, were tested and do not. Smaller ones need not: see `decides`.
+    answer
+        What they decide for at `largest`, best first; None if there is none.
     smallest
         The smallest misspecification that the data do not contradict, a lower confidence bound at
         `level`, valid at all times at once.
@@ -88,6 +91,7 @@ class Sensitivity:
 
     declared: float
     largest: float | None
+    answer: tuple[Label, ...] | None
     smallest: float
     level: float
     decides: tuple[tuple[float, float], ...]
@@ -227,10 +231,11 @@ def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
         )
     declared = decider.settings.misspecification
     if not np.all(decider.state.counts[decider.design] > 0.0):
-        return Sensitivity(declared, None, 0.0, level, (), (), ())
+        return Sensitivity(declared, None, None, 0.0, level, (), (), ())
     smallest = residuals_of(decider, features, level).least()
     dial = _Dial(decider, features)
     decides = dial.decides()
+    largest = decides[-1][1] if decides else None
 
     def answer(misspecification: float) -> tuple[Label, ...] | None:
         arms = dial.at(misspecification).arms
@@ -245,7 +250,8 @@ def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
 
     return Sensitivity(
         declared=declared,
-        largest=decides[-1][1] if decides else None,
+        largest=largest,
+        answer=None if largest is None else answer(largest),
         smallest=smallest,
         level=level,
         decides=decides,
