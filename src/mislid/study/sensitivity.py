@@ -148,7 +148,8 @@ class _Dial:
         """Round values up to where structure is worth nothing, and on to what infinity gives."""
         declared = self.decider.settings.misspecification
         first = math.floor(math.log10(reach)) - DECADES
-        finite = [a * 10.0**e for e in range(first, first + DECADES + 2) for a in MANTISSAS]
+        powers = range(first, first + DECADES + 2)
+        finite = [float(f"{a}e{power}") for power in powers for a in MANTISSAS]
         count = sum(value < reach for value in finite) + 1
         finite = sorted({0.0, *finite[:count], *([declared] if math.isfinite(declared) else [])})
         for _ in range(DOUBLINGS):
