@@ -38,7 +38,8 @@ class SensitivityRow:
         The m candidates that the estimates prefer, best first; None where the estimate could not be
         certified.
     statistic, threshold
-        The evidence for the pair that is hardest to tell apart, and what it has to reach.
+        The evidence for the pair that is hardest to tell apart, and what it has to reach; both 0
+        while there are too few measurements for the rule to be tested.
     decided
         Whether the stopping rule is satisfied.
     contradicted

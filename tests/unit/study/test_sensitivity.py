@@ -85,6 +85,17 @@ def test_before_there_is_an_estimate() -> None:
     assert found == Sensitivity(0.1, None, None, 0.0, 0.01, (), (), ())
 
 
+@pytest.mark.parametrize("algorithm", ["mislid-paper", "mislid-authors"])
+def test_arms_that_were_never_measured(algorithm: str) -> None:
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm)
+    study.add_observations([("d", 4.0)] * 200)  # the design is a spanner
+    found = study.sensitivity()
+    assert found.table[0].answer == ("d",)
+    assert not found.table[-1].decided
+    assert found.smallest == 0.0
+    assert study.warnings() == ()
+
+
 def test_without_features_there_is_no_dial() -> None:
     study = mislid.create_study(candidates=["a", "b"], m=1)
     with pytest.raises(ProblemError, match="sensitivity needs candidates with features"):
