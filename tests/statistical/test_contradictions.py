@@ -1,7 +1,6 @@
 """Warnings without reason are rarer than their level, however often one looks.
 
 The twins look as often, with quantiles of chi-square distributions that are right for one look.
-That the residuals' bound stands an adversary is `test_mixture_ratio`.
 """
 
 import math
@@ -14,6 +13,7 @@ from scipy.stats import chi2
 
 import mislid
 from mislid.rules.dispersion import Dispersion, log_scatter
+from mislid.rules.residuals import SIZES
 from statistical.trials import too_often
 
 LEVEL = 0.2
@@ -28,13 +28,13 @@ def scale_of_bernoulli(p: float) -> float:
 
 
 def standardised(name: str, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
-    """Draws with a mean of any size whose sub-Gaussian scale is exactly 1."""
+    """Draws with mean 0 whose sub-Gaussian scale is exactly 1."""
     if name == "gaussian":
-        return 5.0 + rng.standard_normal(shape)
+        return rng.standard_normal(shape)
     if name == "rademacher":
         return rng.choice([-1.0, 1.0], size=shape)
     p = float(name.removeprefix("bernoulli "))
-    return (rng.random(shape) < p) / scale_of_bernoulli(p)
+    return ((rng.random(shape) < p) - p) / scale_of_bernoulli(p)
 
 
 class Alarms(NamedTuple):
@@ -44,7 +44,7 @@ class Alarms(NamedTuple):
 
 def noise_alarms(name: str, runs: int, rounds: int, arms: int = 3) -> Alarms:
     """Runs side by side, in which the arm that scatters most is measured every second time."""
-    draws = standardised(name, np.random.default_rng(1), (rounds, runs))
+    draws = 5.0 + standardised(name, np.random.default_rng(1), (rounds, runs))
     counts, sums, squares = np.zeros((3, runs, arms))
     each = np.arange(runs)
     ours, twins = np.zeros((2, runs), dtype=bool)
@@ -75,6 +75,39 @@ def test_noise_of_the_declared_scale_seldom_warns(name: str) -> None:
     if name == "gaussian":
         assert alarms.ours > 0
         assert too_often(alarms.twins, 500, LEVEL)
+
+
+def residual_alarms(name: str, runs: int, rounds: int, arms: int = 4) -> Alarms:
+    """Evidence against the true means, which is above that against the nearest model.
+
+    The arm whose mean is farthest from the truth is measured every second time, to keep it there.
+    """
+    draws = standardised(name, np.random.default_rng(2), (rounds, runs))
+    counts, sums = np.zeros((2, runs, arms))
+    each = np.arange(runs)
+    ours, twins = np.zeros((2, runs), dtype=bool)
+    for t, values in enumerate(draws):
+        squares = sums**2 / np.maximum(counts, 1.0)
+        at = each, np.argmax(squares, axis=1) if t % 2 else np.argmin(counts, axis=1)
+        counts[at] += 1.0
+        sums[at] += values
+        squares = sums**2 / np.maximum(counts, 1.0)
+        logs = []
+        for size in SIZES:
+            expected = counts * size**2
+            gain = 0.5 * squares * expected / (1 + expected) - 0.5 * np.log1p(expected)
+            logs.append(gain.sum(axis=1))
+        ours |= np.logaddexp.reduce(logs, axis=0) - math.log(len(SIZES)) > -math.log(LEVEL)
+        twins |= squares.sum(axis=1) > chi2.isf(LEVEL, arms)
+    return Alarms(int(ours.sum()), int(twins.sum()))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "rademacher", "bernoulli 0.5", "bernoulli 0.1"])
+def test_residuals_of_the_truth_seldom_warn(name: str) -> None:
+    alarms = residual_alarms(name, runs=500, rounds=150)
+    assert alarms.ours > 0
+    assert not too_often(alarms.ours, 500, LEVEL)
+    assert too_often(alarms.twins, 500, LEVEL) or name == "bernoulli 0.1"
 
 
 def twin_warns(counts: NDArray, means: NDArray) -> bool:

@@ -234,7 +234,7 @@ def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
     declared = decider.settings.misspecification
     if not np.all(decider.state.counts[decider.design] > 0.0):
         return Sensitivity(declared, None, None, 0.0, level, (), (), ())
-    smallest = residuals_of(decider, features, level).least()
+    smallest = residuals_of(decider, features).least(level)
     dial = _Dial(decider, features)
     decides = dial.decides()
     largest = decides[-1][1] if decides else None

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mislid._validation import Labels, Matrix
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.residuals import Residuals
 from mislid.study.decisions import Decider
 from mislid.study.replay import Replay
-
-if TYPE_CHECKING:
-    from mislid.rules.residuals import Residuals
 
 MISSPECIFICATION, NOISE = "misspecification", "noise"
 DIVERGED, DISAGREEMENT = "diverged", "disagreement"
@@ -38,7 +36,7 @@ class StudyWarning:
         How often a test warns without reason, at most, however often it is looked at; None where
         nothing is uncertain.
     statistic, threshold
-        What was found and what it has exceeded: evidence, logarithms of evidence, the lead of a
+        What was found and what it has exceeded: the logarithm of the evidence, the lead of a
         candidate that is not in the answer, or a number of trials.
     """
 
@@ -60,33 +58,30 @@ def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
     return tuple(warning for warning in (*found, *others) if warning is not None)
 
 
-def residuals_of(decider: Decider, features: Matrix, level: float) -> Residuals:
+def residuals_of(decider: Decider, features: Matrix) -> Residuals:
     """What the features leave of the means by now."""
-    from mislid.rules.residuals import Residuals
-
-    state = decider.state
-    return Residuals.of(decider.setting, features, state.counts, state.means, level)
+    state, noise = decider.state, decider.settings.deviations(features.shape[0])
+    return Residuals.of(features, state.counts, state.means, noise)
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
     candidates, declared = replay.state.candidates, replay.state.settings.misspecification
     if candidates.features is None or math.isinf(declared) or not replay.state.observations:
         return None
-    residuals = residuals_of(replay.decider, candidates.features, level)
-    statistic = residuals.statistic(declared)
-    if statistic <= residuals.threshold:
+    residuals = residuals_of(replay.decider, candidates.features)
+    if not residuals.contradict(declared, level):
         return None
     farthest = candidates.labels[residuals.farthest(declared)]
     return StudyWarning(
         MISSPECIFICATION,
         f"the measurements contradict the declared misspecification of {declared:g}: no linear "
-        f"model has all means within {residuals.least():.3g}, and the farthest is that of "
+        f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
         f"{farthest!r}. If the noise is right, the error rate of the answer is not proven: begin a "
         "study with a larger misspecification and add these observations to it; sensitivity() "
         "says what would be decided",
         level,
-        statistic,
-        residuals.threshold,
+        residuals.log_evidence(declared),
+        -math.log(level),
     )
 
 

@@ -6,77 +6,87 @@ import numpy as np
 import pytest
 
 from mislid import Model, project
-from mislid.rules._mixture import new_mixture
-from mislid.rules._state import Setting
-from mislid.rules.residuals import Residuals, residual_threshold
-from mislid.rules.thresholds import deviation_constant
-from oracles.measured import Data, random_data, setting_of
+from mislid.rules.residuals import SIZES, Residuals
+from oracles.measured import random_data
 
 LEVEL = 0.02
 
 
-def dense_price(setting: Setting, weights: np.ndarray, means: np.ndarray) -> float:
-    """The price as the module's text has it, with K by K matrices."""
-    seen = weights > 0
-    X, precision, x = setting.X[seen], np.diag(1 / weights[seen]), means[seen]
-    prior = new_mixture(setting._replace(eps=math.inf))
+def residuals_of(seed: int) -> Residuals:
+    data = random_data(np.random.default_rng([6, seed]), eps=0.5, size=100.0)
+    return Residuals.of(data.model.features, data.counts, data.means, data.noise)
+
+
+def log_ratio(rest: np.ndarray, weights: np.ndarray, size: float) -> float:
+    """ln of the average over deviations N(0, size^2) of the likelihood ratio, arm by arm."""
+    grid = np.linspace(-12, 12, 2_001)
+    total = 0.0
+    for r, w in zip(rest, weights, strict=True):
+        # Around its maximum, in units of its width.
+        width = 1 / math.sqrt(w + size**-2)
+        eta = w * r * width**2 + width * grid
+        logs = w * eta * r - 0.5 * w * eta**2 - 0.5 * (eta / size) ** 2
+        total += np.logaddexp.reduce(logs) + math.log(width * (grid[1] - grid[0]) / size)
+        total -= 0.5 * math.log(2 * math.pi)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_evidence_is_an_average_over_deviations(seed: int) -> None:
+    found = residuals_of(seed)
+    eps = 0.05
     logs = []
-    for scale, variance in zip(prior.scales, prior.variances, strict=True):
-        covariance = scale**2 * X @ X.T + variance * np.eye(x.size)
-        volume = np.linalg.slogdet(np.eye(x.size) + np.diag(weights[seen]) @ covariance)[1]
-        logs.append(-0.5 * (volume + x @ np.linalg.solve(precision + covariance, x)))
-    return math.log(len(logs)) - np.logaddexp.reduce(logs)
-
-
-def arms_bound(counts: np.ndarray) -> float:
-    K = counts.size
-    allowances = np.sum(2 * np.log(4 + np.log(np.maximum(counts, 1))))
-    return allowances + K * deviation_constant(math.log(2 / LEVEL) / K)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_threshold_is_the_smaller_of_two(seed: int) -> None:
-    data = random_data(np.random.default_rng([5, seed]), eps=0.1, size=100.0)
-    counts, setting = data.counts.copy(), setting_of(data)
-    counts[0] = 0.0
-    means = np.where(counts > 0, data.means, 0.0)
-    mixed = math.log(2 / LEVEL) + dense_price(setting, counts / data.noise**2, means)
-    expected = min(mixed, arms_bound(counts))
-    assert residual_threshold(setting, counts, means, LEVEL) == pytest.approx(expected, rel=1e-9)
-
-
-def test_means_far_from_zero_are_left_to_the_arms() -> None:
-    data = random_data(np.random.default_rng(1), eps=0.1, size=100.0)
-    found = residual_threshold(setting_of(data), data.counts, data.means + 1e7, LEVEL)
-    assert found == pytest.approx(arms_bound(data.counts), rel=1e-12)
-
-
-def residuals_of(data: Data) -> Residuals:
-    return Residuals.of(setting_of(data), data.model.features, data.counts, data.means, LEVEL)
+    for size in found.sizes:
+        shares = found.weights * size**2 / (1 + found.weights * size**2)
+        model = Model(found.features, eps)
+        nearest = project(model, found.means, shares * found.weights).means
+        rest = found.means - nearest
+        logs.append(log_ratio(rest, found.weights, size))
+        # No model of this misspecification has less evidence against it.
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            theta, eta = rng.normal(size=model.d), rng.uniform(-eps, eps, size=model.K)
+            other = found.means - found.features @ theta - eta
+            assert log_ratio(other, found.weights, size) >= logs[-1] - 1e-6
+    expected = np.logaddexp.reduce(logs) - math.log(len(SIZES))
+    assert found.log_evidence(eps) == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_declared_misspecification_plays_no_role(seed: int) -> None:
-    data = random_data(np.random.default_rng([6, seed]), eps=0.1)
-    wide = data._replace(model=Model(data.model.features, 7.0))
-    assert residuals_of(data).threshold == residuals_of(wide).threshold
+def test_evidence_falls_and_the_shortcut_agrees(seed: int) -> None:
+    found = residuals_of(seed)
     grid = np.linspace(0, 2, 15)
-    statistics = [residuals_of(data).statistic(eps) for eps in grid]
-    assert np.all(np.diff(statistics) <= 1e-9 * statistics[0])
-    costs = [project(Model(data.model.features, e), data.means, data.weights).cost for e in grid]
-    np.testing.assert_allclose(statistics, costs, rtol=1e-8, atol=1e-8)
+    logs = [found.log_evidence(eps) for eps in grid]
+    assert np.all(np.diff(logs) <= 1e-9 * (1 + abs(logs[0])))
+    for level in (0.5, 0.01):
+        said = [found.contradict(eps, level) for eps in grid]
+        assert said == [log > -math.log(level) for log in logs]
+
+
+def test_levels_units_and_arms_without_measurements_do_not_matter() -> None:
+    features = np.column_stack([np.ones(5), np.arange(5.0)])
+    means, counts = np.array([0.0, 1.0, 2.5, 3.0, 4.0]), np.full(5, 80.0)
+    noise = np.array([0.5, 1.0, 1.0, 1.0, 2.0])
+    expected = Residuals.of(features, counts, means, noise).log_evidence(0.1)
+    shifted = Residuals.of(features, counts, means + 1e6, noise)
+    assert shifted.log_evidence(0.1) == pytest.approx(expected, abs=1e-6)
+    scaled = Residuals.of(features, counts, 1e3 * means, 1e3 * noise)
+    assert scaled.log_evidence(100.0) == pytest.approx(expected, abs=1e-9)
+    more = Residuals.of(
+        np.vstack([features, [1.0, 9.0]]), np.append(counts, 0), np.append(means, 0), np.ones(6)
+    )
+    fewer = Residuals.of(features, counts, means, np.ones(5))
+    assert more.log_evidence(0.1) == pytest.approx(fewer.log_evidence(0.1), abs=1e-9)
 
 
 def test_the_smallest_misspecification_that_is_not_contradicted() -> None:
     features = np.column_stack([np.ones(6), np.arange(6.0)])
-    means = features @ [1.0, 2.0]
-    counts = np.full(6, 1e4)
-    setting = setting_of(Data(Model(features, 0.0), np.ones(6), counts, means, m=2))
-    assert Residuals.of(setting, features, counts, means, LEVEL).least() == 0.0
+    means, counts, noise = features @ [1.0, 2.0], np.full(6, 1e4), np.ones(6)
+    assert Residuals.of(features, counts, means, noise).least(LEVEL) == 0.0
     bent = means + np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    residuals = Residuals.of(setting, features, counts, bent, LEVEL)
-    least = residuals.least()
+    residuals = Residuals.of(features, counts, bent, noise)
+    least = residuals.least(LEVEL)
     assert 0.4 < least < 0.5  # a bend of 1 lies within 0.5 of a line
-    assert residuals.statistic(least) > residuals.threshold
-    assert residuals.statistic(least * 1.001) <= residuals.threshold
+    assert residuals.contradict(least, LEVEL)
+    assert not residuals.contradict(least * 1.001, LEVEL)
     assert residuals.farthest(0.0) == 3
