@@ -60,7 +60,8 @@ def plot_pairs(axes: Axes, history: History, labels: list[str]) -> None:
     lines = [
         np.column_stack([others.times, np.minimum(shares, 4.0 * top)]) for shares in others.shares.T
     ]
-    axes.add_collection(LineCollection(lines, colors=GREY, linewidths=0.6, alpha=0.25, zorder=1))
+    faint = float(np.clip(12.0 / max(len(lines), 1), 0.1, 0.3))
+    axes.add_collection(LineCollection(lines, colors=GREY, linewidths=0.6, alpha=faint, zorder=1))
     for p, shares in reversed(list(enumerate(closest.shares.T))):
         first = p == 0
         axes.plot(
@@ -102,7 +103,7 @@ def _name_pairs(axes: Axes, closest: Evidence, labels: list[str], top: float) ->
         axes.text(
             1.025,
             height,
-            f"{incumbent} before {challenger}  {percent(now[p])}",
+            f"{incumbent} before {challenger}: {percent(now[p])}",
             transform=sideways,
             va="center",
             fontsize=8.0,

@@ -19,7 +19,7 @@ def markup(*parts: str) -> Html:
     'a &lt; b<br>'
     """
     return Html(
-        "".join(part if isinstance(part, Html) else escape(_visible(part)) for part in parts)
+        "".join(part if isinstance(part, Html) else escape(visible(part)) for part in parts)
     )
 
 
@@ -30,27 +30,37 @@ def element(name: str, *parts: str, **attributes: str) -> Html:
     '<p class="note">1 &lt; 2</p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_visible(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(visible(value))}"'
         for key, value in attributes.items()
     )
     return Html(f"<{name}{written}>{markup(*parts)}</{name}>")
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], classes: Iterable[str] = (), **kind: str
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    marks: Sequence[str] = (),
+    text: Sequence[int] = (),
+    **kind: str,
 ) -> Html:
-    """A table; cells of the first column name their row, and rows may have a class each."""
-    head = element("tr", *(element("th", text, scope="col") for text in heads))
-    marks = list(classes)
+    """A table whose first column names its rows, which may have a class each.
+
+    Other columns hold numbers, but for those in `text`.
+    """
+    classes = [{"class_": "text"} if at in text else {} for at in range(len(heads))]
+    head = element(
+        "tr",
+        *(element("th", name, scope="col", **at) for name, at in zip(heads, classes, strict=True)),
+    )
     body = []
     for at, (first, *rest) in enumerate(rows):
-        mark = {"class_": marks[at]} if at < len(marks) and marks[at] else {}
-        cells = (element("th", first, scope="row"), *(element("td", cell) for cell in rest))
-        body.append(element("tr", *cells, **mark))
+        mark = {"class_": marks[at]} if marks and marks[at] else {}
+        cells = (element("td", cell, **of) for cell, of in zip(rest, classes[1:], strict=True))
+        body.append(element("tr", element("th", first, scope="row"), *cells, **mark))
     content = element("table", element("thead", head), element("tbody", *body), **kind)
     return element("div", content, class_="wide")
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """A text without control characters, which no page may contain."""
     return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)

@@ -99,7 +99,7 @@ def questions(settings: Settings, K: int, gap: float | None) -> list[tuple[str, 
     delta = settings.delta / 10.0
     found.append((f"error rate {number(delta)}", {"delta": delta}))
     if gap is not None and gap > 0.0:
-        tolerance = float(f"{settings.tolerance + gap:.1g}")
+        tolerance = float(f"{settings.tolerance + float(f'{gap:.1g}'):.12g}")
         found.append((f"tolerance {number(tolerance)}", {"tolerance": tolerance}))
     if math.isfinite(settings.misspecification) and settings.misspecification > 0.0:
         widths = (0.5 * settings.misspecification, 2.0 * settings.misspecification)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import platform
 from collections.abc import Iterable, Sequence
@@ -85,6 +86,10 @@ def page(contents: Contents) -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
 
 
+def _leaders(contents: Contents) -> str:
+    return "the answer" if contents.decided else "those in front now"
+
+
 def _section(title: str, *parts: str) -> Html:
     return element("section", element("h2", title), *parts)
 
@@ -99,9 +104,10 @@ def _candidates(contents: Contents) -> Html:
     facts = contents.facts
     level = percent(1.0 - facts.settings.delta)
     caption = (
-        f"Best first, the answer in colour. Each interval holds its candidate's true mean with "
-        f"probability at least {level} at all times at once, however candidates were chosen; they "
-        "do not all have to hold together, and use neither features nor other candidates. "
+        f"Best first, {_leaders(contents)} in colour. Each interval holds its candidate's true "
+        f"mean with probability at least {level} at all times at once, however candidates were "
+        "chosen; they do not all have to hold together, and use neither features nor other "
+        "candidates. "
     )
     if contents.optimal is not None:
         caption += "Optimal shares are those that would be best if the present estimates were true."
@@ -120,9 +126,8 @@ def _evidence(contents: Contents) -> Html:
     history, figure = contents.history, draw_evidence(contents)
     if history is None or figure is None:
         return Html()
-    what = "the answer" if contents.decided else "the candidates now in front"
     caption = (
-        f"For every candidate of {what} and every other one: how far the data are from a model in "
+        f"For {_leaders(contents)} and every other candidate: how far the data are from a model in "
         "which the order is the other way round, as a share of the threshold of the rule "
         f"“{contents.rule.name}”. The study is decided when all reach 100%. Early evidence may "
         "fall: it also counts how badly a few measurements fit any model. "
@@ -166,7 +171,7 @@ def _dial(contents: Contents) -> Html:
     ]
     marks = ["in" if row[0] == dial.declared else "" for row in rows]
     heads = ("if it were", "answer", "evidence", "threshold", "decided")
-    return _section("Misspecification", element("p", words), table(heads, cells, marks))
+    return _section("Misspecification", element("p", words), table(heads, cells, marks, text=(1,)))
 
 
 def _fields(row: Any) -> tuple[Any, ...]:
@@ -191,9 +196,9 @@ def _reason(contents: Contents, title: str, method: str) -> Html:
 
 def _table(contents: Contents) -> Html:
     facts, estimates = contents.facts, contents.estimates
-    places = decimals(facts.half_widths.tolist())
-    heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "in the answer"]
-    heads[-1] = heads[-1] if contents.decided else "in front now"
+    places = decimals(facts.half_widths.tolist(), 2)
+    heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "answer"]
+    heads[-1] = "answer" if contents.decided else "in front"
     cells = []
     for arm in contents.order.tolist():
         mean, half = float(facts.means[arm]), float(facts.half_widths[arm])
@@ -212,9 +217,10 @@ def _settings(contents: Contents) -> Html:
     shown = {
         field.name: _setting(getattr(facts.settings, field.name))
         for field in dataclasses.fields(facts.settings)
+        if (field.name, getattr(facts.settings, field.name)) != ("mean_bound", math.inf)
     }
     proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
-    shown["stopping"] = f"{rule.name} ({proof}): {rule.description}"
+    shown["stopping"] = f"{rule.name} ({proof}): {rule.description}".replace("`", "")
     features = facts.candidates.features
     shown |= {
         "candidates": f"{facts.K:,}, "

@@ -9,7 +9,7 @@ main { max-width: 58rem; margin: 0 auto; padding: 3.5rem 1.5rem 5rem; }
 h1 { font-size: 1.05rem; font-weight: 600; margin: 0; color: var(--grey); overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 4rem 0 0.4rem; }
 p { margin: 0.4rem 0; max-width: 46rem; }
-.answer { font-size: 2rem; line-height: 1.25; font-weight: 650; margin: 0.6rem 0;
+.answer { font-size: 2rem; line-height: 1.25; font-weight: 700; margin: 0.6rem 0;
   max-width: none; overflow-wrap: anywhere; }
 .answer.long { font-size: 1.35rem; }
 .note, figcaption { color: var(--grey); font-size: 0.9rem; }
@@ -26,13 +26,13 @@ figure { margin: 0 0 1.5rem; break-inside: avoid; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.9rem; margin: 0.8rem 0;
   font-variant-numeric: tabular-nums; }
-th, td { padding: 0.28rem 1.6rem 0.28rem 0; text-align: right; border-bottom: 1px solid var(--rule);
+th, td { padding: 0.26rem 1.3rem 0.26rem 0; text-align: right; border-bottom: 1px solid var(--rule);
   font-weight: 400; vertical-align: top; }
-th:first-child, td.text, .plain td { text-align: left; }
+th:first-child, .text, .plain td { text-align: left; }
 thead th { color: var(--grey); font-size: 0.85rem; vertical-align: bottom; }
-tbody th { overflow-wrap: anywhere; min-width: 7rem; }
+tbody th { overflow-wrap: anywhere; min-width: 9rem; }
 .plain td { overflow-wrap: anywhere; }
-tr.in th, tr.in td { font-weight: 650; }
+tr.in th, tr.in td { font-weight: 700; }
 tr.in th { color: var(--best); }
 tr { break-inside: avoid; }
 thead { display: table-header-group; }

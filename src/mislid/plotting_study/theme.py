@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mislid.plotting_study.markup import Html, element
+from mislid.plotting_study.markup import Html, element, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def shorten(label: str, longest: int = LONGEST) -> str:
     >>> shorten("compound number 33", 12)
     'compou…er 33'
     """
-    line = " ".join(label.split())
+    line = visible(" ".join(label.split()))
     if len(line) <= longest:
         return line
     end = (longest - 1) // 2
@@ -112,8 +112,9 @@ def _tag(tag: str, name: str) -> str:
     """A tag whose colours are the page's, whose font too, and whose ids are this figure's own."""
     if tag.startswith("<svg"):
         box = re.search(r'viewBox="[^"]*"', tag)
-        return f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {box.group() if box else ""}>'
+        return f"<svg {box.group() if box else ''}>"
     tag = re.sub(r' id="[a-zA-Z.]+_?\d+"(?=[ />])', "", tag) if tag.startswith("<g") else tag
+    tag = tag.replace("xlink:href", "href")
     tag = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", tag)
     tag = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 var(--sans)", tag)
     for light, (variable, _) in DARK.items():
