@@ -47,13 +47,18 @@ class Foresight:
 
 
 def _giving(answer: Any) -> Callable[..., Any]:
-    def method(**question: Any) -> Any:
+    def method() -> Any:
         if isinstance(answer, Exception):
             raise answer
-        return answer(**question) if callable(answer) else answer
+        return answer
 
     return method
 
 
-def outcome(more: float, low: float, high: float, **others: Any) -> SimpleNamespace:
+def what_if(more: float | None, low: float, high: float | None, **changed: Any) -> SimpleNamespace:
+    question = {"m": 2, "delta": 0.05, "tolerance": 0.0, "misspecification": 0.1}
+    return outcome(more, low, high, **question | changed, changed=tuple(changed))
+
+
+def outcome(more: float | None, low: float, high: float | None, **others: Any) -> SimpleNamespace:
     return SimpleNamespace(more=more, more_low=low, more_high=high, **others)

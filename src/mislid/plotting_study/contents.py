@@ -92,7 +92,7 @@ def gather(study: Recorded) -> Contents:
         history=history(rule, answer),
         optimal=optimal,
         no_optimum=reason,
-        outlook=look_ahead(study, facts.settings, facts.K, _gap(facts, now)),
+        outlook=look_ahead(study, facts),
     )
 
 
@@ -114,10 +114,3 @@ def optimal_allocation(facts: Facts, now: Moment) -> tuple[Vector | None, str]:
     except CertificateError:
         return None, "could not be computed with certainty"
     return (None, time.note) if time.note else (time.allocation, "")
-
-
-def _gap(facts: Facts, now: Moment | None) -> float | None:
-    if now is None:
-        return None
-    falling = -np.sort(-now.projected)
-    return float(falling[facts.settings.m - 1] - falling[facts.settings.m])

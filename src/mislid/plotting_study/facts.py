@@ -109,8 +109,8 @@ class Facts:
 
     @cached_property
     def candidates_fingerprint(self) -> str:
-        """SHA-256 of labels and features, in hexadecimal digits."""
-        return _digest([json.dumps(self.candidates.plain(), separators=(",", ":"))])
+        """SHA-256 of labels and features as JSON, keys sorted, without spaces, in ASCII."""
+        return _digest([json.dumps(self.candidates.plain(), sort_keys=True, separators=(",", ":"))])
 
     def counts_after(self, samples: int) -> Vector:
         """Measurements of every candidate (K,) among the first so many."""

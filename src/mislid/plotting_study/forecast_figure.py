@@ -3,69 +3,50 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mislid.plotting_study.contents import Contents
-from mislid.plotting_study.outlook import Outcome
-from mislid.plotting_study.theme import BEST, INK, OPTIMAL, REST, drawing, new_figure
+from mislid.plotting_study.outlook import AS_ASKED, Forecast
+from mislid.plotting_study.theme import BEST, INK, OPTIMAL, REST, drawing, new_figure, shorten
 from mislid.plotting_study.words import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AS_ASKED = "as asked"
 # A linear axis hides what is more than this many times smaller than the largest.
 _SPREAD = 30.0
-
-
-class Forecast(NamedTuple):
-    """Measurements in all, from those made by now to the end of a range."""
-
-    question: str
-    now: float
-    low: float
-    expected: float
-    high: float
-
-
-def forecasts(contents: Contents) -> list[Forecast]:
-    """The question as it was asked first, then the others."""
-    outlook, now = contents.outlook, contents.facts.samples
-    asked: list[tuple[str, Outcome]] = list(outlook.what_ifs)
-    if outlook.progress is not None:
-        asked.insert(0, (AS_ASKED, outlook.progress))
-    return [
-        Forecast(question, now, now + one.more_low, now + one.more, now + one.more_high)
-        for question, one in asked
-    ]
+_LONGEST = 40
 
 
 def draw_forecast(contents: Contents) -> Figure | None:
-    """A row for every question: measurements in all, with a range."""
-    rows = forecasts(contents)
-    if not rows:
+    """A row for every question: measurements in all, with a range.
+
+    None where there is no forecast, or nothing to foresee.
+    """
+    outlook = contents.outlook
+    if all(row.question == AS_ASKED and row.is_done for row in outlook.forecasts):
         return None
     with drawing():
-        figure = new_figure(0.34 * len(rows) + 1.25)
+        figure = new_figure(0.34 * len(outlook.forecasts) + 1.25)
         axes = figure.subplots()
-        progress = contents.outlook.progress
-        plot_forecasts(axes, rows, None if progress is None else progress.lower_bound)
+        plot_forecasts(axes, outlook.forecasts, contents.facts.samples, outlook.lower_bound)
         return figure
 
 
-def plot_forecasts(axes: Axes, rows: list[Forecast], bound: float | None) -> None:
+def plot_forecasts(
+    axes: Axes, rows: Sequence[Forecast], now: int, bound: float | None = None
+) -> None:
     """Expected measurements with their ranges, the present number and the least for any method."""
-    now = rows[0].now
     for at, row in enumerate(rows):
         colour = BEST if row.question == AS_ASKED else REST
-        done = row.expected <= now
-        if not done and math.isfinite(row.expected):
-            high = row.high if math.isfinite(row.high) else row.expected
-            axes.hlines(at, row.low, high, color=colour, lw=5.0, alpha=0.4)
-            axes.plot([row.expected], [at], "o", color=colour, ms=6.0, zorder=3)
+        if not row.is_done and math.isfinite(row.low):
+            high = max(value for value in (row.low, row.more, row.high) if math.isfinite(value))
+            axes.hlines(at, now + row.low, now + high, color=colour, lw=5.0, alpha=0.4)
+            axes.plot([now + row.more], [at], "o", color=colour, ms=6.0, zorder=3)
         axes.annotate(
-            _words(row, done),
+            in_words(row),
             (1.0, at),
             xycoords=axes.get_yaxis_transform(),
             xytext=(8, 0),
@@ -82,17 +63,17 @@ def plot_forecasts(axes: Axes, rows: list[Forecast], bound: float | None) -> Non
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.spines[["left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    _scale(axes, rows, bound)
+    _scale(axes, rows, now, bound)
     axes.set_xlabel("measurements in all")
 
 
-def _words(row: Forecast, done: bool) -> str:
-    if done:
+def in_words(row: Forecast) -> str:
+    """How many more, in a few words."""
+    if row.is_done:
         return "enough by now"
-    if not math.isfinite(row.expected):
-        return "no end in sight"
-    more = (row.expected - row.now, row.low - row.now, row.high - row.now)
-    return "{} more ({} to {})".format(*map(whole, more))
+    if not math.isfinite(row.more):
+        return shorten(row.note.partition(":")[0] or "no end in sight", _LONGEST)
+    return f"{whole(row.more)} more ({whole(row.low)} to {whole(row.high)})"
 
 
 def _mark(axes: Axes, at: float, text: str, colour: str, style: str) -> None:
@@ -101,11 +82,11 @@ def _mark(axes: Axes, at: float, text: str, colour: str, style: str) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderpad=0.0)
 
 
-def _scale(axes: Axes, rows: list[Forecast], bound: float | None) -> None:
+def _scale(axes: Axes, rows: Sequence[Forecast], now: int, bound: float | None) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    ends = [value for row in rows for value in (row.low, row.expected, row.high, row.now)]
-    shown = [value for value in (*ends, bound or 0.0) if 0.0 < value < math.inf]
+    ends = [now + value for row in rows for value in (row.low, row.more, row.high)]
+    shown = [value for value in (*ends, now, bound or 0.0) if 0.0 < value < math.inf]
     if shown and max(shown) > _SPREAD * min(shown):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import os
 import platform
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,12 @@ from mislid.plotting_study.candidates_figure import MOST, draw_candidates
 from mislid.plotting_study.contents import Contents, gather
 from mislid.plotting_study.evidence_figure import draw_evidence
 from mislid.plotting_study.facts import Recorded
-from mislid.plotting_study.forecast_figure import draw_forecast, forecasts
+from mislid.plotting_study.forecast_figure import draw_forecast
 from mislid.plotting_study.markup import Html, element, markup, table
 from mislid.plotting_study.style import style_sheet
 from mislid.plotting_study.summary import cautions, headline, key_figures, question
 from mislid.plotting_study.theme import as_markup
-from mislid.plotting_study.words import decimals, fixed, moment, number, percent, whole
-
-DIAL_FIELDS = ("misspecification", "answer", "statistic", "threshold", "decided")
+from mislid.plotting_study.words import decimals, fixed, moment, number, rate, whole
 
 
 def write_report(study: Recorded, path: str | os.PathLike[str]) -> None:
@@ -102,7 +99,7 @@ def _figure(caption: str, *pictures: Html) -> Html:
 
 def _candidates(contents: Contents) -> Html:
     facts = contents.facts
-    level = percent(1.0 - facts.settings.delta)
+    level = rate(1.0 - facts.settings.delta)
     caption = (
         f"Best first, {_leaders(contents)} in colour. Each interval holds its candidate's true "
         f"mean with probability at least {level} at all times at once, however candidates were "
@@ -138,20 +135,22 @@ def _evidence(contents: Contents) -> Html:
 
 
 def _forecast(contents: Contents) -> Html:
-    figure, rows = draw_forecast(contents), forecasts(contents)
+    figure = draw_forecast(contents)
     if figure is None:
         return _reason(contents, "Forecast", "progress")
     caption = (
         "Measurements in all, if the present estimates are about right: dots are expected, bars a "
         "range. The least that any method needs on average is for the question as asked."
     )
-    heads = ("question", "more measurements", "from", "to")
+    heads = ("question", "more measurements", "from", "to", "")
     cells = [
-        (row.question, *(whole(value - row.now) for value in (row.expected, row.low, row.high)))
-        for row in rows
+        (row.question, *(whole(value) for value in (row.more, row.low, row.high)), row.note)
+        for row in contents.outlook.forecasts
     ]
     return _section(
-        "Forecast", _figure(caption, as_markup(figure, "forecast", "f")), table(heads, cells)
+        "Forecast",
+        _figure(caption, as_markup(figure, "forecast", "f")),
+        table(heads, cells, text=(4,)),
     )
 
 
@@ -162,31 +161,32 @@ def _dial(contents: Contents) -> Html:
     if dial.largest is None:
         words = "The present data decide for no misspecification, not even for 0."
     else:
-        words = f"The present data decide up to a misspecification of {number(dial.largest)}"
+        up_to = f"up to a misspecification of {number(dial.largest)}"
+        words = "The present data decide "
+        words += "without any structure" if math.isinf(dial.largest) else up_to
         words += f"; {number(dial.declared)} was declared."
-    rows = [_fields(row) for row in dial.table]
+    rows = list(dial.table)
     cells = [
-        (number(width), _answer(answer), number(statistic), number(threshold), _yes(decided))
-        for width, answer, statistic, threshold, decided in rows
+        (
+            number(row.misspecification),
+            ", ".join(str(label) for label in row.answer or ()),
+            number(row.statistic),
+            number(row.threshold),
+            _verdict(row),
+        )
+        for row in rows
     ]
-    marks = ["in" if row[0] == dial.declared else "" for row in rows]
+    marks = ["in" if row.misspecification == dial.declared else "" for row in rows]
     heads = ("if it were", "answer", "evidence", "threshold", "decided")
-    return _section("Misspecification", element("p", words), table(heads, cells, marks, text=(1,)))
+    return _section(
+        "Misspecification", element("p", words), table(heads, cells, marks, text=(1, 4))
+    )
 
 
-def _fields(row: Any) -> tuple[Any, ...]:
-    """A row of the dial, whether a tuple or a record."""
-    if isinstance(row, Sequence):
-        return tuple(row)
-    return tuple(getattr(row, name) for name in DIAL_FIELDS)
-
-
-def _answer(labels: Iterable[object] | None) -> str:
-    return "" if labels is None else ", ".join(str(label) for label in labels)
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _verdict(row: Any) -> str:
+    if getattr(row, "contradicted", False):
+        return "contradicted by the data"
+    return "yes" if row.decided else "no"
 
 
 def _reason(contents: Contents, title: str, method: str) -> Html:

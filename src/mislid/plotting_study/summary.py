@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from mislid.plotting_study.contents import Contents
 from mislid.plotting_study.markup import Html, element, markup
-from mislid.plotting_study.words import listed, measurements, number, percent, whole
+from mislid.plotting_study.words import listed, measurements, number, percent, rate, whole
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
 
@@ -48,7 +50,7 @@ def _promise(contents: Contents) -> str:
     slack = f" by more than {number(settings.tolerance)}" if settings.tolerance > 0.0 else ""
     return (
         f"the probability that a better candidate was left out{slack} is proven to be at most "
-        f"{percent(settings.delta)}, if the declared noise and misspecification hold."
+        f"{rate(settings.delta)}, if the declared noise and misspecification hold."
     )
 
 
@@ -81,14 +83,14 @@ def _running(contents: Contents) -> list[str]:
 
 
 def _forecast(contents: Contents) -> str:
-    progress = contents.outlook.progress
-    if progress is None:
+    asked = contents.outlook.as_asked
+    if asked is None:
         return ""
-    if not progress.more < float("inf"):
-        return "There is no end in sight: the candidates at the edge of the answer seem equal."
+    if math.isinf(asked.more):
+        return f"There is no end in sight. {asked.note[:1].upper()}{asked.note[1:]}"
     return (
-        f"About {whole(progress.more)} more are expected to be needed "
-        f"(between {whole(progress.more_low)} and {whole(progress.more_high)})."
+        f"About {whole(asked.more)} more are expected to be needed "
+        f"(between {whole(asked.low)} and {whole(asked.high)})."
     )
 
 
@@ -101,16 +103,16 @@ def _open_trials(contents: Contents) -> str:
 
 def key_figures(contents: Contents) -> Html:
     """A few numbers at a glance."""
-    facts, progress = contents.facts, contents.outlook.progress
+    facts, asked = contents.facts, contents.outlook.as_asked
     shown = {
         "state": "decided" if contents.decided else "running",
         "measurements": f"{facts.samples:,}",
     }
     if contents.history is not None:
         shown["evidence, of what is needed"] = percent(contents.history.share)
-    if progress is not None and not contents.decided:
-        shown["to go, about"] = whole(progress.more)
-    shown["error rate"] = f"{'≤ ' if contents.rule.guaranteed else 'wanted: '}" + percent(
+    if asked is not None and not contents.decided and math.isfinite(asked.more):
+        shown["to go, about"] = whole(asked.more)
+    shown["error rate"] = f"{'≤ ' if contents.rule.guaranteed else 'wanted: '}" + rate(
         facts.settings.delta
     )
     return element(
@@ -137,7 +139,7 @@ def cautions(contents: Contents) -> Html:
         )
     found += [
         markup(element("strong", f"{one.kind.capitalize()}. "), one.message)
-        for one in contents.outlook.suspicions or ()
+        for one in contents.outlook.suspicions
     ]
     if not found:
         return Html()

@@ -50,14 +50,25 @@ def fixed(value: float, places: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share; below one percent with two digits.
+    """A share; below one percent with two digits, and never all where something is missing.
 
-    >>> percent(0.05), percent(0.876), percent(0.00123)
-    ('5%', '88%', '0.12%')
+    >>> percent(0.05), percent(0.876), percent(0.00123), percent(0.9996)
+    ('5%', '88%', '0.12%', '99.9%')
     """
     if not math.isfinite(share):
         return number(share)
+    if 0.99 <= share < 1.0:
+        return f"{math.floor(1000.0 * share) / 10.0:.1f}%"
     return f"{100.0 * share:.2g}%" if abs(share) < 0.01 else f"{100.0 * share:,.0f}%"
+
+
+def rate(probability: float) -> str:
+    """A probability as it was given, in percent.
+
+    >>> rate(0.05), rate(0.025), rate(1 - 0.001)
+    ('5%', '2.5%', '99.9%')
+    """
+    return minus(f"{100.0 * probability:.6g}%")
 
 
 def minus(text: str) -> str:

@@ -20,10 +20,10 @@ from mislid.plotting_study import (
 )
 from mislid.plotting_study.candidates_figure import MOST, ROWS
 from mislid.plotting_study.evidence_figure import apart
-from mislid.plotting_study.outlook import Outlook, questions
+from mislid.plotting_study.outlook import Forecast, Outlook
 from mislid.plotting_study.theme import BEST, DARK, OPTIMAL, REST, as_markup, shorten
 from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome
+from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 
 
 def names(axes: Any) -> list[str]:
@@ -172,28 +172,30 @@ def test_labels_are_moved_apart(wanted: list[float]) -> None:
 
 
 def test_a_forecast_has_a_row_for_every_question(running: Study) -> None:
-    study = Foresight(
-        running,
-        progress=outcome(100, 50, 300, lower_bound=40.0),
-        what_if=lambda **question: outcome(0, 0, 0) if "m" in question else outcome(20, 10, 30),
+    others = (
+        what_if(0, 0, 0, m=1),
+        what_if(20, 10, None, delta=0.005),
+        what_if(None, 900, None, tolerance=0.25, misspecification=math.inf),
     )
-    contents = gather(study)
-    figure = draw_forecast(contents)
+    study = Foresight(running, progress=outcome(100, 50, 300, lower_bound=40.0), what_ifs=others)
+    figure = draw_forecast(gather(study))
     assert figure is not None
     (axes,) = figure.axes
-    assert names(axes)[:4] == [
+    assert names(axes) == [
         "as asked",
         "1 best instead of 2",
-        "3 best instead of 2",
         "error rate 0.005",
+        "tolerance 0.25, misspecification ∞",
     ]
-    assert names(axes)[4].startswith("tolerance ")
-    assert names(axes)[5:] == ["misspecification 0.05", "misspecification 0.2"]
     texts = [text.get_text() for text in axes.texts]
-    assert texts[0] == "100 more (50 to 300)"
-    assert texts[1:3] == ["enough by now"] * 2
-    first = axes.collections[0].get_segments()[0]
-    assert first[:, 0].tolist() == [80.0, 330.0]
+    assert texts == [
+        "100 more (50 to 300)",
+        "enough by now",
+        "20 more (10 to ∞)",
+        "no end in sight",
+    ]
+    ranges = [group.get_segments()[0][:, 0].tolist() for group in axes.collections]
+    assert ranges == [[80.0, 330.0], [40.0, 50.0], [930.0, 930.0]]
     marks = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
     assert marks["now: 30"] == 30
     assert marks["least for any method: 40"] == 40.0
@@ -201,34 +203,23 @@ def test_a_forecast_has_a_row_for_every_question(running: Study) -> None:
 
 
 def test_a_forecast_without_end_is_said_in_words(running_contents: Contents) -> None:
-    endless = outcome(math.inf, 10.0, math.inf, lower_bound=math.inf)
-    contents = dataclasses.replace(running_contents, outlook=Outlook(progress=endless))
-    figure = draw_forecast(contents)
+    endless = Forecast("as asked", math.inf, math.inf, math.inf, "too early: nobody knows")
+    outlook = Outlook(forecasts=(endless,), lower_bound=math.inf)
+    figure = draw_forecast(dataclasses.replace(running_contents, outlook=outlook))
     assert figure is not None
-    assert [text.get_text() for text in figure.axes[0].texts] == ["no end in sight"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["too early"]
     as_png(figure, 40)
+
+
+def test_nothing_is_foreseen_of_a_study_that_has_ended(decided_contents: Contents) -> None:
+    outlook = Outlook(forecasts=(Forecast("as asked", 0.0, 0.0, 0.0, ""),))
+    assert draw_forecast(dataclasses.replace(decided_contents, outlook=outlook)) is None
 
 
 def test_there_is_no_picture_of_what_is_not_known() -> None:
     contents = gather(new_study())
     assert draw_evidence(contents) is None
     assert draw_forecast(contents) is None
-
-
-def test_questions_are_ones_that_can_be_asked() -> None:
-    settings = new_study().settings
-    asked = [question for _, question in questions(settings, 5, 0.123)]
-    assert asked == [
-        {"m": 2},
-        {"delta": 0.005},
-        {"tolerance": 0.1},
-        {"misspecification": 0.05},
-        {"misspecification": 0.2},
-    ]
-    slack = new_study(tolerance=0.5).settings
-    assert {"tolerance": 0.51} in [question for _, question in questions(slack, 5, 0.0123)]
-    free = new_study(candidates=["a", "b"]).settings
-    assert [question for _, question in questions(free, 2, None)] == [{"delta": 0.005}]
 
 
 def test_figures_in_a_page_follow_its_colours_and_share_no_names(

@@ -16,7 +16,7 @@ from mislid.errors import MissingPackageError, ProblemError
 from mislid.plotting_study import Contents, report, write_report
 from mislid.plotting_study.page import page
 from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome
+from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 
 VOID = {"meta", "br"}
 
@@ -73,6 +73,17 @@ class Page(HTMLParser):
     @property
     def pictures(self) -> list[str | None]:
         return [given["aria-label"] for _, given in self.seen if given.get("role") == "img"]
+
+
+def dial_row(width: float, answer: Any, statistic: float, decided: bool, **more: Any) -> Any:
+    return SimpleNamespace(
+        misspecification=width,
+        answer=answer,
+        statistic=statistic,
+        threshold=20.0,
+        decided=decided,
+        **more,
+    )
 
 
 def read(study: Any) -> Page:
@@ -199,11 +210,12 @@ NASTY = ['<script>alert("1")</script>', "a & b", "'; --", "$\\frac{1}{0}$", "tab
 
 
 def test_every_label_and_name_is_escaped() -> None:
-    study = new_study(study_name="<i>name</i>", candidates=NASTY, m=2)
+    features = {label: [1.0, float(k)] for k, label in enumerate(NASTY)}
+    study = new_study(study_name="<i>name</i>", candidates=features, m=2)
     study.add_observations([(label, float(k)) for k, label in enumerate(NASTY)] * 30)
     assert study.status == "decided"
     warning = SimpleNamespace(kind="<u>noise", message="<b>&", level=0.05)
-    dial = SimpleNamespace(largest=0.1, declared=0.1, table=[(0.1, (NASTY[0],), 2.0, 1.0, True)])
+    dial = SimpleNamespace(largest=0.1, declared=0.1, table=[dial_row(0.1, (NASTY[0],), 2.0, True)])
     text = report(Foresight(study, warnings=(warning,), sensitivity=dial))
     found = Page(text)
     assert not {"script", "i", "u", "b"} & {tag for tag, _ in found.seen}
@@ -213,6 +225,7 @@ def test_every_label_and_name_is_escaped() -> None:
     assert "\ufffd[31m" in found.text("p")
     assert "<i>name</i>" in found.text("h1")
     assert "<u>noise. <b>&" in found.text("li")
+    assert found.table("if it were")[0][1] == NASTY[0]
 
 
 def test_nothing_is_fetched_and_nothing_runs(decided_contents: Contents) -> None:
@@ -236,31 +249,37 @@ def test_a_forecast_is_told_drawn_and_tabled(running: Study) -> None:
     study = Foresight(
         running,
         progress=outcome(1234.4, 800.0, 2000.0, lower_bound=90.0),
-        what_if=outcome(7.0, 5.0, 9.0),
+        what_ifs=(what_if(7, 5, 9, m=1),),
     )
     found = read(study)
     assert "About 1,234 more are expected to be needed (between 800 and 2,000)." in found.text()
     rows = found.table("question")
-    assert rows[0] == ["as asked", "1,234", "800", "2,000"]
-    assert rows[1] == ["1 best instead of 2", "7", "5", "9"]
+    assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
+    assert rows[1] == ["1 best instead of 2", "7", "5", "9", ""]
     assert found.pictures[-1] == "forecast"
-    endless = outcome(math.inf, math.inf, math.inf, lower_bound=math.inf)
-    assert "no end in sight" in read(Foresight(running, progress=endless)).text()
+    early = outcome(None, 3, None, lower_bound=None, note="too early: 3 are missing")
+    text = read(Foresight(running, progress=early)).text()
+    assert "There is no end in sight. Too early: 3 are missing" in text
 
 
 def test_the_misspecification_dial_is_a_table(decided: Study) -> None:
-    table = [(0.0, ("c",), 30.0, 20.0, True), (0.1, ("c",), 21.0, 20.0, True)]
-    record = SimpleNamespace(
-        misspecification=0.2, answer=None, statistic=math.inf, threshold=20.0, decided=False
-    )
-    dial = SimpleNamespace(largest=0.15, declared=0.1, table=[*table, record])
+    table = [
+        dial_row(0.0, ("c",), 30.0, True, contradicted=True),
+        dial_row(0.1, ("c",), 21.0, True),
+        dial_row(0.2, None, math.inf, False),
+    ]
+    dial = SimpleNamespace(largest=0.15, declared=0.1, table=table)
     found = read(Foresight(decided, sensitivity=dial))
     assert "decide up to a misspecification of 0.15; 0.1 was declared." in found.text()
     assert found.table("if it were") == [
-        ["0", "c", "30", "20", "yes"],
+        ["0", "c", "30", "20", "contradicted by the data"],
         ["0.1", "c", "21", "20", "yes"],
         ["0.2", "", "∞", "20", "no"],
     ]
+    always = SimpleNamespace(largest=math.inf, declared=0.1, table=table)
+    assert (
+        "decide without any structure; 0.1" in read(Foresight(decided, sensitivity=always)).text()
+    )
     never = SimpleNamespace(largest=None, declared=0.1, table=[])
     assert "not even for 0" in read(Foresight(decided, sensitivity=never)).text()
 
@@ -276,7 +295,7 @@ def test_warnings_are_in_a_box(decided: Study) -> None:
 
 def test_what_cannot_be_said_is_left_out_or_explained(running: Study) -> None:
     problem = ProblemError("there are too few measurements")
-    found = read(Foresight(running, progress=problem, sensitivity=problem, what_if=problem))
+    found = read(Foresight(running, progress=problem, sensitivity=problem, what_ifs=problem))
     assert found.text().count("there are too few measurements") == 2
     assert "forecast" not in found.pictures
 
