@@ -190,38 +190,38 @@ def best_of(facts: Facts, now: Moment) -> tuple[int, ...]:
 
 
 def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
-    """How the evidence for an answer grew; None before there is an estimate."""
+    """How the evidence for an answer grew until it was enough; None before there is an estimate."""
     facts, first = rule.facts, rule.first
     if first is None:
         return None
+    last = facts.samples if facts.decision is None else facts.decision.samples
     every = all_pairs(facts.K, np.sort(np.array(answer, dtype=np.int64)))
-    asked = _promising(rule, every)
-    now = rule.evidence([facts.samples], asked).shares[0]
+    asked = _promising(rule, every, last)
+    now = rule.evidence([last], asked).shares[0]
     order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
     closest, others = asked[order[:CLOSEST]], asked[order[CLOSEST:]]
-    decided = [] if facts.decision is None else [facts.decision.samples]
     return History(
         answer,
-        rule.evidence(grid(first, facts.samples, FINE, decided), closest),
-        rule.evidence(grid(first, facts.samples, COARSE, []), others),
+        rule.evidence(grid(first, last, FINE), closest),
+        rule.evidence(grid(first, last, COARSE), others),
         len(every) - len(order),
     )
 
 
-def _promising(rule: Rule, pairs: Pairs) -> Pairs:
+def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:
     """Those pairs that are hardest to tell apart by their two arms alone, where there are many."""
     if len(pairs) <= SOLVED:
         return pairs
-    now = rule.after(rule.facts.samples)
+    now = rule.after(samples)
     alone = unstructured_bounds(now.projected, now.weights, pairs, rule.facts.settings.tolerance)
     return pairs[np.sort(np.argsort(alone, kind="stable")[:SOLVED])]
 
 
-def grid(first: int, last: int, most: int, also: list[int]) -> list[int]:
-    """At most `most` whole numbers from first to last, both included, and those given.
+def grid(first: int, last: int, most: int) -> list[int]:
+    """At most `most` whole numbers from first to last, both included.
 
-    >>> grid(3, 10, 4, [4])
-    [3, 4, 5, 8, 10]
+    >>> grid(3, 10, 4)
+    [3, 5, 8, 10]
     """
-    even = np.linspace(first, last, min(most, last - first + 1)).round().astype(int)
-    return sorted({*even.tolist(), *(number for number in also if first <= number <= last)})
+    even = np.linspace(first, last, min(most, last - first + 1))
+    return [round(number) for number in even.tolist()]

@@ -42,7 +42,7 @@ def draw_evidence(contents: Contents) -> Figure | None:
         for axes in (above, below):
             _mark_decision(axes, contents)
         _name_decision(above, contents)
-        below.set_xlim(0.0, max(contents.facts.samples, 1))
+        below.set_xlim(0.0, history.closest.times[-1])
         below.set_xlabel("measurements")
         below.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         return figure

@@ -109,7 +109,8 @@ def key_figures(contents: Contents) -> Html:
         "measurements": f"{facts.samples:,}",
     }
     if contents.history is not None:
-        shown["evidence, of what is needed"] = percent(contents.history.share)
+        needed = "was" if contents.decided else "is"
+        shown[f"evidence, of what {needed} needed"] = percent(contents.history.share)
     if asked is not None and not contents.decided and math.isfinite(asked.more):
         shown["to go, about"] = whole(asked.more)
     shown["error rate"] = f"{'≤ ' if contents.rule.guaranteed else 'wanted: '}" + rate(

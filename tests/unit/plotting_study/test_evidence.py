@@ -124,7 +124,19 @@ def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
     assert np.all(np.diff(now) >= 0.0)
     assert seen.share == now[0]
     assert seen.closest.times[[0, -1]].tolist() == [12.0, 200.0]
-    assert len(seen.closest.times) <= 61
+    assert len(seen.closest.times) <= 60
+
+
+def test_the_history_of_an_answer_ends_with_its_decision() -> None:
+    study = decided_study()
+    study.add_observations([("a", 50.0)] * 500)
+    contents = gather(study)
+    seen, decision = contents.history, contents.facts.decision
+    assert seen is not None
+    assert decision is not None
+    assert seen.closest.times[-1] == seen.others.times[-1] == decision.samples
+    np.testing.assert_allclose(seen.share, decision.statistic / decision.threshold, rtol=1e-8)
+    assert seen.answer == decision.answer != contents.best_now
 
 
 def test_many_pairs_leave_out_the_far_ones() -> None:
