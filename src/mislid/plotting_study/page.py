@@ -126,8 +126,9 @@ def _evidence(contents: Contents) -> Html:
     caption = (
         f"For {_leaders(contents)} and every other candidate: how far the data are from a model in "
         "which the order is the other way round, as a share of the threshold of the rule "
-        f"“{contents.rule.name}”. The study is decided when all reach 100%; what comes later is not "
-        "drawn. Early evidence may fall: it also counts how badly a few measurements fit any model. "
+        f"“{contents.rule.name}”. The study is decided when all reach 100%; what comes later is "
+        "not drawn. Early evidence may fall: it also counts how badly a few measurements fit any "
+        "model. "
     )
     if history.undrawn:
         caption += f"{history.undrawn:,} pairs that are further from the threshold are not drawn."
