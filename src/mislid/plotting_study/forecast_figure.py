@@ -38,13 +38,21 @@ def draw_forecast(contents: Contents) -> Figure | None:
 def plot_forecasts(
     axes: Axes, rows: Sequence[Forecast], now: int, bound: float | None = None
 ) -> None:
-    """Expected measurements with their ranges, the present number and the least for any method."""
+    """Expected measurements with their ranges, the present number and the least for any method.
+
+    A range without an end leads out of the picture.
+    """
+    _scale(axes, rows, now, bound)
+    end = axes.get_xlim()[1]
     for at, row in enumerate(rows):
         colour = BEST if row.question == AS_ASKED else REST
         if not row.is_done and math.isfinite(row.low):
-            high = max(value for value in (row.low, row.more, row.high) if math.isfinite(value))
-            axes.hlines(at, now + row.low, now + high, color=colour, lw=5.0, alpha=0.4)
+            axes.hlines(
+                at, now + row.low, min(now + row.high, end), color=colour, lw=5.0, alpha=0.4
+            )
             axes.plot([now + row.more], [at], "o", color=colour, ms=6.0, zorder=3)
+        if not row.is_done and math.isinf(row.high):
+            axes.plot([end], [at], ">", color=colour, ms=7.0, zorder=3, clip_on=False)
         axes.annotate(
             in_words(row),
             (1.0, at),
@@ -63,7 +71,6 @@ def plot_forecasts(
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.spines[["left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    _scale(axes, rows, now, bound)
     axes.set_xlabel("measurements in all")
 
 

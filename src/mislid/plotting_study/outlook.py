@@ -19,7 +19,8 @@ class Dial(Protocol):
     """How the answer depends on the declared misspecification.
 
     Rows of the table have misspecification, answer, statistic, threshold and decided, and may have
-    contradicted: whether the data contradict that misspecification itself.
+    contradicted: whether the data contradict that misspecification itself. There may also be
+    `smallest`, below which they contradict all.
     """
 
     largest: float | None

@@ -166,6 +166,8 @@ def _dial(contents: Contents) -> Html:
         words = "The present data decide "
         words += "without any structure" if math.isinf(dial.largest) else up_to
         words += f"; {number(dial.declared)} was declared."
+    if getattr(dial, "smallest", 0.0) > 0.0:
+        words += f" They contradict any below {number(getattr(dial, 'smallest', 0.0))}."
     rows = list(dial.table)
     cells = [
         (

@@ -195,7 +195,11 @@ def test_a_forecast_has_a_row_for_every_question(running: Study) -> None:
         "no end in sight",
     ]
     ranges = [group.get_segments()[0][:, 0].tolist() for group in axes.collections]
-    assert ranges == [[80.0, 330.0], [40.0, 50.0], [930.0, 930.0]]
+    end = axes.get_xlim()[1]
+    assert end > 930.0
+    assert ranges == [[80.0, 330.0], [40.0, end], [930.0, end]]
+    arrows = [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"]
+    assert arrows == [[2], [3]]
     marks = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
     assert marks["now: 30"] == 30
     assert marks["least for any method: 40"] == 40.0

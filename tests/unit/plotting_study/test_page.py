@@ -268,9 +268,10 @@ def test_the_misspecification_dial_is_a_table(decided: Study) -> None:
         dial_row(0.1, ("c",), 21.0, True),
         dial_row(0.2, None, math.inf, False),
     ]
-    dial = SimpleNamespace(largest=0.15, declared=0.1, table=table)
+    dial = SimpleNamespace(largest=0.15, declared=0.1, smallest=0.02, table=table)
     found = read(Foresight(decided, sensitivity=dial))
     assert "decide up to a misspecification of 0.15; 0.1 was declared." in found.text()
+    assert "They contradict any below 0.02." in found.text()
     assert found.table("if it were") == [
         ["0", "c", "30", "20", "contradicted by the data"],
         ["0.1", "c", "21", "20", "yes"],
