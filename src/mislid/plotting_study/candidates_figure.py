@@ -27,17 +27,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Rows that fit on a printed page, and rows in all; more are left to the table.
-ROWS, MOST = 42, 126
+# Rows that fit on a printed page, below the headline, and in all; more are left to the table.
+ROWS, FIRST, MOST = 42, 22, 126
 _ROW, _REST = 0.235, 1.15
 
 
 def draw_candidates(contents: Contents) -> list[Figure]:
     """Means and shares of the candidates, best first, in as many figures as it takes."""
     drawn = contents.order[:MOST]
-    figures = math.ceil(drawn.size / ROWS)
+    pages = [drawn]
+    if drawn.size > ROWS:
+        rest = drawn[FIRST:]
+        pages = [drawn[:FIRST], *np.array_split(rest, math.ceil(rest.size / ROWS))]
     with drawing():
-        return [_draw_rows(contents, rows) for rows in np.array_split(drawn, figures)]
+        return [_draw_rows(contents, rows) for rows in pages]
 
 
 def _draw_rows(contents: Contents, rows: Arms) -> Figure:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mislid.plotting_study.contents import Contents
 from mislid.plotting_study.outlook import AS_ASKED, Forecast
 from mislid.plotting_study.theme import BEST, INK, OPTIMAL, REST, drawing, new_figure, shorten
-from mislid.plotting_study.words import whole
+from mislid.plotting_study.words import about, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,9 +78,14 @@ def in_words(row: Forecast) -> str:
     """How many more, in a few words."""
     if row.is_done:
         return "enough by now"
-    if not math.isfinite(row.more):
-        return shorten(row.note.partition(":")[0] or "no end in sight", _LONGEST)
-    return f"{whole(row.more)} more ({whole(row.low)} to {whole(row.high)})"
+    if math.isfinite(row.high):
+        return f"{about(row.more)} more ({about(row.low)} to {about(row.high)})"
+    if math.isfinite(row.more):
+        return f"{about(row.more)} more (at least {about(row.low)})"
+    early, colon, _ = row.note.partition(":")
+    if colon or math.isinf(row.low):
+        return shorten(early or "no end in sight", _LONGEST)
+    return f"at least {about(row.low)} more"
 
 
 def _mark(axes: Axes, at: float, text: str, colour: str, style: str) -> None:

@@ -6,7 +6,7 @@ import math
 
 from mislid.plotting_study.contents import Contents
 from mislid.plotting_study.markup import Html, element, markup
-from mislid.plotting_study.words import listed, measurements, number, percent, rate, whole
+from mislid.plotting_study.words import about, listed, measurements, number, percent, rate
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
 
@@ -88,10 +88,9 @@ def _forecast(contents: Contents) -> str:
         return ""
     if math.isinf(asked.more):
         return f"There is no end in sight. {asked.note[:1].upper()}{asked.note[1:]}"
-    return (
-        f"About {whole(asked.more)} more are expected to be needed "
-        f"(between {whole(asked.low)} and {whole(asked.high)})."
-    )
+    between = f"between {about(asked.low)} and {about(asked.high)}"
+    known = between if math.isfinite(asked.high) else f"at least {about(asked.low)}"
+    return f"About {about(asked.more)} more are expected to be needed ({known})."
 
 
 def _open_trials(contents: Contents) -> str:
@@ -112,7 +111,7 @@ def key_figures(contents: Contents) -> Html:
         needed = "was" if contents.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(contents.history.share)
     if asked is not None and not contents.decided and math.isfinite(asked.more):
-        shown["to go, about"] = whole(asked.more)
+        shown["to go, about"] = about(asked.more)
     shown["error rate"] = f"{'≤ ' if contents.rule.guaranteed else 'wanted: '}" + rate(
         facts.settings.delta
     )

@@ -32,6 +32,15 @@ def whole(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else number(value)
 
 
+def about(value: float) -> str:
+    """A number of measurements that nobody knows exactly: two digits.
+
+    >>> about(1394980), about(87.4), about(123.4)
+    ('1,400,000', '87', '120')
+    """
+    return whole(float(f"{value:.2g}") if value >= 100.0 else value)
+
+
 def decimals(values: Sequence[float], digits: int = 3) -> int:
     """Decimals that show so many digits of the smallest of positive values, at least 0.
 

@@ -252,11 +252,13 @@ def test_a_forecast_is_told_drawn_and_tabled(running: Study) -> None:
         what_ifs=(what_if(7, 5, 9, m=1),),
     )
     found = read(study)
-    assert "About 1,234 more are expected to be needed (between 800 and 2,000)." in found.text()
+    assert "About 1,200 more are expected to be needed (between 800 and 2,000)." in found.text()
     rows = found.table("question")
     assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
     assert rows[1] == ["1 best instead of 2", "7", "5", "9", ""]
     assert found.pictures[-1] == "forecast"
+    open_end = Foresight(running, progress=outcome(7, 5, None, lower_bound=None))
+    assert "About 7 more are expected to be needed (at least 5)." in read(open_end).text()
     early = outcome(None, 3, None, lower_bound=None, note="too early: 3 are missing")
     text = read(Foresight(running, progress=early)).text()
     assert "There is no end in sight. Too early: 3 are missing" in text
