@@ -17,18 +17,25 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+
+
+def examples(*calls: str) -> str:
+    """The end of a help text: calls, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+
 
 def instance_options(command: F) -> F:
     """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
     for option in (
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(["table", "json", "csv"]),
-            default="table",
-            show_default=True,
-            help="How to print the result.",
-        ),
+        format_option,
         click.option(
             "--tolerance",
             type=click.FloatRange(0),

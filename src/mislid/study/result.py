@@ -82,3 +82,4 @@ class StudySummary:
     pending: int
     created: float
     updated: float
+    stopping: str

@@ -1,0 +1,57 @@
+"""`mislid study sensitivity`: the answer as a function of the misspecification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli.study import _parts
+from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._words import csv_cells, many
+
+_COLUMNS = ("misspecification", "answer", "statistic", "threshold", "decided")
+
+
+@click.command(
+    "sensitivity",
+    epilog=examples(
+        "mislid study sensitivity potency",
+        "mislid study sensitivity potency --format csv",
+    ),
+)
+@name_argument
+@storage_option
+@format_option
+@one_sentence_errors
+def command(name: str, storage: str | None, form: str) -> None:
+    """Print the largest misspecification for which the measurements of study NAME still decide, and
+    the answer for each of several.
+    """
+    with open_study(name, storage) as study:
+        facts = {"study": name} | _parts.sensitivity(study)
+    rows = [_row(entry) for entry in facts["table"]]
+    if form == "json":
+        click.echo(as_json(facts | {"table": rows}))
+    elif form == "csv":
+        click.echo(as_csv(_COLUMNS, [csv_cells(row) for row in rows]))
+    else:
+        head = as_table([("study", name), ("declared", _shown(facts["declared"])), _largest(facts)])
+        click.echo(f"{head}\n\n{many(form, rows, _COLUMNS, texts=2)}")
+
+
+def _row(entry: Any) -> dict[str, Any]:
+    fields = entry if isinstance(entry, dict) else dict(zip(_COLUMNS, entry, strict=False))
+    return {name: fields[name] for name in _COLUMNS}
+
+
+def _largest(facts: dict[str, Any]) -> tuple[str, str]:
+    largest = facts["largest"]
+    words = "none: the data do not decide" if largest is None else _shown(largest)
+    return "decides up to", words
+
+
+def _shown(value: Any) -> str:
+    return number(float(value)) if isinstance(value, int | float) else str(value)
