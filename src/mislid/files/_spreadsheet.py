@@ -14,7 +14,7 @@ from mislid.errors import FileFormatError
 from mislid.files._sheet import Sheet, cells_of, checked, decoded, leading_facts
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Spreadsheet(NamedTuple):

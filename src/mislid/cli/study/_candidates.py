@@ -28,11 +28,11 @@ class Given(NamedTuple):
     noise: float | list[float] | None
     misspecification: float | None
 
-    def candidates(self) -> Any:
+    def candidates(self) -> dict[str, Any]:
         """As `create_study` takes them."""
         if self.features is None:
-            return list(self.labels)
-        return dict(zip(self.labels, self.features, strict=True))
+            return {"candidates": list(self.labels)}
+        return {"candidates": self.features, "names": self.labels}
 
 
 def read_candidates(

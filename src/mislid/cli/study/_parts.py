@@ -40,12 +40,11 @@ def certificate(result: Any) -> Any:
     return _part(result, "certificate", "a certificate")
 
 
-def verify(path: str) -> Any:
+def verify(path: str) -> dict[str, Any]:
     """The verification of a certificate: ok, failure, checks, answer."""
     import mislid
 
-    found = _part(mislid, "verify", "a check of certificates")
-    return (found if callable(found) else found.verify)(path)
+    return plain(_part(mislid, "verify", "a check of certificates")(path))
 
 
 def upgrade_storage(storage: Any, backup: str | None) -> dict[str, Any]:
@@ -68,8 +67,8 @@ def write_report(study: Any, path: str) -> None:
     _part(plotting_study, "write_report", "a report")(study, path)
 
 
-def accepted(function: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given; refuses one that the function does not know."""
+def accepted(function: Any, **options: Any) -> dict[str, Any]:
+    """The options that are not None; refuses one that the function does not know."""
     given = {name: value for name, value in options.items() if value is not None}
     known = inspect.signature(function).parameters
     for name in given:

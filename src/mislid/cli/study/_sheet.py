@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,12 +85,26 @@ def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
         elif told[row.trial].value != row.value:
             first = told[row.trial].line
             wrong.append(f"line {line}: trial {row.trial} is told something else in line {first}")
+    refuse_wrong(path, "told", wrong)
+    return Filled(list(told.values()), [number for number in empty if number not in told])
+
+
+def refuse_wrong(path: str, verb: str, wrong: Sequence[str]) -> None:
+    """Refuse a file in which something is wrong, line by line."""
     if wrong:
         rest = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         raise FileFormatError(
-            f"nothing was told, {path!r} must be corrected first: {'; '.join(wrong[:_SHOWN])}{rest}"
+            f"nothing was {verb}, {path!r} must be corrected first: "
+            f"{'; '.join(wrong[:_SHOWN])}{rest}"
         )
-    return Filled(list(told.values()), [number for number in empty if number not in told])
+
+
+def outside(value: float, state: StudyState) -> str | None:
+    """What is wrong with a value outside the range that was declared, if one was."""
+    low, high = getattr(state.settings, "reward_range", None) or (-math.inf, math.inf)
+    if low <= value <= high:
+        return None
+    return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"
 
 
 def _row(
@@ -109,13 +124,15 @@ def _row(
     if outcome not in (*_FAILED, *_DONE):
         raise ProblemError(f"state must be empty, complete or fail; got {outcome!r}")
     if isinstance(value, str):
-        raise ProblemError(f"{value} (leave it empty if not measured, state fail if it failed)")
+        raise ProblemError(value)
     if outcome in _FAILED:
         if value is not None:
             raise ProblemError(f"a trial that failed has no value; got {value!r}")
         return Told(table.sheet.rows[at][0], number, None)
     if value is None:
         return None
+    if complaint := outside(value, state):
+        raise ProblemError(complaint)
     return Told(table.sheet.rows[at][0], number, value)
 
 

@@ -130,15 +130,9 @@ def command(
 
     given = read_candidates(file, label_column, noise, ignored)
     declared = given.misspecification if misspecification is None else misspecification
-    settings |= accepted(
-        create_study,
-        {
-            "candidates": given.candidates(),
-            "misspecification": declared,
-            "noise": given.noise,
-            "reward_range": reward_range,
-        },
-    )
+    settings |= given.candidates() | {"misspecification": declared}
+    settings |= {} if given.noise is None else {"noise": given.noise}
+    settings |= accepted(create_study, reward_range=reward_range)
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
     with open_storage(storage, new=True) as place:
         study = create_study(

@@ -9,12 +9,10 @@ import click
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, is_proven, one, status_words
-from mislid.errors import FileFormatError, ProblemError
+from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.study import Study
-
-_SHOWN = 10
 
 
 @click.command(
@@ -64,6 +62,7 @@ def command(
 
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
+    from mislid.cli.study._sheet import refuse_wrong
     from mislid.files import read_spreadsheet
 
     table = read_spreadsheet(file, "measurement")
@@ -85,12 +84,7 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
             wrong.append(f"line {line}: {number or 'a value is missing'}")
         else:
             pairs.append((labels[cells[at]], number))
-    if wrong:
-        rest = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise FileFormatError(
-            f"nothing was imported, {file!r} must be corrected first: "
-            f"{'; '.join(wrong[:_SHOWN])}{rest}"
-        )
+    refuse_wrong(file, "imported", wrong)
     return pairs
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli._print import as_json, as_table, number
 from mislid.cli.study import _parts
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import csv_cells, many
+from mislid.cli.study._words import many
 
 _COLUMNS = ("misspecification", "answer", "statistic", "threshold", "decided")
 
@@ -32,24 +32,19 @@ def command(name: str, storage: str | None, form: str) -> None:
     """
     with open_study(name, storage) as study:
         facts = {"study": name} | _parts.sensitivity(study)
-    rows = [_row(entry) for entry in facts["table"]]
+    columns = list(facts["table"][0]) if facts["table"] else list(_COLUMNS)
     if form == "json":
-        click.echo(as_json(facts | {"table": rows}))
+        click.echo(as_json(facts))
     elif form == "csv":
-        click.echo(as_csv(_COLUMNS, [csv_cells(row) for row in rows]))
+        click.echo(many(form, facts["table"], columns))
     else:
         head = as_table([("study", name), ("declared", _shown(facts["declared"])), _largest(facts)])
-        click.echo(f"{head}\n\n{many(form, rows, _COLUMNS, texts=2)}")
-
-
-def _row(entry: Any) -> dict[str, Any]:
-    fields = entry if isinstance(entry, dict) else dict(zip(_COLUMNS, entry, strict=False))
-    return {name: fields[name] for name in _COLUMNS}
+        click.echo(f"{head}\n\n{many(form, facts['table'], columns, texts=2)}")
 
 
 def _largest(facts: dict[str, Any]) -> tuple[str, str]:
     largest = facts["largest"]
-    words = "none: the data do not decide" if largest is None else _shown(largest)
+    words = "none: the measurements do not decide" if largest is None else _shown(largest)
     return "decides up to", words
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mislid.study import Study
 
 UNDECIDED = 3
+pause = time.sleep
 Facts = dict[str, Any]
 
 
@@ -66,19 +67,13 @@ def command(
     return UNDECIDED if exit_code and facts["status"] != "decided" else 0
 
 
-def _watch(
-    study: Study,
-    facts: Facts,
-    seconds: float,
-    view: Callable[[Facts], None],
-    sleep: Callable[[float], None] = time.sleep,
-) -> Facts:
+def _watch(study: Study, facts: Facts, seconds: float, view: Callable[[Facts], None]) -> Facts:
     """Show the facts whenever they have changed, until the study has decided."""
     seen = _mark(study)
     try:
         view(facts)
         while facts["status"] != "decided":
-            sleep(seconds)
+            pause(seconds)
             now = _mark(study)
             if now != seen:
                 seen, facts = now, facts_of(study)[0]

@@ -68,7 +68,7 @@ def command(
         outcomes, conflicts = _tell(study, state, filled)
         click.echo(_printed(form, study, outcomes))
     if conflicts:
-        raise MislidError(f"what was told first stays: {'; '.join(conflicts)}")
+        raise MislidError(f"conflicts: {'; '.join(conflicts)}")
 
 
 def _one_trial(

@@ -11,7 +11,7 @@ import click
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli._print import as_csv, as_json, as_table
 from mislid.cli.study import _parts
-from mislid.cli.study._words import listed
+from mislid.cli.study._words import NO_PROOF, listed
 from mislid.errors import FileFormatError, MislidError
 
 
@@ -35,8 +35,8 @@ def command(file: str, form: str) -> None:
     except (ValueError, KeyError, TypeError) as problem:
         raise FileFormatError(f"{file!r} must hold a certificate: {problem}") from None
     click.echo(_printed(form, file, found))
-    if not found.ok:
-        raise MislidError(f"{file!r} does not hold: {found.failure}")
+    if not found["ok"]:
+        raise MislidError(f"{file!r} does not hold: {found['failure']}")
 
 
 def _refuse_unreadable(file: str) -> None:
@@ -48,26 +48,18 @@ def _refuse_unreadable(file: str) -> None:
         raise FileFormatError(f"{file!r} must hold a certificate; it is not JSON") from None
 
 
-def _printed(form: str, file: str, found: Any) -> str:
-    checks = [str(check) for check in found.checks]
-    answer = None if found.answer is None else list(found.answer)
+def _printed(form: str, file: str, found: dict[str, Any]) -> str:
+    label = NO_PROOF if found.get("proven") is False else ""
     if form == "json":
-        return as_json(
-            {
-                "file": file,
-                "ok": bool(found.ok),
-                "failure": found.failure,
-                "checks": checks,
-                "answer": answer,
-            }
-        )
-    # The check that fails may be among those listed, or be named by the failure alone.
-    rows = [(check, "holds") for check in checks if found.ok or check != found.failure]
-    if not found.ok:
-        rows.append((str(found.failure), "FAILS"))
+        return as_json({"file": file, **found} | ({"guarantee": label} if label else {}))
+    rows = [(check, "holds") for check in found["checks"]]
+    if not found["ok"]:
+        rows.append((str(found["failure"]), "FAILS"))
+    if label:
+        rows.append(("a stopping rule with a proof", NO_PROOF))
     if form == "csv":
         return as_csv(["check", "outcome"], rows)
     lines = [(outcome, check) for check, outcome in rows]
-    if found.ok:
-        lines.append(("answer", listed(answer)))
+    if found["ok"]:
+        lines.append(("answer", listed(found["answer"])))
     return as_table(lines)
