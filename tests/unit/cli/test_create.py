@@ -189,6 +189,7 @@ def test_the_storage_is_a_path_or_an_address(created: Call, folder: Path) -> Non
         ("mysql://host/lab", "storage must be an address such as 'sqlite:///lab.db'"),
         ("sqlite://", "storage must name a file"),
         ("postgresql://host:port/lab", "cannot be opened: check the address"),
+        ("postgresql://u:secret@host:port/lab", "'postgresql://u:***@host:port/lab' cannot be"),
         ("compounds.csv", "is damaged or no database"),
     ],
 )

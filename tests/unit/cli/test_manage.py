@@ -103,3 +103,18 @@ def test_a_locked_storage(created: Call, folder: Path, monkeypatch: pytest.Monke
     refused(created("ask", "s"), 1, "has been held by another process for too long")
     assert created("list").status == 0
     other.close()
+
+
+def test_the_same_on_postgresql(
+    study_command: Call, folder: Path, postgresql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISLID_STORAGE", postgresql.new_schema())
+    assert study_command("create", "s", *question()).status == 0
+    assert study_command("ask", "s", "-n", 2, "--csv", "plate.csv").status == 0
+    sheet = folder / "plate.csv"
+    sheet.write_text(sheet.read_text().replace(",,,s", ",0.5,,s"))
+    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
+    assert study_command("copy", "s", "--to", "lab.db").status == 0
+    for storage in ([], ["--storage", "lab.db"]):
+        (line,) = json.loads(study_command("list", *storage, "--format", "json").out)
+        assert (line["study"], line["measurements"]) == ("s", 2)

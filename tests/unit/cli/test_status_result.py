@@ -27,6 +27,7 @@ class FakeProgress:
     statistic: float | None = 3.25
     threshold: float | None = 12.5
     lower_bound: float | None = 99.0
+    note: str = ""
     best_now: tuple[str, ...] = ("C33",)
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,12 +61,17 @@ class FakeWhatIf:
     more_high: float | None = 60.0
     decided_now: bool = False
     answer_now: tuple[str, ...] = ("C33", "B07")
+    note: str = ""
+    delta: float = 0.1
+    tolerance: float = 0.0
+    changed: tuple[str, ...] = ("m",)
 
 
 @dataclass(frozen=True)
 class FakeSensitivity:
     declared: float = 0.2
     largest: float | None = 0.35
+    smallest: float = 0.05
 
     def to_dict(self) -> dict[str, Any]:
         row = {
@@ -87,7 +93,7 @@ class FakeCertificate:
 @pytest.fixture
 def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release without any of the parts."""
-    for name in ("progress", "what_if", "warnings", "sensitivity"):
+    for name in ("progress", "what_if", "what_ifs", "warnings", "sensitivity"):
         monkeypatch.delattr(Study, name, raising=False)
     for name in ("verify", "upgrade_storage"):
         monkeypatch.delitem(mislid._HOMES, name, raising=False)
@@ -156,10 +162,11 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
 
 
 def test_a_forecast_may_know_nothing_yet(created: Call, forecast) -> None:
-    forecast(FakeProgress(0, None, None, None, None, None, None, None, ()))
+    forecast(FakeProgress(0, None, 0, None, None, None, None, None, "too early to say", ()))
     table = created("status", "s").out
-    for word in ("best now", "limiting", "evidence", "forecast", "any method"):
+    for word in ("best now", "limiting", "evidence", "any method"):
         assert word not in table
+    assert "forecast        too early to say\n" in table
 
 
 def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> None:
@@ -177,6 +184,7 @@ def test_a_release_without_parts_says_so(created: Call, lacking: None, folder: P
     assert "a forecast is not part of this release" in done.err
     for words in (
         ["what-if", "s", "--m", 2],
+        ["what-if", "s"],
         ["sensitivity", "s"],
         ["verify", "compounds.json"],
         ["upgrade"],
@@ -306,13 +314,28 @@ def test_what_if(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "forecast  about 40 more measurements (30 to 60)\n" in table
     said = json.loads(created("what-if", "s", "--m", 2, "--format", "json").out)
     assert (said["m"], said["more"], said["answer_now"]) == (2, 40.0, ["C33", "B07"])
-    refused(created("what-if", "s"), 2, "give at least one of")
+
+
+def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (
+        FakeWhatIf(2, note="", changed=("m",)),
+        FakeWhatIf(1, None, 90, None, note="beyond what was simulated", changed=("delta",)),
+        FakeWhatIf(1, decided_now=True, changed=("delta", "tolerance")),
+    )
+    monkeypatch.setattr(Study, "what_ifs", lambda study: rows, raising=False)
+    table = created("what-if", "s").out.splitlines()
+    assert table[1].startswith("m 2                     about 40 more measurements (30 to 60)")
+    assert "at least 90 more measurements (beyond what was simulated)" in table[2]
+    assert table[3].startswith("delta 0.1, tolerance 0  would have decided")
+    assert len(json.loads(created("what-if", "s", "--format", "json").out)) == 3
+    assert created("what-if", "s", "--format", "csv").out.count("\n") == 4
 
 
 def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Study, "sensitivity", lambda study: FakeSensitivity(), raising=False)
     table = created("sensitivity", "s").out
-    assert "decides up to  0.35\n" in table
+    assert "decides up to       0.35\n" in table
+    assert "contradicted below  0.05\n" in table
     assert table.splitlines()[-1].split() == ["inf", "C33", "3", "12", "false"]
     said = json.loads(created("sensitivity", "s", "--format", "json").out)
     assert (said["largest"], said["table"][0]["answer"]) == (0.35, ["C33"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,7 @@ def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]
     except Exception as problem:  # noqa: BLE001 - drivers have their own ways to refuse an address
         said = str(problem).partition("\n")[0]
         raise StorageError(
-            f"storage {str(place)!r} cannot be opened: check the address ({said})"
+            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
         ) from None
     try:
         yield storage
@@ -67,6 +68,15 @@ def as_address(address: str | None) -> str | Path:
             "postgresql://user@host/database"
         )
     return address if "://" in address else Path(address)
+
+
+def without_password(address: str | Path) -> str:
+    """An address as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@host/studies")
+    'postgresql://lab:***@host/studies'
+    """
+    return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", str(address))
 
 
 def refuse_missing(place: str | Path) -> None:

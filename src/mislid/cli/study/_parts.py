@@ -24,6 +24,11 @@ def what_if(study: Any, **changes: Any) -> dict[str, Any]:
     return plain(_part(study, "what_if", "a forecast for another question")(**changes))
 
 
+def what_ifs(study: Any) -> list[dict[str, Any]]:
+    """Forecasts for several questions."""
+    return [plain(row) for row in _part(study, "what_ifs", "a choice of other questions")()]
+
+
 def sensitivity(study: Any) -> dict[str, Any]:
     """The answer as a function of the misspecification."""
     return plain(_part(study, "sensitivity", "the answer for other misspecifications")())

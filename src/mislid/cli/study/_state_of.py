@@ -19,6 +19,7 @@ _FORECAST = (
     "more",
     "more_low",
     "more_high",
+    "note",
     "lower_bound",
 )
 
@@ -88,7 +89,7 @@ def _undecided(facts: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("limiting pair", f"{challenger} against {incumbent}"))
     if facts["statistic"] is not None and facts["threshold"] is not None:
         rows.append(("evidence", evidence(facts)))
-    if facts["more"] is not None:
+    if facts["more"] is not None or facts["note"]:
         rows.append(("forecast", forecast(facts)))
     if facts["lower_bound"] is not None:
         rows.append(("any method needs", f"about {number(facts['lower_bound'])} in all"))
@@ -105,12 +106,20 @@ def evidence(facts: dict[str, Any]) -> str:
 
 
 def forecast(facts: dict[str, Any]) -> str:
-    """How many measurements are to go.
+    """How many measurements are to go, where None is beyond what can be said.
 
     >>> forecast({"more": 40, "more_low": 20, "more_high": 90})
     'about 40 more measurements (20 to 90)'
+    >>> forecast({"more": None, "more_low": 20, "more_high": None, "note": "too far"})
+    'at least 20 more measurements (too far)'
     """
-    said = f"about {number(facts['more'])} more measurements"
-    if facts["more_low"] is None or facts["more_high"] is None:
-        return said
-    return f"{said} ({number(facts['more_low'])} to {number(facts['more_high'])})"
+    more, low, high = (facts[name] for name in ("more", "more_low", "more_high"))
+    note = facts.get("note")
+    if more is None and not low:
+        return note or "unknown"
+    if more is None:
+        return f"at least {number(low)} more measurements" + (f" ({note})" if note else "")
+    if low is None:
+        return f"about {number(more)} more measurements"
+    span = f"at least {number(low)}" if high is None else f"{number(low)} to {number(high)}"
+    return f"about {number(more)} more measurements ({span})"

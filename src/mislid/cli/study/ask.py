@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,11 +131,11 @@ def _write(
         draft.publish(sheet_bytes(study.study_name, trials), replace=force)
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
-        again = f" --worker {worker}" if worker else ""
+        again = f" --worker {shlex.quote(worker)}" if worker else ""
         raise MislidError(
             f"the sheet {str(draft.place)!r} could not be written ({problem.strerror}), but these "
             f"trials were handed out: {handed}; get them again with `mislid study ask "
-            f"{study.study_name} --pending{again} --csv FILE`"
+            f"{shlex.quote(study.study_name)} --pending{again} --csv FILE`"
         ) from None
 
 

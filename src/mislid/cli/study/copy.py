@@ -5,7 +5,13 @@ from __future__ import annotations
 import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli.study._opening import name_argument, open_storage, storage_option
+from mislid.cli.study._opening import (
+    as_address,
+    name_argument,
+    open_storage,
+    storage_option,
+    without_password,
+)
 from mislid.cli.study._words import one
 
 
@@ -39,5 +45,5 @@ def command(
             copy_study(
                 from_study_name=name, from_storage=source, to_storage=place, to_study_name=copied
             )
-    facts = {"study": copied, "storage": target or "the same"}
+    facts = {"study": copied, "storage": without_password(as_address(target or storage))}
     click.echo(one(form, facts, list(facts.items())))

@@ -38,14 +38,19 @@ def command(name: str, storage: str | None, form: str) -> None:
     elif form == "csv":
         click.echo(many(form, facts["table"], columns))
     else:
-        head = as_table([("study", name), ("declared", _shown(facts["declared"])), _largest(facts)])
-        click.echo(f"{head}\n\n{many(form, facts['table'], columns, texts=2)}")
+        click.echo(f"{as_table(_head(facts))}\n\n{many(form, facts['table'], columns, texts=2)}")
 
 
-def _largest(facts: dict[str, Any]) -> tuple[str, str]:
+def _head(facts: dict[str, Any]) -> list[tuple[str, str]]:
     largest = facts["largest"]
-    words = "none: the measurements do not decide" if largest is None else _shown(largest)
-    return "decides up to", words
+    rows = [
+        ("study", facts["study"]),
+        ("declared", _shown(facts["declared"])),
+        ("decides up to", "nowhere" if largest is None else _shown(largest)),
+    ]
+    if facts.get("smallest"):
+        rows.append(("contradicted below", _shown(facts["smallest"])))
+    return rows
 
 
 def _shown(value: Any) -> str:

@@ -135,7 +135,7 @@ def line_of(facts: Facts) -> str:
         parts.append(f"answer {', '.join(map(str, facts['answer']))}")
     elif facts["statistic"] is not None and facts["threshold"] is not None:
         parts.append(f"evidence {evidence(facts)}")
-        if facts["more"] is not None:
+        if facts["more"] is not None or facts["note"]:
             parts.append(forecast(facts))
     parts += [f"warning: {warning['message']}" for warning in facts["warnings"]]
     return "  ".join([time.strftime("%H:%M:%S"), *parts])
