@@ -4,9 +4,11 @@ import csv
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mislid.cli.study._sheet import outside
 from mislid.files import Draft
 from oracles.study_calls import Call, question, refused
 
@@ -349,3 +351,10 @@ def test_integer_labels_are_found(study_command: Call, folder: Path, opened) -> 
     (folder / "h.csv").write_text("arm,value\n2,5\n")
     assert study_command("import", "s", "h.csv").status == 0
     assert [row.arm for row in opened().observation_rows()] == [3, 1, 2, 2]
+
+
+def test_values_outside_a_declared_range_are_refused() -> None:
+    bounded = SimpleNamespace(reward_range=(0.0, 1.0))
+    assert outside(0.5, bounded) is None
+    assert outside(1.5, bounded) == "a value must be from 0 to 1, as was declared; got 1.5"
+    assert outside(1e9, SimpleNamespace(reward_range=None)) is None

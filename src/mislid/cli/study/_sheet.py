@@ -13,6 +13,7 @@ from mislid.files import read_spreadsheet
 if TYPE_CHECKING:
     from mislid.files import Spreadsheet
     from mislid.study import Trial
+    from mislid.study.settings import Settings
     from mislid.study.state import StudyState
 
 # Of what is wrong with a sheet, so much is shown.
@@ -99,9 +100,9 @@ def refuse_wrong(path: str, verb: str, wrong: Sequence[str]) -> None:
         )
 
 
-def outside(value: float, state: StudyState) -> str | None:
+def outside(value: float, settings: Settings) -> str | None:
     """What is wrong with a value outside the range that was declared, if one was."""
-    low, high = getattr(state.settings, "reward_range", None) or (-math.inf, math.inf)
+    low, high = getattr(settings, "reward_range", None) or (-math.inf, math.inf)
     if low <= value <= high:
         return None
     return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"
@@ -131,7 +132,7 @@ def _row(
         return Told(table.sheet.rows[at][0], number, None)
     if value is None:
         return None
-    if complaint := outside(value, state):
+    if complaint := outside(value, state.settings):
         raise ProblemError(complaint)
     return Told(table.sheet.rows[at][0], number, value)
 

@@ -131,7 +131,8 @@ def command(
     given = read_candidates(file, label_column, noise, ignored)
     declared = given.misspecification if misspecification is None else misspecification
     settings |= given.candidates() | {"misspecification": declared}
-    settings |= {} if given.noise is None else {"noise": given.noise}
+    if given.noise is not None and (noise is not None or reward_range is None):
+        settings["noise"] = given.noise  # a range takes the place of what a file says
     settings |= accepted(create_study, reward_range=reward_range)
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
     with open_storage(storage, new=True) as place:

@@ -62,7 +62,7 @@ def command(
 
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
-    from mislid.cli.study._sheet import refuse_wrong
+    from mislid.cli.study._sheet import outside, refuse_wrong
     from mislid.files import read_spreadsheet
 
     table = read_spreadsheet(file, "measurement")
@@ -74,6 +74,7 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
             )
     labels = {str(label).strip(): label for label in study.candidates.labels}
     labels |= {str(label): label for label in study.candidates.labels}
+    settings = study.settings
     pairs, wrong = [], []
     cells = table.sheet.texts(arm)
     for at, number in enumerate(table.decimals(value)):
@@ -82,6 +83,8 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
             wrong.append(f"line {line}: {cells[at]!r} is none of the candidates")
         elif number is None or isinstance(number, str):
             wrong.append(f"line {line}: {number or 'a value is missing'}")
+        elif complaint := outside(number, settings):
+            wrong.append(f"line {line}: {complaint}")
         else:
             pairs.append((labels[cells[at]], number))
     refuse_wrong(file, "imported", wrong)
