@@ -112,14 +112,20 @@ def forecast(facts: dict[str, Any]) -> str:
     'about 40 more measurements (20 to 90)'
     >>> forecast({"more": None, "more_low": 20, "more_high": None, "note": "too far"})
     'at least 20 more measurements (too far)'
+    >>> forecast({"more": 1, "more_low": 1, "more_high": None})
+    'about 1 more measurement (at least 1)'
     """
     more, low, high = (facts[name] for name in ("more", "more_low", "more_high"))
     note = facts.get("note")
     if more is None and not low:
         return note or "unknown"
     if more is None:
-        return f"at least {number(low)} more measurements" + (f" ({note})" if note else "")
+        return f"at least {_more(low)}" + (f" ({note})" if note else "")
     if low is None:
-        return f"about {number(more)} more measurements"
+        return f"about {_more(more)}"
     span = f"at least {number(low)}" if high is None else f"{number(low)} to {number(high)}"
-    return f"about {number(more)} more measurements ({span})"
+    return f"about {_more(more)} ({span})"
+
+
+def _more(n: float) -> str:
+    return f"{number(n)} more measurement{'' if n == 1 else 's'}"
