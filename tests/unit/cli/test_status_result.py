@@ -250,7 +250,6 @@ def test_asking_after_the_decision_is_noted(decided: Call) -> None:
 def test_a_certificate_is_written(
     decided: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(StudyResult, "certificate", FakeCertificate(), raising=False)
     fake = property(lambda study: FakeResult(real.fget(study)))
     real = Study.result
     monkeypatch.setattr(Study, "result", fake)
