@@ -86,6 +86,15 @@ def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen[:2] == [(Path("lab.db"), None), (Path("lab.db"), "b.db")]
 
 
+def test_an_address_that_no_driver_takes(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def upgrade(storage: object, *, backup: object = None) -> FakeReport:
+        raise ValueError("invalid literal for int() with base 10: 'port'")
+
+    monkeypatch.setattr(mislid, "upgrade_storage", upgrade, raising=False)
+    done = created("upgrade", "--storage", "postgresql://host:port/lab")
+    refused(done, 1, "cannot be opened: check the address (invalid literal")
+
+
 def test_a_storage_of_another_release(created: Call, folder: Path) -> None:
     with sqlite3.connect(folder / "lab.db") as other:
         other.execute("UPDATE mislid_schema SET version = 99, written_by = 'mislid 9.9'")

@@ -36,19 +36,26 @@ def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]
     place = as_address(address)
     if not new:
         refuse_missing(place)
-    try:
+    with one_sentence_about(place):
         storage = as_storage(place)
-    except (MislidError, OSError):
-        raise
-    except Exception as problem:  # noqa: BLE001 - drivers have their own ways to refuse an address
-        said = str(problem).partition("\n")[0]
-        raise StorageError(
-            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
-        ) from None
     try:
         yield storage
     finally:
         storage.close()
+
+
+@contextmanager
+def one_sentence_about(place: str | Path) -> Iterator[None]:
+    """Drivers have their own ways to refuse an address."""
+    try:
+        yield
+    except (MislidError, OSError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the address is to blame
+        said = str(problem).partition("\n")[0]
+        raise StorageError(
+            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
+        ) from None
 
 
 @contextmanager

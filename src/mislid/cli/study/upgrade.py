@@ -6,7 +6,12 @@ import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli.study import _parts
-from mislid.cli.study._opening import as_address, refuse_missing, storage_option
+from mislid.cli.study._opening import (
+    as_address,
+    one_sentence_about,
+    refuse_missing,
+    storage_option,
+)
 from mislid.cli.study._words import one, shown
 
 
@@ -27,7 +32,8 @@ def command(storage: str | None, backup: str | None, form: str) -> None:
     """
     place = as_address(storage)
     refuse_missing(place)
-    report = _parts.upgrade_storage(place, backup)
+    with one_sentence_about(place):
+        report = _parts.upgrade_storage(place, backup)
     table = [
         ("storage", str(report["storage"])),
         ("schema", f"{report['before']}, now {report['after']}"),
