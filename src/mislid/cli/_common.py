@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+
+
+def examples(*calls: str) -> str:
+    """The end of a help text: calls, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+
 
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."
@@ -24,18 +38,6 @@ seed_option = click.option(
 m_option = click.option(
     "--m", type=click.IntRange(1), required=True, help="Number of arms to find."
 )
-
-
-def format_option(help: str) -> Callable[[F], F]:  # noqa: A002 - as click calls it
-    """--format, the argument `form`."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json", "csv"]),
-        default="table",
-        show_default=True,
-        help=help,
-    )
 
 
 def data_option(otherwise: str = "") -> Callable[[F], F]:
@@ -85,7 +87,7 @@ def instance_options(command: F) -> F:
             show_default=True,
             help="How much better than an arm of the answer one outside it may be.",
         ),
-        format_option("How to print the result."),
+        format_option,
     )
 
 

@@ -20,7 +20,7 @@ from mislid.cli._common import (
     quiet_option,
     seed_option,
 )
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli._print import aligned, as_csv, as_json, as_table, number
 from mislid.errors import MissingPackageError, ProblemError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
 @click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
-@format_option("How to print the choices.")
+@format_option
 @quiet_option()
 @one_sentence_errors
 def command(
@@ -298,7 +298,7 @@ def _table(
         "least",
     )
     rows = [heading, *map(_cells, trade_off.choices)]
-    return f"{head}\n\n{_aligned(rows)}\n\n{_LEGEND}"
+    return f"{head}\n\n{aligned(rows)}\n\n{_LEGEND}"
 
 
 _LEGEND = """\
@@ -323,17 +323,6 @@ def _cells(choice: Choice) -> tuple[str, ...]:
                 choice.least_time,
             ),
         ),
-    )
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
     )
 
 

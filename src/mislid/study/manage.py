@@ -170,6 +170,7 @@ def _summary(name: str, state: StudyState) -> StudySummary:
         pending=len(state.waiting),
         created=state.created_at,
         updated=state.time,
+        stopping=state.settings.stopping,
     )
 
 

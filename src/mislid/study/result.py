@@ -90,3 +90,4 @@ class StudySummary:
     pending: int
     created: float
     updated: float
+    stopping: str
