@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
-from mislid.study.events import Created, Event, entry_of, event_of
+from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import as_candidates, as_settings, refuse_others
 from mislid.study.state import StudyState
@@ -129,8 +129,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
             entries = place.read(key)
         except UnknownStudyError:
             continue  # deleted meanwhile
-        for entry in entries:
-            state.apply(event_of(entry))
+        for event in events_of(entries):
+            state.apply(event)
         lines.append(_summary(name, state))
     return lines
 

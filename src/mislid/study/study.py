@@ -21,7 +21,7 @@ from mislid.study.events import (
     Renewed,
     Told,
     entry_of,
-    event_of,
+    events_of,
 )
 from mislid.study.replay import Replay
 from mislid.study.result import Label, StudyResult, Trial
@@ -220,7 +220,7 @@ class Study:
 
     def events(self) -> list[Event]:
         """The whole log."""
-        return [event_of(entry) for entry in self._storage.read(self._key)]
+        return list(events_of(self._storage.read(self._key)))
 
     def optimize(
         self,
@@ -262,7 +262,7 @@ class Study:
         with self._alone:
             try:
                 entries = self._storage.read(self._key, self._replay.state.sequence)
-                self._replay.follow(event_of(entry) for entry in entries)
+                self._replay.follow(events_of(entries))
             except BaseException:
                 self._forget()
                 raise
@@ -297,6 +297,7 @@ class Study:
         """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
         state = self._replay.state if self._replay.state.sequence else self._now()
         warm_up(state.settings.algorithm, state.settings.stopping)
+        self._replay.catch_up()
 
     def _append(self, decide: Decide, many: int) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
@@ -305,7 +306,7 @@ class Study:
             if len(entries) > many:
                 return False
             replay = self._replay
-            replay.follow(event_of(entry) for entry in entries)
+            replay.follow(events_of(entries))
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
             log.append([entry_of(event) for event in events])
