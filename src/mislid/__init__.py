@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         list_studies,
         load_study,
     )
+    from mislid.study.storage import upgrade_storage
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ __all__ = [
     "smallest_misspecification",
     "spanner",
     "unstructured_threshold",
+    "upgrade_storage",
 ]
 
 _HOMES = {
@@ -80,6 +82,7 @@ _HOMES = {
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",
+    "upgrade_storage": "mislid.study.storage",
 }
 
 

@@ -12,6 +12,7 @@ from mislid.study.manage import (
     load_study,
 )
 from mislid.study.result import StudyResult, StudySummary, Trial
+from mislid.study.storage import upgrade_storage
 from mislid.study.study import ObservationRow, Study
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "delete_study",
     "list_studies",
     "load_study",
+    "upgrade_storage",
 ]

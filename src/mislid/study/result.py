@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mislid._validation import Vector
 
 Label = str | int
+RUNNING, DECIDED = "running", "decided"
 
 
 @dataclass(frozen=True, slots=True)

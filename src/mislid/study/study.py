@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
 from mislid.study._history import as_history, as_value
+from mislid.study._summary import written_summary
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
     Asked,
@@ -24,7 +25,7 @@ from mislid.study.events import (
     events_of,
 )
 from mislid.study.replay import Replay
-from mislid.study.result import Label, StudyResult, Trial
+from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState
 from mislid.study.storage import Collision, Storage
@@ -32,7 +33,6 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-RUNNING, DECIDED = "running", "decided"
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20
 
@@ -309,7 +309,7 @@ class Study:
             replay.follow(events_of(entries))
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
-            log.append([entry_of(event) for event in events])
+            log.append([entry_of(event) for event in events], written_summary(replay.state))
         return True
 
     def _trial(self, state: StudyState, number: int) -> Trial:
