@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,17 +73,23 @@ def old(request: pytest.FixtureRequest) -> Iterator[Old]:
     return request.getfixturevalue(name)
 
 
-def entries_of(address: str) -> dict[str, list[Entry]]:
-    """All entries, whatever the version."""
+@contextmanager
+def connected(address: str) -> Iterator[sa.Connection]:
+    """A transaction, whatever the version."""
     database = Database(address.replace("postgresql", "postgresql+psycopg", 1))
-    with database.connected() as connection:
+    with database.connected(writing=True) as connection:
+        yield connection
+    database.engine.dispose()
+
+
+def entries_of(address: str) -> dict[str, list[Entry]]:
+    with connected(address) as connection:
         rows = connection.execute(
             sa.text(
                 "SELECT name, sequence, time, kind, body FROM mislid_events JOIN mislid_studies "
                 "ON mislid_events.key = mislid_studies.key ORDER BY name, sequence"
             )
         ).all()
-    database.engine.dispose()
     found: dict[str, list[Entry]] = {}
     for name, *entry in rows:
         found.setdefault(name, []).append(Entry(*entry))
@@ -91,11 +97,8 @@ def entries_of(address: str) -> dict[str, list[Entry]]:
 
 
 def version_at(address: str) -> int:
-    database = Database(address.replace("postgresql", "postgresql+psycopg", 1))
-    with database.connected() as connection:
-        found = connection.execute(sa.text("SELECT version FROM mislid_schema")).scalar_one()
-    database.engine.dispose()
-    return int(found)
+    with connected(address) as connection:
+        return int(connection.execute(sa.text("SELECT version FROM mislid_schema")).scalar_one())
 
 
 def test_an_older_storage_is_refused_and_named_the_way(old: Old) -> None:
@@ -159,6 +162,19 @@ def test_the_backup_of_tables_is_a_schema(old_tables: Old) -> None:
     kept = old_tables.address.rpartition("%3D")[0] + "%3D" + report.backup
     assert version_at(kept) == 1
     assert entries_of(kept) == before
+    # The way back that is documented.
+    tables = ("mislid_schema", "mislid_studies", "mislid_events")
+    with connected(old_tables.address) as connection:
+        for table in reversed(tables):
+            connection.execute(sa.text(f"DELETE FROM {table}"))
+        connection.execute(sa.text("ALTER TABLE mislid_studies DROP COLUMN summary"))
+        for table in tables:
+            connection.execute(
+                sa.text(f"INSERT INTO {table} SELECT * FROM {report.backup}.{table}")
+            )
+    assert version_at(old_tables.address) == 1
+    assert mislid.upgrade_storage(old_tables.address, backup="mislid_second").changed
+    assert entries_of(old_tables.address) == before
 
 
 def test_a_backup_is_never_overwritten(old: Old, tmp_path: Path) -> None:
@@ -167,10 +183,8 @@ def test_a_backup_is_never_overwritten(old: Old, tmp_path: Path) -> None:
         name = str(tmp_path / "kept.db")
         Path(name).write_text("mine")
     else:
-        database = Database(old.address.replace("postgresql", "postgresql+psycopg", 1))
-        with database.connected() as connection:
+        with connected(old.address) as connection:
             connection.execute(sa.text(f"CREATE SCHEMA {name}"))
-        database.engine.dispose()
     with pytest.raises(ProblemError, match=f"backup must be new; got '{name}'"):
         mislid.upgrade_storage(old.address, backup=name)
     assert version_at(old.address) == 1

@@ -76,7 +76,7 @@ class _SQLLog(Log):
         self.connection, self.key, self.last = connection, key, last
 
     def read(self, after: int = 0) -> list[Entry]:
-        return _read(self.connection, self.key, after) if after < self.last else []
+        return _entries(self.connection, self.key, after) if after < self.last else []
 
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
         if not entries:
@@ -113,8 +113,10 @@ def _read(connection: Connection, key: int, after: int) -> list[Entry]:
     ).scalar_one_or_none()
     if last is None:
         raise gone()
-    if last <= after:
-        return []
+    return _entries(connection, key, after) if after < last else []
+
+
+def _entries(connection: Connection, key: int, after: int) -> list[Entry]:
     columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body)
     wanted = (
         sa.select(*columns)
