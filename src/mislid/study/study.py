@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +35,10 @@ if TYPE_CHECKING:
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20
 
-# With more events than this to catch up with, one does so before taking the lock.
+# Events that are read at once, so that a long log takes little memory.
+_AT_ONCE = 10_000
+
+# With so many events to catch up with, one does so before taking the lock.
 _MANY = 50
 
 Clock = Callable[[], float]
@@ -261,8 +263,12 @@ class Study:
         """The state after all events by now."""
         with self._alone:
             try:
-                entries = self._storage.read(self._key, self._replay.state.sequence)
-                self._replay.follow(events_of(entries))
+                more = True
+                while more:
+                    after = self._replay.state.sequence
+                    entries = self._storage.read(self._key, after, _AT_ONCE)
+                    self._replay.follow(events_of(entries))
+                    more = len(entries) == _AT_ONCE
             except BaseException:
                 self._forget()
                 raise
@@ -279,7 +285,7 @@ class Study:
                 self._prepare()
                 last = attempt == _ATTEMPTS - 1
                 try:
-                    if self._append(decide, many=sys.maxsize if last else _MANY):
+                    if self._append(decide, many=None if last else _MANY):
                         return self._replay.state
                     self._now()
                 except ProblemError:  # before anything was changed
@@ -299,11 +305,11 @@ class Study:
         warm_up(state.settings.algorithm, state.settings.stopping)
         self._replay.catch_up()
 
-    def _append(self, decide: Decide, many: int) -> bool:
+    def _append(self, decide: Decide, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
         with self._storage.locked(self._key) as log:
-            entries = log.read(self._replay.state.sequence)
-            if len(entries) > many:
+            entries = log.read(self._replay.state.sequence, many)
+            if len(entries) == many:
                 return False
             replay = self._replay
             replay.follow(events_of(entries))

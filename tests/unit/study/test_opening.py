@@ -85,3 +85,17 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
     state, other = (one._replay.decider.state for one in (again, study))
     np.testing.assert_array_equal(state.counts, other.counts)
     assert again._replay.diverged == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, 11, 12, 100])
+def test_a_long_log_is_read_in_parts(
+    opener: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    study = new_study(opener())
+    for trial in [*study.ask(3), study.ask(), study.ask(), study.ask(), study.ask()]:
+        study.tell(trial, VALUES[trial.arm])
+    assert len(study.events()) >= 12
+    monkeypatch.setattr("mislid.study.study._AT_ONCE", at_once)
+    again = mislid.load_study(storage=opener())
+    assert again.observation_rows() == study.observation_rows()
+    assert again.ask().arm == study.pending[-1].arm

@@ -37,8 +37,8 @@ class Log(ABC):
     """One study's log, while nobody else can add to it."""
 
     @abstractmethod
-    def read(self, after: int = 0) -> list[Entry]:
-        """The entries whose sequence number is above `after`, in order."""
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        """The entries whose sequence number is above `after`, in order, or the first `most`."""
 
     @abstractmethod
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
@@ -63,8 +63,8 @@ class Storage(ABC):
         """A line about every study, in alphabetical order."""
 
     @abstractmethod
-    def read(self, key: int, after: int = 0) -> list[Entry]:
-        """The entries whose sequence number is above `after`, in order; waits for nobody.
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        """As `Log.read`; waits for nobody.
 
         Raises `UnknownStudyError` where the study has been deleted.
         """

@@ -17,8 +17,9 @@ class _MemoryLog(Log):
         self.added: list[Entry] = []
         self.summary: str | None = None
 
-    def read(self, after: int = 0) -> list[Entry]:
-        return [*self.kept[after:], *self.added[max(0, after - len(self.kept)) :]]
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        entries = [*self.kept[after:], *self.added[max(0, after - len(self.kept)) :]]
+        return entries[:most]
 
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
         if entries:
@@ -60,9 +61,9 @@ class MemoryStorage(Storage):
                 for name, key in sorted(self._keys.items())
             ]
 
-    def read(self, key: int, after: int = 0) -> list[Entry]:
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
         """What comes after."""
-        return self._log(key)[after:]
+        return self._log(key)[after : None if most is None else after + most]
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:

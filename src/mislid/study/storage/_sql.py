@@ -41,10 +41,14 @@ class SQLStorage(Storage):
         with self._database.connected() as connection:
             return sorted(Line(*row) for row in connection.execute(sa.select(*columns)))
 
-    def read(self, key: int, after: int = 0) -> list[Entry]:
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
         """What comes after."""
+        known = sa.select(STUDIES.c.last).where(STUDIES.c.key == key)
         with self._database.connected() as connection:
-            return _read(connection, key, after)
+            last = connection.execute(known).scalar_one_or_none()
+            if last is None:
+                raise gone()
+            return _entries(connection, key, after, most) if after < last else []
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
@@ -75,8 +79,8 @@ class _SQLLog(Log):
     def __init__(self, connection: Connection, key: int, last: int) -> None:
         self.connection, self.key, self.last = connection, key, last
 
-    def read(self, after: int = 0) -> list[Entry]:
-        return _entries(self.connection, self.key, after) if after < self.last else []
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        return _entries(self.connection, self.key, after, most) if after < self.last else []
 
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
         if not entries:
@@ -107,20 +111,12 @@ def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
     connection.execute(EVENTS.insert(), rows)
 
 
-def _read(connection: Connection, key: int, after: int) -> list[Entry]:
-    last = connection.execute(
-        sa.select(STUDIES.c.last).where(STUDIES.c.key == key)
-    ).scalar_one_or_none()
-    if last is None:
-        raise gone()
-    return _entries(connection, key, after) if after < last else []
-
-
-def _entries(connection: Connection, key: int, after: int) -> list[Entry]:
+def _entries(connection: Connection, key: int, after: int, most: int | None) -> list[Entry]:
     columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body)
     wanted = (
         sa.select(*columns)
         .where(EVENTS.c.key == key, EVENTS.c.sequence > after)
         .order_by(EVENTS.c.sequence)
+        .limit(most)
     )
     return [Entry(*row) for row in connection.execute(wanted)]
