@@ -25,6 +25,7 @@ from numpy.random import SeedSequence
 
 from mislid.algorithms import as_algorithm
 from mislid.algorithms._setting import first_arms, new_setting
+from mislid.errors import CorruptStorageError
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE, Candidates, Settings
 
@@ -130,6 +131,12 @@ class Decider:
         from mislid.rules._follow import follow
 
         steps = script.steps(self.settings.sign)
+        K = self.state.counts.shape[0]
+        if steps.arms.size and not 0 <= steps.arms.min() <= steps.arms.max() < K:
+            raise CorruptStorageError(
+                f"the study's log names an arm that is not among its {K}: restore the storage from "
+                "a backup"
+            )
         decision, step, count = None, 0, steps.places.shape[0] - 1
         while step < count:
             step = follow(

@@ -231,6 +231,8 @@ def test_a_study_goes_on_when_nobody_holds_it_any_more(storage: SQLStorage, file
         ("SET kind = 'sold' WHERE sequence = 3", "event 3 .* cannot be read, 'sold"),
         ("SET body = body || ',' || body WHERE sequence = 3", "event 3 .* cannot be read"),
         ("SET sequence = 33 WHERE sequence = 3", "event 3 of the study is missing"),
+        ('SET body = \'{"trial":9,"value":1.0}\' WHERE sequence = 3', "event 3 .* not asked"),
+        ("SET body = replace(body, '[0,1,2]', '[0,1,7]') WHERE sequence = 2", "not among its 3"),
     ],
 )
 def test_an_event_that_is_not_what_was_written(
@@ -244,7 +246,7 @@ def test_an_event_that_is_not_what_was_written(
     other.execute(f"UPDATE mislid_events {change}")
     other.close()
     with pytest.raises(CorruptStorageError, match=message):
-        _ = mislid.load_study(storage=file).samples
+        mislid.load_study(storage=file).ask()
 
 
 def test_a_forked_process_leaves_its_parents_connections_alone(storage: SQLStorage) -> None:
