@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         list_studies,
         load_study,
     )
+    from mislid.study.storage import upgrade_storage
     from mislid.verification.checks import Verification, verify
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ __all__ = [
     "smallest_misspecification",
     "spanner",
     "unstructured_threshold",
+    "upgrade_storage",
     "verify",
 ]
 
@@ -85,6 +87,7 @@ _HOMES = {
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",
     "verify": "mislid.verification.checks",
+    "upgrade_storage": "mislid.study.storage",
 }
 
 

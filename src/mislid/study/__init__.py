@@ -13,6 +13,7 @@ from mislid.study.manage import (
 )
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
+from mislid.study.storage import upgrade_storage
 from mislid.study.study import ObservationRow, Study
 from mislid.study.suspicions import StudyWarning
 
@@ -31,4 +32,5 @@ __all__ = [
     "delete_study",
     "list_studies",
     "load_study",
+    "upgrade_storage",
 ]

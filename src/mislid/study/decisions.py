@@ -16,29 +16,73 @@ same numbers in the same order, and comes to the same choices to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from mislid.algorithms import as_algorithm
 from mislid.algorithms._setting import first_arms, new_setting
+from mislid.errors import CorruptStorageError
 from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE, Candidates, Settings
 
 if TYPE_CHECKING:
+    from mislid.geometry._heap import Indices
+    from mislid.rules._follow import Steps
     from mislid.rules._state import State
 
-# More samples than any study will have.
-_NEVER = 1 << 62
+
+class Script:
+    """What the rules have to take in, in order."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[int, int, int]] = []
+        self._arms: list[int] = []
+        self._values: list[float] = []
+        self._chosen = 0
+
+    @property
+    def size(self) -> int:
+        """Numbers that it holds."""
+        return len(self._places) + len(self._arms)
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        """Measurements, in the user's sign, after which the rules judge."""
+        self._places.append((len(self._arms), self._chosen, -1))
+        self._arms += arms
+        self._values += values
+
+    def ask(self, trial: int, n: int, waiting: Sequence[int]) -> None:
+        """n trials from `trial` on, while others of the arms `waiting` are open."""
+        self._places.append((len(self._arms), self._chosen, trial))
+        self._arms += waiting
+        self._values += [0.0] * len(waiting)
+        self._chosen += n
+
+    def steps(self, sign: float) -> Steps:
+        """For the compiled rules."""
+        from mislid.rules._follow import Steps
+
+        end = (len(self._arms), self._chosen, -1)
+        return Steps(
+            places=np.array([*self._places, end], dtype=np.int64),
+            arms=np.array(self._arms, dtype=np.int64),
+            values=sign * np.array(self._values, dtype=np.float64),
+            chosen=np.empty(self._chosen, dtype=np.int64),
+        )
 
 
 class Decider:
     """The rules of one study, and what they remember."""
 
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
+        from mislid.rules._follow import Round
         from mislid.rules._random import key_of
         from mislid.rules._state import new_state
         from mislid.rules._stopping import new_stopping
@@ -65,81 +109,51 @@ class Decider:
         self._pretended: State = new_state(self.setting)
         # The same stream as a simulation's decisions.
         self.key = key_of(SeedSequence(settings.seed, spawn_key=(1,)))
-        self._designed = False
+        self._first = Round(self.design, np.zeros(1, np.int64), np.zeros(candidates.K))
 
     def observe(self, arms: Sequence[int], values: Sequence[float]) -> Decided | None:
         """Take in measurements, in the user's sign, and judge; the decision, if this is enough."""
-        from mislid.rules._state import measure
-
-        for arm, value in zip(arms, values, strict=True):
-            measure(self.setting, self.state, arm, self.settings.sign * value)
-        if not self._designed:
-            self._designed = bool(np.all(self.state.counts[self.design] > 0.0))
-        return self._decision() if self._designed and self._judge() else None
-
-    def _judge(self) -> bool:
-        """Estimate, and test if due; not between the pulls of one round, as in a simulation."""
-        from mislid.rules._propose import needs_estimate
-        from mislid.rules._state import QUEUED
-        from mislid.rules._stopping import estimate_and_test, is_due
-
-        if self.state.clock[QUEUED] > 0:
-            return False
-        due = _uncompiled(is_due)(self.stopping, self.state)
-        if not due and not _uncompiled(needs_estimate)(self.sampler.plan):
-            return False
-        return bool(estimate_and_test(self.setting, self.stopping, self.state))
+        script = Script()
+        script.tell(arms, values)
+        return self.follow(script)[0]
 
     def propose(self, trials: Sequence[int], waiting: Sequence[int]) -> list[int]:
-        """The arms of new trials of these ids, while trials of the arms `waiting` are open."""
-        if not self._designed:
-            return self._go_round(len(trials), waiting)
-        arms: list[int] = []
-        rest = list(trials)
-        if not waiting:
-            arms.append(self._next(self.state, rest.pop(0)))
-        if rest:
-            arms += self._pretending([*waiting, *arms], rest)
-        return arms
+        """The arms of new trials of these ids, while trials of the arms `waiting` are open.
 
-    def _go_round(self, n: int, waiting: Sequence[int]) -> list[int]:
-        """Arms of the design with the fewest measurements and open trials; of equals, the first."""
-        asked = self.state.counts.copy()
-        np.add.at(asked, np.array(waiting, dtype=np.int64), 1.0)
-        arms = []
-        for _ in range(n):
-            arm = int(self.design[np.argmin(asked[self.design])])
-            asked[arm] += 1.0
-            arms.append(arm)
-        return arms
+        Ids are consecutive.
+        """
+        script = Script()
+        script.ask(trials[0], len(trials), waiting)
+        return [int(arm) for arm in self.follow(script)[1]]
 
-    def _next(self, state: State, trial: int) -> int:
-        from mislid.rules._propose import next_arm
-        from mislid.rules._random import uniform
+    def follow(self, script: Script) -> tuple[Decided | None, Indices]:
+        """Take in all that happened; the first decision that it leads to, and the arms chosen."""
+        from mislid.rules._follow import follow
 
-        number = uniform(self.key, trial)
-        return int(next_arm(self.setting, self.sampler, state, number, self.rivals))
-
-    def _pretending(self, waiting: Sequence[int], trials: Sequence[int]) -> list[int]:
-        """Proposals that count on open trials."""
-        from mislid.rules._state import QUEUED, ROUNDS, STALLS, measure
-        from mislid.rules._stopping import estimate_and_test
-
-        state = self._pretended
-        _copy_numbers(self.state, state)
-        for arm in waiting:
-            measure(self.setting, state, arm, self.state.projected[arm])
-        untested = self.stopping._replace(patience=_NEVER)
-        arms = []
-        for trial in trials:
-            if state.clock[QUEUED] == 0:
-                estimate_and_test(self.setting, untested, state)
-            arm = self._next(state, trial)
-            measure(self.setting, state, arm, self.state.projected[arm])
-            arms.append(arm)
-        for kept in (ROUNDS, QUEUED, STALLS):
-            self.state.clock[kept] = state.clock[kept]
-        return arms
+        steps = script.steps(self.settings.sign)
+        K = self.state.counts.shape[0]
+        if steps.arms.size and not 0 <= steps.arms.min() <= steps.arms.max() < K:
+            raise CorruptStorageError(
+                f"the study's log names an arm that is not among its {K}: restore the storage from "
+                "a backup"
+            )
+        decision, step, count = None, 0, steps.places.shape[0] - 1
+        while step < count:
+            step = follow(
+                self.setting,
+                self.sampler,
+                self.stopping,
+                self.state,
+                self._pretended,
+                self._first,
+                self.key,
+                self.rivals,
+                steps,
+                step,
+            )
+            if step < 0:
+                decision, step = decision or self._decision(), -step
+        return decision, steps.chosen
 
     def best(self) -> tuple[int, ...]:
         """The m arms that the estimates prefer now, best first."""
@@ -193,16 +207,3 @@ def warm_up(algorithm: str, stopping: str) -> None:
     decider = Decider(small, arms)
     decider.observe((0, 1, 2), (0.0, 0.1, 0.2))
     decider.propose((0, 1), ())
-
-
-def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that only kernels call, for Python."""
-    function: Callable[..., Any] = getattr(kernel, "py_func", kernel)
-    return function
-
-
-def _copy_numbers(source: State, target: State) -> None:
-    """What was measured and estimated; searches keep their own workspaces."""
-    for given, taken in zip(source, target, strict=True):
-        if isinstance(given, np.ndarray) and isinstance(taken, np.ndarray):
-            np.copyto(taken, given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,11 @@ _KINDS: dict[str, type[Fact]] = {
     for kind in (Created, Asked, Renewed, Told, Failed, Observed, Decided)
 }
 
+# What reading something that is not an event may raise.
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+# Entries that are read at once: enough to be fast, few enough to take little memory.
+_AT_ONCE = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -134,7 +140,7 @@ def event_of(entry: Entry) -> Event:
     """
     try:
         return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except _UNREADABLE:
         shown = f"{entry.kind} {entry.body}"[:80]
         raise CorruptStorageError(
             f"event {entry.sequence} of the study cannot be read, {shown!r}: restore the storage "
@@ -142,12 +148,27 @@ def event_of(entry: Entry) -> Event:
         ) from None
 
 
+def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
+    """`event_of` for many, in a fraction of the time."""
+    for begin in range(0, len(entries), _AT_ONCE):
+        part = entries[begin : begin + _AT_ONCE]
+        try:
+            bodies = json.loads(f"[{','.join([entry.body for entry in part])}]")
+            events = [
+                Event(entry.sequence, entry.time, _fact(entry.kind, plain))
+                for entry, plain in zip(part, bodies, strict=True)
+            ]
+        except _UNREADABLE:
+            events = [event_of(entry) for entry in part]  # says which one it is
+        yield from events
+
+
 def _fact(kind: str, plain: dict[str, Any]) -> Fact:
     if kind == "created":
         return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
     if kind == "decided":
         plain["statistic"] = float(plain["statistic"])
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
-    }
-    return _KINDS[kind](**values)
+    for name, value in plain.items():
+        if isinstance(value, list):
+            plain[name] = tuple(value)
+    return _KINDS[kind](**plain)

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
-from mislid.study.events import Created, Event, entry_of, event_of
+from mislid.study._summary import read_summary, summary_of
+from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import as_candidates, as_settings, refuse_others
 from mislid.study.state import StudyState
 from mislid.study.storage import Storage, as_storage
-from mislid.study.study import DECIDED, RUNNING, Study
+from mislid.study.study import Study
 
 Address = str | os.PathLike[str] | Storage
 
@@ -127,17 +128,14 @@ def load_study(*, study_name: str | None = None, storage: Address) -> Study:
 def list_studies(*, storage: Address) -> list[StudySummary]:
     """A line about every study, in alphabetical order."""
     place = as_storage(_given(storage))
-    lines = []
-    for name, key in place.names().items():
-        state = StudyState()
+    summaries = []
+    for line in place.lines():
+        summary = read_summary(line.name, line.last, line.summary)
         try:
-            entries = place.read(key)
+            summaries.append(summary or _replayed_summary(place, line.name, line.key))
         except UnknownStudyError:
             continue  # deleted meanwhile
-        for entry in entries:
-            state.apply(event_of(entry))
-        lines.append(_summary(name, state))
-    return lines
+    return summaries
 
 
 def delete_study(*, study_name: str, storage: Address) -> None:
@@ -160,18 +158,11 @@ def copy_study(
     target.create(_as_name(to_study_name or from_study_name), entries)
 
 
-def _summary(name: str, state: StudyState) -> StudySummary:
-    return StudySummary(
-        name=name,
-        status=RUNNING if state.decision is None else DECIDED,
-        m=state.settings.m,
-        candidates=state.candidates.K,
-        observations=len(state.observations),
-        pending=len(state.waiting),
-        created=state.created_at,
-        updated=state.time,
-        stopping=state.settings.stopping,
-    )
+def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
+    state = StudyState()
+    for event in events_of(place.read(key)):
+        state.apply(event)
+    return summary_of(name, state)
 
 
 def _given(storage: Address | None) -> Address:

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from mislid.study.decisions import Decider
+import numpy as np
+
+from mislid.study.decisions import Decider, Script
 from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
 from mislid.study.state import StudyState
+
+# Numbers that may gather before the rules take them in.
+_MUCH = 1_000_000
 
 
 class Replay:
     """State and rules after the events so far; only new ones have to be taken in.
 
-    `diverged` counts trials for which the rules would now choose another arm than the log has.
-    Another release, or another kind of processor, may differ in the last bits; the log counts.
+    The state is always up to date. The rules take in events when someone asks for them, all that
+    have gathered by then at once: to look at a study costs no decision.
     """
 
     def __init__(self) -> None:
         self.state = StudyState()
-        self.diverged = 0
         self._decider: Decider | None = None
         self._verdict: Decided | None = None
+        self._script = Script()
+        self._logged: list[int] = []
+        self._diverged = 0
 
     @property
     def decider(self) -> Decider:
         """The rules."""
         if self._decider is None:
             self._decider = Decider(self.state.settings, self.state.candidates)
+        if self._script:
+            self._catch_up(self._decider)
         return self._decider
+
+    @property
+    def diverged(self) -> int:
+        """Number of trials for which the rules would now choose another arm than the log has.
+
+        Another release, or another kind of processor, may differ in the last bits; the log counts.
+        """
+        self.catch_up()
+        return self._diverged
+
+    def catch_up(self) -> None:
+        """Let the rules take in what has gathered."""
+        if self._script:
+            _ = self.decider
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):
-                self._propose_again(event.fact)
+                self._note_proposals(event.fact)
             self._apply(event)
+            if self._script.size > _MUCH:
+                self.catch_up()
 
     def propose(self, n: int, replacing: int) -> list[int]:
         """The arms of n new trials that a rule chooses, whose ids follow `replacing` others."""
@@ -51,6 +76,7 @@ class Replay:
         events = []
         for fact in facts:
             events.append(self._next(fact, now))
+            self.catch_up()
             if self._verdict is not None and self.state.decision is None:
                 events.append(self._next(self._verdict, now))
         return events
@@ -64,18 +90,27 @@ class Replay:
         self.state.apply(event)
         match event.fact:
             case Told(trial, value):
-                self._observe((self.state.trials[trial].arm,), (value,))
+                self._script.tell((self.state.trials[trial].arm,), (value,))
             case Observed(arms, values):
-                self._observe(arms, values)
+                self._script.tell(arms, values)
 
-    def _observe(self, arms: Sequence[int], values: Sequence[float]) -> None:
-        verdict = self.decider.observe(arms, values)
+    def _note_proposals(self, asked: Asked) -> None:
+        """Let the rules remember the proposals that the event records."""
+        chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
+        if chosen:
+            first = len(self.state.trials) + len(asked.arms) - len(chosen)
+            self._script.ask(first, len(chosen), self.state.waiting_arms())
+            self._logged += chosen
+
+    def _catch_up(self, decider: Decider) -> None:
+        script, logged = self._script, self._logged
+        self._script, self._logged = Script(), []
+        try:
+            verdict, arms = decider.follow(script)
+            self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
+        except BaseException:
+            self.__init__()  # type: ignore[misc]  # half of it was taken in: begin anew
+            raise
         # The first verdict counts, also where the process that reached it could not record it.
         if self._verdict is None:
             self._verdict = verdict
-
-    def _propose_again(self, asked: Asked) -> None:
-        """Let the rules remember the proposals that the event records."""
-        chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
-        arms = self.propose(len(chosen), len(asked.arms) - len(chosen))
-        self.diverged += sum(arm != other for arm, other in zip(arms, chosen, strict=True))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mislid.study.certificate import Certificate
 
 Label = str | int
+RUNNING, DECIDED = "running", "decided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,15 @@ class StudyState:
                 "found in its place: restore the storage from a backup"
             )
         self.sequence, self.time = event.sequence, event.time
+        try:
+            self._take_in(event)
+        except (IndexError, KeyError):
+            raise CorruptStorageError(
+                f"event {event.sequence} of the study is about a trial that was not asked or is "
+                "not open: restore the storage from a backup"
+            ) from None
+
+    def _take_in(self, event: Event) -> None:
         match event.fact:
             case Created():
                 self.created, self.created_at = event.fact, event.time

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
 from mislid.study._history import as_history, as_value, refuse_outside
+from mislid.study._summary import written_summary
 from mislid.study.certificate import Certificate
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
@@ -22,10 +22,10 @@ from mislid.study.events import (
     Renewed,
     Told,
     entry_of,
-    event_of,
+    events_of,
 )
 from mislid.study.replay import Replay
-from mislid.study.result import Label, StudyResult, Trial
+from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState
 from mislid.study.storage import Collision, Storage
@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
-RUNNING, DECIDED = "running", "decided"
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20
 
-# With more events than this to catch up with, one does so before taking the lock.
+# Events that are read at once, so that a long log takes little memory.
+_AT_ONCE = 10_000
+
+# With so many events to catch up with, one does so before taking the lock.
 _MANY = 50
 
 Clock = Callable[[], float]
@@ -258,7 +260,7 @@ class Study:
 
     def events(self) -> list[Event]:
         """The whole log."""
-        return [event_of(entry) for entry in self._storage.read(self._key)]
+        return list(events_of(self._storage.read(self._key)))
 
     def optimize(
         self,
@@ -305,8 +307,12 @@ class Study:
         """The state after all events by now."""
         with self._alone:
             try:
-                entries = self._storage.read(self._key, self._replay.state.sequence)
-                self._replay.follow(event_of(entry) for entry in entries)
+                more = True
+                while more:
+                    after = self._replay.state.sequence
+                    entries = self._storage.read(self._key, after, _AT_ONCE)
+                    self._replay.follow(events_of(entries))
+                    more = len(entries) == _AT_ONCE
             except BaseException:
                 self._forget()
                 raise
@@ -323,7 +329,7 @@ class Study:
                 self._prepare()
                 last = attempt == _ATTEMPTS - 1
                 try:
-                    if self._append(decide, many=sys.maxsize if last else _MANY):
+                    if self._append(decide, many=None if last else _MANY):
                         return self._replay.state
                     self._now()
                 except ProblemError:  # before anything was changed
@@ -341,18 +347,19 @@ class Study:
         """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
         state = self._replay.state if self._replay.state.sequence else self._now()
         warm_up(state.settings.algorithm, state.settings.stopping)
+        self._replay.catch_up()
 
-    def _append(self, decide: Decide, many: int) -> bool:
+    def _append(self, decide: Decide, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
         with self._storage.locked(self._key) as log:
-            entries = log.read(self._replay.state.sequence)
-            if len(entries) > many:
+            entries = log.read(self._replay.state.sequence, many)
+            if len(entries) == many:
                 return False
             replay = self._replay
-            replay.follow(event_of(entry) for entry in entries)
+            replay.follow(events_of(entries))
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
-            log.append([entry_of(event) for event in events])
+            log.append([entry_of(event) for event in events], written_summary(replay.state))
         return True
 
     def _trial(self, state: StudyState, number: int) -> Trial:

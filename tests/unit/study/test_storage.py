@@ -35,6 +35,8 @@ def test_another_handle_sees_them(opener: Callable[[], Storage]) -> None:
 def test_reading_starts_after_what_is_known(storage: Storage) -> None:
     key = storage.create("first", entries(1, 5))
     assert storage.read(key, 3) == entries(4, 5)
+    assert storage.read(key, 1, 2) == entries(2, 3)
+    assert storage.read(key, 3, 9) == entries(4, 5)
     assert storage.read(key, 5) == []
     assert storage.read(key, 9) == []
 
@@ -75,8 +77,28 @@ def test_what_is_appended_is_there_at_the_end_of_the_block(storage: Storage) -> 
         log.append(entries(5, 5))
         assert log.read(4) == entries(5, 5)
         assert log.read() == entries(1, 5)
+        assert log.read(0, 3) == entries(1, 3)
+        assert log.read(2, 2) == entries(3, 4)
     assert storage.read(key) == entries(1, 5)
     assert storage.read(other) == entries(1, 1)
+
+
+def test_a_line_has_the_summary_of_the_last_entry(storage: Storage) -> None:
+    key = storage.create("first", entries(1, 2))
+    assert storage.lines() == [("first", key, 2, None)]
+    with storage.locked(key) as log:
+        log.append(entries(3, 4), "four, ä")
+        log.append([], "nothing new")
+    assert storage.lines() == [("first", key, 4, "four, ä")]
+    with contextlib.suppress(RuntimeError), storage.locked(key) as log:
+        log.append(entries(5, 5), "five")
+        raise RuntimeError
+    assert storage.lines() == [("first", key, 4, "four, ä")]
+    with storage.locked(key) as log:
+        log.append(entries(5, 5))
+    assert storage.lines() == [("first", key, 5, None)]
+    storage.delete(key)
+    assert storage.lines() == []
 
 
 def test_an_exception_undoes_the_whole_block(storage: Storage) -> None:

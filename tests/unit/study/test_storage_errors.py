@@ -3,11 +3,15 @@
 import os
 import sqlite3
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+import mislid
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
@@ -18,6 +22,7 @@ from mislid.errors import (
     SchemaVersionError,
     StorageError,
 )
+from mislid.study import Study
 from mislid.study.events import Entry
 from mislid.study.storage import Collision, as_storage
 from mislid.study.storage._sql import SQLStorage
@@ -41,25 +46,36 @@ def connected(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(file, isolation_level=None)
 
 
-@pytest.mark.parametrize(("version", "age"), [(0, "older"), (2, "newer")])
-def test_another_schema_is_refused(storage: SQLStorage, file: Path, version: int, age: str) -> None:
-    storage.close()
+def set_version(file: Path, statement: str) -> None:
     other = connected(file)
-    other.execute("UPDATE mislid_schema SET version = ?, written_by = 'mislid 9.9'", (version,))
+    other.execute(statement)
     other.close()
+
+
+def test_a_newer_schema_asks_for_a_newer_release(storage: SQLStorage, file: Path) -> None:
+    storage.close()
+    set_version(file, "UPDATE mislid_schema SET version = 3, written_by = 'mislid 9.9'")
     with pytest.raises(SchemaVersionError) as caught:
         as_storage(file)
-    assert f"has schema version {version}, {age} than the 1 of mislid" in str(caught.value)
-    assert str(caught.value).endswith("open it with the release that wrote it, mislid 9.9")
+    assert "has schema version 3, newer than the 2 of mislid" in str(caught.value)
+    assert str(caught.value).endswith(
+        "upgrade mislid (pip install --upgrade mislid) to mislid 9.9 or later"
+    )
 
 
-def test_a_schema_without_a_version_is_old(storage: SQLStorage, file: Path) -> None:
+@pytest.mark.parametrize(
+    ("statement", "version"),
+    [("UPDATE mislid_schema SET version = 1", 1), ("DELETE FROM mislid_schema", 0)],
+)
+def test_an_older_schema_names_the_upgrade(
+    storage: SQLStorage, file: Path, statement: str, version: int
+) -> None:
     storage.close()
-    other = connected(file)
-    other.execute("DELETE FROM mislid_schema")
-    other.close()
-    with pytest.raises(SchemaVersionError, match="version 0, older"):
+    set_version(file, statement)
+    with pytest.raises(SchemaVersionError) as caught:
         as_storage(file)
+    assert f"has schema version {version}, older than the 2 of mislid" in str(caught.value)
+    assert str(caught.value).endswith(f"with mislid study upgrade --storage sqlite:///{file}")
 
 
 def test_a_file_that_is_no_database(file: Path) -> None:
@@ -110,19 +126,53 @@ def test_a_file_that_may_only_be_read(storage: SQLStorage, file: Path) -> None:
     reader.close()
 
 
-@pytest.mark.skipif(os.access("/root", os.W_OK), reason="root may write everywhere")
-def test_a_file_without_permission_to_write(storage: SQLStorage, file: Path) -> None:
-    storage.create("first", ONE)
-    storage.close()
-    file.chmod(0o400)
-    with pytest.raises(ReadOnlyStorageError, match="cannot be written to"):
-        as_storage(file).create("second", ONE)
+@pytest.fixture
+def public_file() -> Iterator[Path]:
+    """A file that everybody may read, in a directory that everybody may write to."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        file = Path(folder) / "lab.db"
+        storage = as_storage(file)
+        storage.create("first", ONE)
+        storage.close()
+        file.chmod(0o444)
+        yield file
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Root may write everywhere, so be somebody else for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_file_without_permission_to_write(public_file: Path) -> None:
+    with ordinary_user():
+        storage = as_storage(public_file)
+        key = storage.find("first")
+        with pytest.raises(ReadOnlyStorageError, match="cannot be written to: allow it"):
+            storage.create("second", ONE)
+        assert storage.read(key) == ONE
+        storage.close()
+
+
+def test_a_directory_without_permission_to_write(public_file: Path) -> None:
+    """SQLite needs a second file beside its own, also to read."""
+    public_file.parent.chmod(0o555)
+    with ordinary_user(), pytest.raises(ReadOnlyStorageError, match="in its directory too"):
+        as_storage(public_file)
 
 
 def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
     key = storage.create("first", ONE)
 
-    @sa.event.listens_for(storage._engine, "begin")
+    @sa.event.listens_for(storage._database.engine, "begin")
     def shrink(connection: sa.Connection) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
@@ -134,13 +184,78 @@ def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
     assert storage.read(key) == ONE
 
 
+def small_study(storage: SQLStorage) -> Study:
+    return mislid.create_study(study_name="s", candidates=list("abc"), m=1, storage=storage)
+
+
+def test_a_study_goes_on_when_there_is_room_again(storage: SQLStorage) -> None:
+    study = small_study(storage)
+    trial = study.ask()
+    rows = [("a", 0.5)] * 20_000
+    pages = ["PRAGMA max_page_count = 1"]
+
+    @sa.event.listens_for(storage._database.engine, "begin")
+    def limit(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(pages[0])
+
+    with pytest.raises(FullStorageError, match="no room left, and nothing was added"):
+        study.add_observations(rows)
+    assert study.samples == 0
+    pages[0] = "PRAGMA max_page_count = 1000000"
+    study.tell(trial, 0.5)
+    study.add_observations(rows)
+    again = Study("s", study._key, storage)
+    assert again.samples == 20_001
+    assert again.ask().arm == study.pending[-1].arm
+
+
+def test_a_study_goes_on_when_nobody_holds_it_any_more(storage: SQLStorage, file: Path) -> None:
+    study = small_study(storage)
+    trial = study.ask()
+    other = connected(file)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LockedStorageError, match="try again later"):
+        study.tell(trial, 0.5)
+    assert (study.samples, len(study.pending)) == (0, 1)
+    other.execute("ROLLBACK")
+    other.close()
+    study.tell(trial, 0.5)
+    assert study.samples == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("SET body = '{\"trial\":' WHERE sequence = 3", "event 3 of the study cannot be read"),
+        ("SET body = '{\"x\":1}' WHERE sequence = 3", "event 3 .* cannot be read, 'told"),
+        ("SET kind = 'sold' WHERE sequence = 3", "event 3 .* cannot be read, 'sold"),
+        ("SET body = body || ',' || body WHERE sequence = 3", "event 3 .* cannot be read"),
+        ("SET sequence = 33 WHERE sequence = 3", "event 3 of the study is missing"),
+        ('SET body = \'{"trial":9,"value":1.0}\' WHERE sequence = 3', "event 3 .* not asked"),
+        ("SET body = replace(body, '[0,1,2]', '[0,1,7]') WHERE sequence = 2", "not among its 3"),
+    ],
+)
+def test_an_event_that_is_not_what_was_written(
+    storage: SQLStorage, file: Path, change: str, message: str
+) -> None:
+    study = small_study(storage)
+    for trial in study.ask(3):
+        study.tell(trial, 0.1 * trial.id)
+    storage.close()
+    other = connected(file)
+    other.execute(f"UPDATE mislid_events {change}")
+    other.close()
+    with pytest.raises(CorruptStorageError, match=message):
+        mislid.load_study(storage=file).ask()
+
+
 def test_a_forked_process_leaves_its_parents_connections_alone(storage: SQLStorage) -> None:
     key = storage.create("first", ONE)
-    inherited = storage._engine.pool
-    storage._process = -1
+    inherited = storage._database.engine.pool
+    storage._database._process = -1
     assert storage.read(key) == ONE
-    assert storage._engine.pool is not inherited
-    assert storage._process == os.getpid()
+    assert storage._database.engine.pool is not inherited
+    assert storage._database._process == os.getpid()
     inherited.dispose()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from mislid.errors import (
     CorruptStorageError,
@@ -23,16 +24,28 @@ class Collision(StorageError):
     """The database undid a transaction because of another one; doing it again will help."""
 
 
+class Line(NamedTuple):
+    """What a storage says of a study without its entries: their number, and a summary if given."""
+
+    name: str
+    key: int
+    last: int
+    summary: str | None
+
+
 class Log(ABC):
     """One study's log, while nobody else can add to it."""
 
     @abstractmethod
-    def read(self, after: int = 0) -> list[Entry]:
-        """The entries whose sequence number is above `after`, in order."""
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        """The entries whose sequence number is above `after`, in order, or the first `most`."""
 
     @abstractmethod
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Add entries, numbered on from the last one; `refuse_gap` otherwise."""
+    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
+        """Add entries, numbered on from the last one; `refuse_gap` otherwise.
+
+        The summary is of all entries by then, for `Storage.lines`; one of fewer is dropped.
+        """
 
 
 class Storage(ABC):
@@ -46,12 +59,12 @@ class Storage(ABC):
         """
 
     @abstractmethod
-    def names(self) -> dict[str, int]:
-        """The keys of all studies by name, in alphabetical order."""
+    def lines(self) -> list[Line]:
+        """A line about every study, in alphabetical order."""
 
     @abstractmethod
-    def read(self, key: int, after: int = 0) -> list[Entry]:
-        """The entries whose sequence number is above `after`, in order; waits for nobody.
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        """As `Log.read`; waits for nobody.
 
         Raises `UnknownStudyError` where the study has been deleted.
         """
@@ -69,6 +82,10 @@ class Storage(ABC):
 
     def close(self) -> None:  # noqa: B027  # not every storage has any
         """Give up connections; the storage opens new ones when it is used again."""
+
+    def names(self) -> dict[str, int]:
+        """The keys of all studies by name, in alphabetical order."""
+        return {line.name: line.key for line in self.lines()}
 
     def find(self, name: str) -> int:
         """The key of the study of this name."""

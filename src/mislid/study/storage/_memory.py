@@ -8,20 +8,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mislid.study.events import Entry
-from mislid.study.storage._interface import Log, Storage, gone, refuse_gap, taken
+from mislid.study.storage._interface import Line, Log, Storage, gone, refuse_gap, taken
 
 
 class _MemoryLog(Log):
     def __init__(self, kept: Sequence[Entry]) -> None:
         self.kept = kept
         self.added: list[Entry] = []
+        self.summary: str | None = None
 
-    def read(self, after: int = 0) -> list[Entry]:
-        return [*self.kept[after:], *self.added[max(0, after - len(self.kept)) :]]
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        entries = [*self.kept[after:], *self.added[max(0, after - len(self.kept)) :]]
+        return entries[:most]
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        refuse_gap(len(self.kept) + len(self.added), entries)
-        self.added += entries
+    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
+        if entries:
+            refuse_gap(len(self.kept) + len(self.added), entries)
+            self.added += entries
+            self.summary = summary
 
 
 class MemoryStorage(Storage):
@@ -35,6 +39,7 @@ class MemoryStorage(Storage):
     def __init__(self) -> None:
         self._logs: dict[int, list[Entry]] = {}
         self._keys: dict[str, int] = {}
+        self._summaries: dict[int, str | None] = {}
         self._next_key = itertools.count(1)
         self._alone = threading.RLock()
 
@@ -48,13 +53,17 @@ class MemoryStorage(Storage):
             self._keys[name], self._logs[key] = key, list(entries)
             return key
 
-    def names(self) -> dict[str, int]:
-        """Keys by name."""
-        return dict(sorted(self._keys.items()))
+    def lines(self) -> list[Line]:
+        """In alphabetical order."""
+        with self._alone:
+            return [
+                Line(name, key, len(self._logs[key]), self._summaries.get(key))
+                for name, key in sorted(self._keys.items())
+            ]
 
-    def read(self, key: int, after: int = 0) -> list[Entry]:
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
         """What comes after."""
-        return self._log(key)[after:]
+        return self._log(key)[after : None if most is None else after + most]
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
@@ -63,13 +72,16 @@ class MemoryStorage(Storage):
             kept = self._log(key)
             log = _MemoryLog(kept)
             yield log
-            kept += log.added
+            if log.added:
+                kept += log.added
+                self._summaries[key] = log.summary
 
     def delete(self, key: int) -> None:
         """Remove a study."""
         with self._alone:
             self._log(key)
             del self._logs[key]
+            self._summaries.pop(key, None)
             self._keys = {name: other for name, other in self._keys.items() if other != key}
 
     def _log(self, key: int) -> list[Entry]:

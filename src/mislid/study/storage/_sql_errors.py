@@ -18,7 +18,10 @@ from mislid.errors import (
 from mislid.study.storage._interface import Collision
 
 _LOCKED = (LockedStorageError, "has been held by another process for too long: try again later")
-_READ_ONLY = (ReadOnlyStorageError, "cannot be written to: allow it, or copy the study elsewhere")
+_READ_ONLY = (
+    ReadOnlyStorageError,
+    "cannot be written to: allow it (for SQLite in its directory too), or copy it elsewhere",
+)
 _FULL = (FullStorageError, "has no room left, and nothing was added: make room and try again")
 _CORRUPT = (CorruptStorageError, "is damaged or no database: restore it from a backup")
 _CLOSED = (StorageError, "cannot be opened: check the address, and that its directory exists")

@@ -1,0 +1,244 @@
+"""From the tables of an older release to those of this one: back up, change, compare, keep.
+
+All of it is one transaction that keeps writers out: whoever is killed leaves the old tables or the
+new ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from mislid.errors import (
+    CorruptStorageError,
+    FullStorageError,
+    ProblemError,
+    SchemaVersionError,
+    StorageError,
+)
+from mislid.study.storage._database import Database
+from mislid.study.storage._schema import (
+    EVENTS,
+    SCHEMA,
+    STUDIES,
+    VERSION,
+    keep_others_out,
+    refuse_newer,
+    set_version,
+    version_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeReport:
+    """What an upgrade did.
+
+    Attributes
+    ----------
+    storage
+        The address, without a password.
+    before, after
+        Schema versions.
+    backup
+        The file, or PostgreSQL's schema, with the tables as they were; None if nothing changed.
+    changed
+        Whether there was anything to do.
+    """
+
+    storage: str
+    before: int
+    after: int
+    backup: str | None
+    changed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON."""
+        return asdict(self)
+
+
+def _add_summaries(connection: Connection) -> None:
+    """From version 1 to 2. Where there is none, a list of studies reads the log."""
+    connection.execute(sa.text("ALTER TABLE mislid_studies ADD COLUMN summary TEXT"))
+
+
+_TABLES = (SCHEMA.name, STUDIES.name, EVENTS.name)
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries}
+
+
+def upgrade(database: Database, backup: str | None) -> UpgradeReport:
+    """Bring the tables up to date."""
+    file = _file_of(database)
+    if file is not None and not file.is_file():
+        raise StorageError(f"storage {database.place!r} is not there: check the address")
+    with database.connected(writing=True) as connection:
+        keep_others_out(database, connection)
+        version = _known_version(database, connection)
+        if version == VERSION:
+            return UpgradeReport(database.place, version, VERSION, None, changed=False)
+        _check_file(database, connection)
+        _lock_tables(database, connection)
+        before = _digest(connection)
+        if file is not None:
+            kept = _back_up_file(file, Path(backup or f"{file}.v{version}-backup"), before)
+        else:
+            kept = _back_up_tables(connection, backup or _backup_name(version), before)
+        for step in range(version, VERSION):
+            _STEPS[step](connection)
+        set_version(connection)
+        _check_file(database, connection)
+        if _digest(connection) != before:
+            raise CorruptStorageError(f"storage {database.place!r} was changed, so nothing is kept")
+    return UpgradeReport(database.place, version, VERSION, kept, changed=True)
+
+
+def _file_of(database: Database) -> Path | None:
+    if not database.is_sqlite:
+        return None
+    name = str(database.address.database)
+    return Path(name.removeprefix("file:"))
+
+
+def _known_version(database: Database, connection: Connection) -> int:
+    if not sa.inspect(connection).has_table(SCHEMA.name):
+        raise StorageError(f"storage {database.place!r} holds no studies: check the address")
+    version, writer = version_of(connection)
+    refuse_newer(database, version, writer)
+    if version != VERSION and version not in _STEPS:
+        raise SchemaVersionError(
+            f"storage {database.place!r} has schema version {version}, which no upgrade begins "
+            f"with (but {', '.join(map(str, _STEPS))}): open it with the release that wrote it, "
+            f"{writer}"
+        )
+    return version
+
+
+def _digest(connection: Connection, schema: str | None = None) -> str:
+    """Of all studies and events."""
+    options: dict[str, Any] = {"yield_per": 1_000, "schema_translate_map": {None: schema}}
+    return _digest_of(
+        connection.execute(wanted, execution_options=options) for wanted in _everything()
+    )
+
+
+def _everything() -> Iterator[sa.Select[Any]]:
+    """What every version has."""
+    yield sa.select(STUDIES.c.key, STUDIES.c.name, STUDIES.c.last).order_by(STUDIES.c.key)
+    yield sa.select(EVENTS).order_by(EVENTS.c.key, EVENTS.c.sequence)
+
+
+def _digest_of(parts: Any) -> str:
+    digest = hashlib.sha256()
+    for rows in parts:
+        for row in rows:
+            digest.update(repr(tuple(row)).encode())
+    return digest.hexdigest()
+
+
+def _back_up_file(file: Path, backup: Path, digest: str) -> str:
+    """Copy the file, without a gap for writers: the transaction around this has changed nothing."""
+    if backup.exists():
+        raise _there_already(str(backup))
+    with _new_file(file, backup) as begun:
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as target:
+            source.backup(target)
+            target.execute("PRAGMA journal_mode=DELETE")  # one file is all of it
+            rows = (target.execute(str(wanted.compile())) for wanted in _everything())
+            if _digest_of(rows) != digest:
+                raise CorruptStorageError(f"the copy {str(backup)!r} is not what was copied")
+        shutil.copymode(file, begun)
+        with begun.open("rb") as written:
+            os.fsync(written.fileno())
+        _name(begun, backup)
+    return str(backup)
+
+
+def _name(begun: Path, backup: Path) -> None:
+    """Give a file its name, unless there is such a file."""
+    try:
+        os.link(begun, backup)
+    except FileExistsError:
+        raise _there_already(str(backup)) from None
+    except OSError:  # a file system without links
+        begun.rename(backup)
+
+
+@contextmanager
+def _new_file(file: Path, backup: Path) -> Iterator[Path]:
+    """An empty file beside the backup, removed in the end; refuses a disk without room for it."""
+    needed = sum(part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.exists())
+    try:
+        free = shutil.disk_usage(backup.parent).free
+        handle, name = tempfile.mkstemp(prefix=f".{backup.name}.", dir=backup.parent)
+        os.close(handle)
+    except OSError as problem:
+        raise ProblemError(
+            f"backup must be in a directory that can be written to; got {str(backup)!r} "
+            f"({problem.strerror})"
+        ) from None
+    try:
+        if free < 2 * needed:
+            raise FullStorageError(
+                f"the backup {str(backup)!r} and the upgrade may take {2 * needed} bytes, and "
+                f"{free} are free: make room, or give a backup elsewhere"
+            )
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _backup_name(version: int) -> str:
+    return f"mislid_backup_v{version}_{time.strftime('%Y%m%d_%H%M%S', time.gmtime())}"
+
+
+def _back_up_tables(connection: Connection, backup: str, digest: str) -> str:
+    """Copy the tables into a schema of their own."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", backup):
+        raise ProblemError(
+            "backup must be the name of a new schema, of letters, digits and underscores; "
+            f"got {backup!r}"
+        )
+    if sa.inspect(connection).has_schema(backup):
+        raise _there_already(backup)
+    connection.execute(sa.text(f'CREATE SCHEMA "{backup}"'))
+    for table in _TABLES:
+        connection.execute(sa.text(f'CREATE TABLE "{backup}".{table} AS TABLE {table}'))
+    if _digest(connection, backup) != digest:
+        raise CorruptStorageError(f"the copy in schema {backup!r} is not what was copied")
+    return backup
+
+
+def _there_already(backup: str) -> ProblemError:
+    return ProblemError(
+        f"backup must be new; got {backup!r}, which is there already: move it away, or give "
+        "another name"
+    )
+
+
+def _lock_tables(database: Database, connection: Connection) -> None:
+    """Wait for writers and keep them out; in SQLite the transaction began so."""
+    if not database.is_sqlite:
+        connection.execute(sa.text(f"LOCK TABLE {', '.join(_TABLES)} IN ACCESS EXCLUSIVE MODE"))
+
+
+def _check_file(database: Database, connection: Connection) -> None:
+    """Refuse a file with damages that reading alone would not show; a server sees to its own."""
+    if database.is_sqlite:
+        found = str(connection.execute(sa.text("PRAGMA integrity_check")).scalar())
+        if found != "ok":
+            raise CorruptStorageError(
+                f"storage {database.place!r} is damaged, and was not changed: restore it from a "
+                f"backup ({found.splitlines()[0]})"
+            )

@@ -1,0 +1,101 @@
+"""What it takes to open a study, and to list them."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.study import Study
+from mislid.study.decisions import Decider, Script
+from mislid.study.storage import MemoryStorage, Storage
+
+VALUES = {"a": 0.1, "b": 0.5, "c": 0.9}
+
+
+def new_study(storage: Storage | None = None, name: str = "first") -> Study:
+    return mislid.create_study(
+        study_name=name, candidates=list(VALUES), m=1, noise=0.1, storage=storage
+    )
+
+
+class TestList:
+    def test_a_list_reads_no_log(
+        self, opener: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        storage = opener()
+        study = new_study(storage)
+        new_study(storage, "second")
+        for trial in study.ask(6)[:4]:
+            study.tell(trial, VALUES[trial.arm])
+        whole = mislid.list_studies(storage=storage)
+        assert [(line.name, line.observations, line.pending) for line in whole] == [
+            ("first", 4, 2),
+            ("second", 0, 0),
+        ]
+        mislid.load_study(study_name="second", storage=storage).ask()
+        whole = mislid.list_studies(storage=opener())
+        monkeypatch.setattr(type(storage), "read", None)
+        assert mislid.list_studies(storage=storage) == whole
+
+    @pytest.mark.parametrize("stale", [None, "[]", "[3]", "no JSON", '["a", 1]', "3", "{}"])
+    def test_without_a_summary_the_log_is_read(self, stale: str | None) -> None:
+        """As after a release that knew of none."""
+        storage = MemoryStorage()
+        study = new_study(storage)
+        study.tell(study.ask(), 0.5)
+        whole = mislid.list_studies(storage=storage)
+        older = storage._summaries[study._key]
+        study.ask()
+        storage._summaries[study._key] = stale
+        found = mislid.list_studies(storage=storage)
+        assert [line.pending for line in found] == [1]
+        storage._summaries[study._key] = older
+        assert mislid.list_studies(storage=storage) == found != whole
+
+
+def test_looking_at_a_study_costs_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = new_study()
+    for trial in study.ask(6)[:4]:
+        study.tell(trial, VALUES[trial.arm])
+    again = mislid.load_study(storage=study._storage)
+    monkeypatch.setattr("mislid.study.replay.Decider", None)
+    assert (again.status, again.samples, len(again.pending)) == ("running", 4, 2)
+    assert again.observation_rows() == study.observation_rows()
+    assert len(again.events()) == 6
+
+
+def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = new_study()
+    for trial in study.ask(5):
+        study.tell(trial, VALUES[trial.arm])
+    again = mislid.load_study(storage=study._storage)
+    assert again.samples == 5
+    follow = Decider.follow
+
+    def interrupted(decider: Decider, script: Script) -> None:
+        follow(decider, script)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Decider, "follow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            again.ask()
+    assert again.ask().arm == study.pending[-1].arm
+    state, other = (one._replay.decider.state for one in (again, study))
+    np.testing.assert_array_equal(state.counts, other.counts)
+    assert again._replay.diverged == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, 11, 12, 100])
+def test_a_long_log_is_read_in_parts(
+    opener: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    study = new_study(opener())
+    for trial in [*study.ask(3), study.ask(), study.ask(), study.ask(), study.ask()]:
+        study.tell(trial, VALUES[trial.arm])
+    assert len(study.events()) >= 12
+    monkeypatch.setattr("mislid.study.study._AT_ONCE", at_once)
+    again = mislid.load_study(storage=opener())
+    assert again.observation_rows() == study.observation_rows()
+    assert again.ask().arm == study.pending[-1].arm
