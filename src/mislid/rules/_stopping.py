@@ -196,19 +196,43 @@ def is_due(stopping: Stopping, state: State) -> bool:
 
 
 @inner
+def _left_by_pairs(setting: Setting, stopping: Stopping, state: State) -> float:
+    """About how many measurements are left until every pair is settled by its own two arms.
+
+    Arms of equal weight w at a gap settle their pair when gap^2 w / 4 reaches its threshold, and an
+    arm is settled last with the nearest one of the other side.
+    """
+    at, incumbents = state.projected, state.incumbents
+    lowest, highest = np.inf, -np.inf
+    for b in range(incumbents.shape[0]):
+        lowest = min(lowest, at[incumbents[b]])
+    challengers = state.test.places[CHALLENGERS]
+    for a in range(at.shape[0] - incumbents.shape[0]):
+        highest = max(highest, at[challengers[a]])
+    left = 0.0
+    for k in range(at.shape[0]):
+        gap = setting.tol + max(at[k] - highest, lowest - at[k])
+        weight = 4.0 * _pair_threshold(stopping, k, k) / (gap * gap)
+        left += max(weight * setting.variance[k] - state.counts[k], 0.0)
+    return left
+
+
+@inner
 def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
     """Whether the closest alternative, of this cost and pair, is far enough.
 
-    While `guaranteed` is undecided, the evidence is that of the proof nearer to its end: what the
-    pair that lags behind has by its two arms alone, or what every open pair has by the mixture.
+    While `guaranteed` is undecided, the evidence is that of the proof that is likely to end first:
+    what the pair that lags behind has by its two arms alone, or what every open pair has by the
+    mixture, which grows in proportion to the samples.
     """
     threshold = _threshold(setting, stopping, state, cost)
     answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
-    behind = cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold
-    if answer or stopping.code != GUARANTEED or not behind:
-        _record(state, cost, threshold, i, j)
-    else:
-        state.clock[PAIRED] = state.clock[SAMPLES]
+    if not answer and stopping.code == GUARANTEED:
+        samples = float(state.clock[SAMPLES])
+        if _left_by_pairs(setting, stopping, state) < samples * (threshold / cost - 1.0):
+            state.clock[PAIRED] = state.clock[SAMPLES]
+            return False
+    _record(state, cost, threshold, i, j)
     return answer
 
 
