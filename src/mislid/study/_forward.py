@@ -24,7 +24,8 @@ from mislid.study.decisions import Decider
 from mislid.study.settings import Candidates, Settings
 
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
-ARM_SHARE, RUN_SHARE = 0.25, 0.1
+# With many arms, more of an arm's: the number of rounds grows with them, too.
+ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
 _NEVER = 1 << 62
 
 
@@ -142,17 +143,20 @@ class Forward:
 
         means = self._possible_means(rng)
         state, repeats = self._decider.state, 1
+        arm_share = min(1.0, max(ARM_SHARE, means.size / MANY_ARMS))
+        # Noise of its own for each arm keeps runs for different questions alike.
+        noise = rng.spawn(means.size)
         if self.begin():
             return 0
         for arm in self.data.waiting:
-            self._measure(arm, 1, means[arm], rng)
+            self._measure(arm, 1, means[arm], noise[arm])
         while state.clock[QUEUED] > 0 or not self._judge():
             done = int(state.clock[SAMPLES]) - self.data.samples
             if done > horizon:
                 return math.inf
             arm = self._propose(rng.random())
-            repeats = max(1, int(min(ARM_SHARE * state.counts[arm], RUN_SHARE * done)))
-            self._measure(arm, repeats, means[arm], rng)
+            repeats = max(1, int(min(arm_share * state.counts[arm], RUN_SHARE * done)))
+            self._measure(arm, repeats, means[arm], noise[arm])
         return int(state.clock[SAMPLES]) - self.data.samples - (repeats - 1) // 2
 
     def _possible_means(self, rng: Generator) -> Vector:

@@ -26,7 +26,7 @@ from mislid.study.replay import Replay
 from mislid.study.result import Label
 from mislid.study.settings import Candidates, Settings, as_settings
 
-SIMULATIONS, SIMULATIONS_EACH = 40, 20
+SIMULATIONS, SIMULATIONS_EACH = 30, 15
 ASKED = ("m", "delta", "tolerance", "misspecification")
 # Error rates that people ask for.
 DELTAS = (0.1, 0.01)

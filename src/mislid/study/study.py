@@ -220,7 +220,7 @@ class Study:
                 for one in state.observations
             ]
 
-    def progress(self, *, simulations: int = 40) -> Progress:
+    def progress(self, *, simulations: int = 30) -> Progress:
         """How many more measurements, and what they are needed for; see docs/studies.md.
 
         More `simulations` of the rest of the study make the estimate steadier, and slower.
@@ -234,7 +234,7 @@ class Study:
         delta: float | None = None,
         tolerance: float | None = None,
         misspecification: float | None = None,
-        simulations: int = 40,
+        simulations: int = 30,
     ) -> WhatIf:
         """How many more for another question, with the same data; what is left out stays.
 
@@ -243,7 +243,7 @@ class Study:
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
 
-    def what_ifs(self, *, simulations: int = 20) -> tuple[WhatIf, ...]:
+    def what_ifs(self, *, simulations: int = 15) -> tuple[WhatIf, ...]:
         """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others."""
         return self._snapshot().what_ifs(simulations)
 
