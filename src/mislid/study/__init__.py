@@ -4,6 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.forecast import Progress, WhatIf
 from mislid.study.manage import (
     copy_study,
     create_study,
@@ -16,10 +17,12 @@ from mislid.study.study import ObservationRow, Study
 
 __all__ = [
     "ObservationRow",
+    "Progress",
     "Study",
     "StudyResult",
     "StudySummary",
     "Trial",
+    "WhatIf",
     "copy_study",
     "create_study",
     "delete_study",

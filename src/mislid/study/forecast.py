@@ -26,7 +26,7 @@ from mislid.study.replay import Replay
 from mislid.study.result import Label
 from mislid.study.settings import Candidates, Settings, as_settings
 
-SIMULATIONS, SIMULATIONS_EACH = 30, 15
+SIMULATIONS = 30
 ASKED = ("m", "delta", "tolerance", "misspecification")
 # Error rates that people ask for.
 DELTAS = (0.1, 0.01)
@@ -104,8 +104,8 @@ class WhatIf:
         Measurements to go, as in `Progress`.
     decided_now, answer_now
         Whether the stopping rule, asked this once, is satisfied by the present data, and the m
-        candidates that are best by them. Choosing a question by looking at this is not covered
-        by its error rate.
+        candidates that are best by them. Choosing a question after a look at the data may not be
+        covered by its delta: docs/studies.md has what is.
     """
 
     more: int | None
@@ -192,7 +192,7 @@ class Snapshot:
             to_go = _DONE if decided else self._to_go(forward, count)
         return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
 
-    def what_ifs(self, simulations: int = SIMULATIONS_EACH) -> tuple[WhatIf, ...]:
+    def what_ifs(self, simulations: int = SIMULATIONS) -> tuple[WhatIf, ...]:
         """What the data mean for questions that are often asked; impossible ones are left out."""
         count = as_count(simulations, "simulations", 1)
         rows = []

@@ -243,7 +243,7 @@ class Study:
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
 
-    def what_ifs(self, *, simulations: int = 15) -> tuple[WhatIf, ...]:
+    def what_ifs(self, *, simulations: int = 30) -> tuple[WhatIf, ...]:
         """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others."""
         return self._snapshot().what_ifs(simulations)
 
