@@ -33,8 +33,9 @@ RULES = (
     ("lucb", "guaranteed"),
     ("uniform", "guaranteed"),
 )
-# Families for the other rules, and runs of each.
+# Families for the other rules, and when to look at them.
 SOME = ("large misspecification", "no structure", "correlated features", "uneven noise")
+LOOK = 0.3
 MOST_SAMPLES = 100_000
 
 
@@ -103,22 +104,33 @@ def ends(instance: Instance, m: int, rule: tuple[str, str]) -> list[int]:
 
 
 def cases(
-    families: Iterable[Family], rule: tuple[str, str], shares: tuple[float, ...]
+    families: Iterable[Family],
+    rule: tuple[str, str],
+    times: tuple[float, ...],
+    shares: tuple[float, ...] = (),
 ) -> list[Case]:
     """Forecasts along runs that end; not before every arm has been measured, nor after the end."""
-    found = []
+    found: list[Case] = []
     for family in families:
         for number in range(FIRST_INSTANCE, FIRST_INSTANCE + INSTANCES):
-            progress(f"forecasts: {rule}, {family.name} {number}")
+            progress(f"forecasts: {', '.join(rule)}; {family.name} {number}")
             instance = family.instance(number)
             samples = ends(instance, family.m, rule)
             for seed, end in enumerate(samples):
-                looks = {f"{at:.0%} of a median run": int(at * np.median(samples)) for at in TIMES}
-                looks |= {f"{at:.0%} of the way": int(at * end) for at in shares}
-                possible = {w: at for w, at in looks.items() if instance.K <= at < end}
+                looks = {in_time(at): int(at * np.median(samples)) for at in times}
+                looks |= {on_the_way(at): int(at * end) for at in shares}
+                possible = {when: at for when, at in looks.items() if instance.K <= at < end}
                 if end < MOST_SAMPLES:
                     found += followed(instance, family.m, seed, rule, possible, end)
     return found
+
+
+def in_time(share: float) -> str:
+    return f"{share:.0%} of a median run"
+
+
+def on_the_way(share: float) -> str:
+    return f"{share:.0%} of the way"
 
 
 HEADER = (
@@ -170,20 +182,13 @@ def seconds(K: int, d: int, m: int) -> str:
 
 def run(quick: bool) -> str:
     """The tables."""
-    whens = [f"{at:.0%} of a median run" for at in TIMES]
-    ways = [f"{at:.0%} of the way" for at in SHARES]
     families = [family for family in FAMILIES if not quick or family.name == SOME[0]]
-    found = cases(families, ("mislid", "guaranteed"), SHARES)
-    first = table(HEADER, rows(found, [*whens, *ways]))
-    some = [family for family in FAMILIES if family.name in SOME]
-    others = []
+    some = [family for family in families if family.name in SOME]
+    found = cases(families, ("mislid", "guaranteed"), TIMES, SHARES)
+    whens = [*map(in_time, TIMES), *map(on_the_way, SHARES)]
+    others: list[list[str]] = []
     for rule in RULES[:1] if quick else RULES:
-        others += rows(
-            cases(some[: 1 if quick else None], rule, ()), whens[1:2], f"{', '.join(rule)}; "
-        )
+        others += rows(cases(some, rule, (LOOK,)), [in_time(LOOK)], f"{', '.join(rule)}; ")
     cost = ", ".join(seconds(K, d, m) for K, d, m in ((12, 3, 3), (40, 5, 5), (100, 10, 5)))
-    return f"{first}\n\n{table(HEADER, others)}\n\nProcessor time of a call: {cost}."
-
-
-if __name__ == "__main__":
-    print(run(quick=False))
+    tables = f"{table(HEADER, rows(found, whens))}\n\n{table(HEADER, others)}"
+    return f"{tables}\n\nProcessor time of a call: {cost}."
