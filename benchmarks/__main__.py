@@ -22,6 +22,7 @@ BENCHMARKS = {
     "sizes": "round_growth",
     "samples": "samples",
     "studies": "studies",
+    "forecasts": "forecasts",
 }
 
 

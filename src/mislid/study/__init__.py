@@ -4,6 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.forecast import Progress, WhatIf
 from mislid.study.manage import (
     copy_study,
     create_study,
@@ -20,6 +21,7 @@ from mislid.study.suspicions import StudyWarning
 __all__ = [
     "AnswerChange",
     "ObservationRow",
+    "Progress",
     "Sensitivity",
     "SensitivityRow",
     "Study",
@@ -27,6 +29,7 @@ __all__ = [
     "StudySummary",
     "StudyWarning",
     "Trial",
+    "WhatIf",
     "copy_study",
     "create_study",
     "delete_study",

@@ -33,6 +33,7 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from mislid.study.forecast import Progress, Snapshot, WhatIf
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
@@ -258,6 +259,33 @@ class Study:
                 for one in state.observations
             ]
 
+    def progress(self, *, simulations: int = 30) -> Progress:
+        """How many more measurements, and what they are needed for; see docs/studies.md.
+
+        More `simulations` of the rest of the study make the estimate steadier, and slower.
+        """
+        return self._snapshot().progress(simulations)
+
+    def what_if(
+        self,
+        *,
+        m: int | None = None,
+        delta: float | None = None,
+        tolerance: float | None = None,
+        misspecification: float | None = None,
+        simulations: int = 30,
+    ) -> WhatIf:
+        """How many more for another question, with the same data; what is left out stays.
+
+        To act on it, and keep an error rate, see docs/studies.md.
+        """
+        changes = {"m": m, "delta": delta, "tolerance": tolerance}
+        return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
+
+    def what_ifs(self, *, simulations: int = 30) -> tuple[WhatIf, ...]:
+        """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others."""
+        return self._snapshot().what_ifs(simulations)
+
     def events(self) -> list[Event]:
         """The whole log."""
         return list(events_of(self._storage.read(self._key)))
@@ -317,6 +345,13 @@ class Study:
                 self._forget()
                 raise
             return self._replay.state
+
+    def _snapshot(self) -> Snapshot:
+        from mislid.study.forecast import Snapshot
+
+        with self._alone:
+            self._now()
+            return Snapshot.of(self._replay)
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""

@@ -1,0 +1,281 @@
+"""How many measurements a study still needs, and would need for another question.
+
+The study's own rules are run on from its data many times, with means that the data allow for and
+made-up measurements (`_forward`). The number that half of these runs stay below is the estimate,
+and the middle four fifths are the range. Nothing is written, and the study's rules are not touched.
+Random numbers derive from the study's seed and the length of its log: the same study at the same
+event forecasts the same in any process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from numpy.random import SeedSequence, default_rng
+
+from mislid._validation import Vector, as_count
+from mislid.errors import CertificateError, ProblemError
+from mislid.study._forward import Data, Evidence, Forward, Habits, data_of, habits_of
+from mislid.study.events import Decided
+from mislid.study.replay import Replay
+from mislid.study.result import Label
+from mislid.study.settings import Candidates, Settings, as_settings
+
+SIMULATIONS = 30
+ASKED = ("m", "delta", "tolerance", "misspecification")
+# Error rates that people ask for.
+DELTAS = (0.1, 0.01)
+LOW, HIGH = 0.1, 0.9
+# Simulated runs are given up when they have become this many times as long as the study.
+HORIZON = 100
+# Of the characteristic time: better than any estimate of the means deserves.
+RTOL = 0.01
+# The third stream of a study's seed: simulations take the first for rewards, decisions the second.
+_STREAM = 2
+
+
+class ToGo(NamedTuple):
+    """Measurements to go: an estimate, its range, and why there is none."""
+
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+
+
+_DONE = ToGo(0, 0, 0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a study has come.
+
+    Attributes
+    ----------
+    samples
+        Measurements by now.
+    more, more_low, more_high
+        Estimated measurements to go: what half of the simulated continuations stayed below, and
+        the range of the middle four fifths of them; 0 once decided. `more` and `more_high` are None
+        where it is too early to say, or beyond what was simulated; `note` says which.
+    pair
+        The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
+    statistic, threshold
+        The evidence for that pair, and what it must reach; those of the decision once there is one.
+    lower_bound
+        Measurements in all that any method with this error rate needs on average if the means are
+        as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
+    best_now
+        The m candidates that the measurements so far put first, best first.
+    """
+
+    samples: int
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+    pair: tuple[Label, ...] | None = None
+    statistic: float | None = None
+    threshold: float | None = None
+    lower_bound: float | None = None
+    best_now: tuple[Label, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON; infinite numbers become None."""
+        return _plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What the same data mean for another question.
+
+    Attributes
+    ----------
+    m, delta, tolerance, misspecification
+        The question.
+    changed
+        Which of them differ from the study's own.
+    more, more_low, more_high, note
+        Measurements to go, as in `Progress`.
+    decided_now, answer_now
+        Whether the stopping rule, asked this once, is satisfied by the present data, and the m
+        candidates that are best by them. Choosing a question after a look at the data may not be
+        covered by its delta: docs/studies.md has what is.
+    """
+
+    more: int | None
+    more_low: int
+    more_high: int | None
+    note: str
+    m: int
+    delta: float
+    tolerance: float
+    misspecification: float
+    changed: tuple[str, ...]
+    decided_now: bool
+    answer_now: tuple[Label, ...]
+
+    @property
+    def question(self) -> dict[str, float]:
+        """m, delta, tolerance and misspecification."""
+        return {name: getattr(self, name) for name in ASKED}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON; infinite numbers become None."""
+        return _plain(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """All that a forecast looks at; the study goes on without changing it."""
+
+    settings: Settings
+    candidates: Candidates
+    data: Data
+    habits: Habits
+    events: int
+    decision: Decided | None
+
+    @classmethod
+    def of(cls, replay: Replay) -> Snapshot:
+        """The study as it is now."""
+        state, decider = replay.state, replay.decider
+        return cls(
+            settings=state.settings,
+            candidates=state.candidates,
+            data=data_of(decider, state.waiting_arms()),
+            habits=habits_of(decider),
+            events=state.sequence,
+            decision=state.decision,
+        )
+
+    def progress(self, simulations: int = SIMULATIONS) -> Progress:
+        """How far the study has come."""
+        count = as_count(simulations, "simulations", 1)
+        forward = self._forward(self.settings)
+        if forward.missing:
+            return Progress(self.data.samples, *_too_early(forward.missing))
+        decided, decision = forward.begin(), self.decision
+        best, estimate, evidence = forward.best(), forward.estimate, forward.evidence
+        if decision is not None:
+            evidence = Evidence(decision.statistic, decision.threshold, decision.pair)
+        settled = decided or decision is not None
+        return Progress(
+            self.data.samples,
+            *(_DONE if settled else self._to_go(forward, count)),
+            pair=self._labels(evidence.pair) if evidence else None,
+            statistic=evidence.statistic if evidence else None,
+            threshold=evidence.threshold if evidence else None,
+            lower_bound=self._lower_bound(estimate),
+            best_now=self._labels(best),
+        )
+
+    def what_if(self, simulations: int = SIMULATIONS, **changes: float | None) -> WhatIf:
+        """What the data mean for another question; None leaves a part of it as it is."""
+        count = as_count(simulations, "simulations", 1)
+        asked = {name: value for name, value in changes.items() if value is not None}
+        was, K = self.settings, self.candidates.K
+        given = {**dataclasses.asdict(was), "noise": was.deviations(K), **asked}
+        now = as_settings(self.candidates, **given)
+        forward = self._forward(now)
+        question = {name: getattr(now, name) for name in ASKED}
+        changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
+        decided, best = False, tuple[Label, ...]()
+        to_go = _too_early(forward.missing)
+        if not forward.missing:
+            decided, best = forward.begin(), self._labels(forward.best())
+            to_go = _DONE if decided else self._to_go(forward, count)
+        return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
+
+    def what_ifs(self, simulations: int = SIMULATIONS) -> tuple[WhatIf, ...]:
+        """What the data mean for questions that are often asked; impossible ones are left out."""
+        count = as_count(simulations, "simulations", 1)
+        rows = []
+        for changes in self._alternatives():
+            # Such as two best arms, for an algorithm that looks for one.
+            with suppress(ProblemError):
+                rows.append(self.what_if(count, **changes))
+        return tuple(rows)
+
+    def _alternatives(self) -> Iterator[Mapping[str, float]]:
+        """Changes of the question, each of one part."""
+        now, K = self.settings, self.candidates.K
+        yield from ({"delta": delta} for delta in DELTAS if delta != now.delta)
+        yield from ({"m": m} for m in (now.m - 1, now.m + 1) if 1 <= m < K)
+        gap = self._limiting_gap()
+        if gap > now.tolerance:
+            yield {"tolerance": gap}
+        if 0.0 < now.misspecification < math.inf:
+            yield from ({"misspecification": now.misspecification * by} for by in (0.5, 2.0))
+
+    def _limiting_gap(self) -> float:
+        """How far the pair that is hardest to tell apart is apart, in two digits; 0 if unknown."""
+        forward = self._forward(self.settings)
+        if forward.missing:
+            return 0.0
+        forward.begin()
+        if forward.evidence is None:
+            return 0.0
+        challenger, incumbent = forward.evidence.pair
+        return float(f"{forward.estimate[incumbent] - forward.estimate[challenger]:.2g}")
+
+    def _forward(self, settings: Settings) -> Forward:
+        """The rules for a question; those of the study's own remember what they have learned."""
+        habits = self.habits if settings == self.settings else None
+        return Forward(settings, self.candidates, self.data, habits)
+
+    def _to_go(self, forward: Forward, count: int) -> ToGo:
+        horizon = HORIZON * self.data.samples
+        keys = ((_STREAM, self.events, number) for number in range(count))
+        seeds = (SeedSequence(self.settings.seed, spawn_key=key) for key in keys)
+        runs = sorted(forward.run(default_rng(seed), horizon) for seed in seeds)
+        low, middle, high = (runs[round(share * (count - 1))] for share in (LOW, 0.5, HIGH))
+        note = ""
+        if math.isinf(high):
+            beyond = sum(math.isinf(run) for run in runs)
+            note = f"{beyond} of {count} simulations went on for more than {horizon} measurements"
+        finite = horizon if math.isinf(low) else int(low)
+        return ToGo(_whole(middle), finite, _whole(high), note)
+
+    def _lower_bound(self, estimate: Vector) -> float | None:
+        from mislid.geometry.time import characteristic_time
+
+        now, model = self.settings, self.candidates.model(self.settings.misspecification)
+        if now.delta >= 0.5:
+            return 0.0
+        noise = now.deviations(self.candidates.K)
+        try:
+            time = characteristic_time(
+                model, estimate, now.m, noise=noise, tolerance=now.tolerance, rtol=RTOL
+            )
+        except CertificateError:
+            return None
+        return time.samples(now.delta)
+
+    def _labels(self, arms: tuple[int, ...]) -> tuple[Label, ...]:
+        return tuple(self.candidates.labels[arm] for arm in arms)
+
+
+def _too_early(missing: int) -> ToGo:
+    arms = "1 candidate" if missing == 1 else f"{missing} candidates"
+    return ToGo(None, missing, None, f"too early: {arms} of the first design not measured yet")
+
+
+def _whole(number: float) -> int | None:
+    return None if math.isinf(number) else int(number)
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    values = dataclasses.asdict(record).items()
+    return {name: _plain_value(value) for name, value in values}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

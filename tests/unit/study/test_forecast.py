@@ -1,0 +1,314 @@
+"""Forecasts: what they say, and that they leave the study alone."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid import Model, characteristic_time
+from mislid.errors import ProblemError
+from mislid.study import Study
+from mislid.study.forecast import ASKED
+from mislid.study.storage import MemoryStorage
+
+FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
+MEANS = {"a": 0.2, "b": 0.7, "c": 1.0, "d": 0.4, "e": 0.35}
+FEW, SEEN = 9, 200
+
+
+def new_study(**changes: object) -> Study:
+    settings = {"candidates": FEATURES, "m": 1, "misspecification": 0.2, "noise": 0.5}
+    return mislid.create_study(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def measured(study: Study, n: int, scale: float = 1.0, seed: int = 4) -> Study:
+    """The study after n measurements, the same in any direction and unit."""
+    rng = np.random.default_rng(seed)
+    scale *= study.settings.sign
+    while study.samples < n and study.status == "running":
+        trial = study.ask()
+        study.tell(trial, scale * (MEANS[str(trial.arm)] + 0.5 * rng.standard_normal()))
+    return study
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return measured(new_study(), SEEN)
+
+
+class TestProgress:
+    def test_what_it_says(self, study: Study) -> None:
+        said = study.progress(simulations=FEW)
+        assert said.samples == SEEN
+        assert said.more is not None
+        assert said.more_high is not None
+        assert 0 < said.more_low <= said.more <= said.more_high
+        assert said.best_now == ("c",)
+        assert said.pair is not None
+        assert said.pair[1] == "c"
+        assert said.statistic is not None
+        assert said.threshold is not None
+        assert 0.0 < said.statistic < said.threshold
+        assert said.note == ""
+
+    def test_the_lower_bound_is_that_of_the_estimates(self, study: Study) -> None:
+        estimate = study._replay.decider.state.projected
+        model = Model(list(FEATURES.values()), 0.2)
+        time = characteristic_time(model, estimate, 1, noise=0.5, rtol=1e-6)
+        bound = study.progress(simulations=1).lower_bound
+        assert bound == pytest.approx(time.samples(0.05), rel=0.01)
+
+    def test_evidence_is_that_of_the_studys_own_test(self) -> None:
+        study = measured(new_study(stopping="heuristic"), 20)
+        state = study._replay.decider.state
+        said = study.progress(simulations=1)
+        assert said.threshold == state.evidence[1]
+        # Its own may be that of an earlier alternative, a little farther away.
+        assert said.statistic == pytest.approx(state.evidence[0], rel=0.1)
+        assert said.statistic <= state.evidence[0] * (1 + 1e-9)
+
+    def test_the_same_in_another_process(self, study: Study) -> None:
+        said = study.progress(simulations=FEW)
+        again = Study(study.study_name, study._key, study._storage)
+        assert again.progress(simulations=FEW) == said == study.progress(simulations=FEW)
+        assert again.what_if(delta=0.01, simulations=FEW) == study.what_if(
+            delta=0.01, simulations=FEW
+        )
+
+    def test_random_numbers_are_those_of_seed_and_event(self, study: Study) -> None:
+        now = study._snapshot()
+        others = (
+            replace(now, events=now.events + 1),
+            replace(now, settings=replace(now.settings, seed=1)),
+        )
+        assert all(other.progress(FEW) != now.progress(FEW) for other in others)
+
+    @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb"])
+    def test_the_study_does_not_notice(self, algorithm: str) -> None:
+        watched, alone = (measured(new_study(algorithm=algorithm), 12) for _ in range(2))
+        watched.ask(2), alone.ask(2)
+        log = watched.events()
+        for _ in range(3):
+            watched.progress(simulations=2)
+            watched.what_if(m=1, simulations=2)
+            watched.what_ifs(simulations=1)
+            assert watched.ask(3) == alone.ask(3)
+        assert [event.fact for event in watched.events()] == [
+            event.fact for event in alone.events()
+        ]
+        assert watched.events()[: len(log)] == log
+        mine, its = (one._replay.decider for one in (watched, alone))
+        for own, other in zip(mine.sampler.memory, its.sampler.memory, strict=True):
+            np.testing.assert_array_equal(own, other)
+
+    def test_learned_habits_go_on(self) -> None:
+        study = measured(new_study(algorithm="mislid-paper"), 40)
+        now = study._snapshot()
+        fresh = new_study(algorithm="mislid-paper")._snapshot()
+        forgetful = replace(now, habits=fresh.habits)
+        assert forgetful.progress(FEW) != now.progress(FEW)
+
+    def test_open_trials_come_first(self) -> None:
+        study = measured(new_study(), SEEN)
+        study.ask(500)
+        said = study.progress(simulations=FEW)
+        assert said.more_low >= 500
+        assert said.samples == SEEN
+
+    def test_before_anything_is_measured(self) -> None:
+        said = new_study().progress()
+        assert (said.samples, said.more, said.more_low, said.more_high) == (0, None, 5, None)
+        assert (said.pair, said.statistic, said.lower_bound, said.best_now) == (
+            None,
+            None,
+            None,
+            (),
+        )
+        assert said.note == "too early: 5 candidates of the first design not measured yet"
+
+    @pytest.mark.parametrize(("algorithm", "missing"), [("mislid", 4), ("mislid-paper", 1)])
+    def test_in_the_first_design(self, algorithm: str, missing: int) -> None:
+        said = measured(new_study(algorithm=algorithm), 1).progress()
+        assert (said.more, said.more_low, said.more_high) == (None, missing, None)
+        assert "too early" in said.note
+
+    def test_after_the_decision(self) -> None:
+        study = measured(new_study(), 10**6)
+        result, said = study.result, study.progress()
+        assert result is not None
+        assert (said.more, said.more_low, said.more_high) == (0, 0, 0)
+        assert (said.statistic, said.threshold) == (result.statistic, result.threshold)
+        assert (said.pair, said.best_now) == (result.pair, result.answer)
+        study.add_observations([("a", 5.0)] * 500)
+        later = study.progress()
+        assert (later.more, later.statistic, later.best_now) == (0, result.statistic, ("a",))
+
+    def test_a_tie_has_no_end_in_sight(self) -> None:
+        study = new_study(candidates=["a", "b"], misspecification=None)
+        study.add_observations([("a", 0.5), ("b", 0.5)] * 20)
+        said = study.progress()
+        assert said.more_high is None
+        assert "simulations went on for more than 4000 measurements" in said.note
+        assert said.lower_bound == math.inf
+        assert said.to_dict()["lower_bound"] is None
+
+    def test_values_of_json(self, study: Study) -> None:
+        said = study.progress(simulations=FEW)
+        plain = json.loads(json.dumps(said.to_dict(), allow_nan=False))
+        assert plain["pair"] == list(said.pair or ())
+        assert {**plain, "pair": said.pair, "best_now": said.best_now} == {
+            name: getattr(said, name) for name in plain
+        }
+
+    def test_refuses(self, study: Study) -> None:
+        for call in (study.progress, study.what_if, study.what_ifs):
+            with pytest.raises(ProblemError, match="simulations"):
+                call(simulations=0)
+
+
+class TestAnyStudy:
+    def test_minimizing_is_maximizing_the_negative(self, study: Study) -> None:
+        mirror = measured(new_study(direction="minimize"), SEEN)
+        assert mirror.progress(simulations=FEW) == study.progress(simulations=FEW)
+        assert mirror.what_ifs(simulations=1) == study.what_ifs(simulations=1)
+
+    def test_units_do_not_matter(self, study: Study) -> None:
+        scaled = measured(new_study(noise=2.0, misspecification=0.8), SEEN, scale=4.0)
+        mine, its = (one.progress(simulations=FEW) for one in (study, scaled))
+        assert (mine.more_low, mine.more, mine.more_high) == (its.more_low, its.more, its.more_high)
+        assert its.statistic == pytest.approx(mine.statistic)
+
+    def test_noise_of_each_arm(self, study: Study) -> None:
+        alike = measured(new_study(noise=[0.5] * 5), SEEN)
+        assert alike.progress(simulations=FEW) == study.progress(simulations=FEW)
+        # Arms that are known well need nothing more; the unsteady ones do.
+        noisy = new_study(noise=[0.5, 2.0, 2.0, 0.5, 0.5])
+        noisy.add_observations([(arm, MEANS[arm]) for arm in MEANS] * 12)
+        quiet = new_study()
+        quiet.add_observations([(arm, MEANS[arm]) for arm in MEANS] * 12)
+        assert noisy.progress(simulations=FEW).more_low > quiet.progress(simulations=FEW).more_low
+
+    @pytest.mark.parametrize("candidates", [FEATURES, list(FEATURES)])
+    def test_without_structure(self, candidates: object) -> None:
+        study = new_study(candidates=candidates, misspecification=math.inf)
+        said = measured(study, SEEN).progress(simulations=FEW)
+        assert said.more is not None
+        assert said.best_now == ("c",)
+        changed = {name for row in study.what_ifs(simulations=1) for name in row.changed}
+        assert changed == {"delta", "m", "tolerance"}
+
+    @pytest.mark.parametrize("stopping", ["heuristic", "mixture", "pairwise", "paper"])
+    def test_stopping_rules(self, stopping: str) -> None:
+        study = measured(new_study(stopping=stopping), 15)
+        said = study.progress(simulations=FEW)
+        assert said.more_low > 0
+        assert (said.more is None) == bool(said.note) or said.more_high is None
+
+    @pytest.mark.parametrize(
+        "algorithm", ["lucb", "lingape", "lingifa", "uniform", "mislid-authors-tricks", "lingame"]
+    )
+    def test_algorithms(self, algorithm: str) -> None:
+        study = measured(new_study(algorithm=algorithm, stopping="heuristic"), 12)
+        assert study.progress(simulations=3).samples == study.samples
+
+
+class TestWhatIf:
+    def test_the_studys_own_question(self, study: Study) -> None:
+        said, same = study.progress(simulations=FEW), study.what_if(simulations=FEW)
+        assert (same.more, same.more_low, same.more_high) == (
+            said.more,
+            said.more_low,
+            said.more_high,
+        )
+        assert (same.changed, same.decided_now, same.answer_now) == ((), False, ("c",))
+        assert list(same.question) == list(ASKED)
+
+    def test_another_question(self, study: Study) -> None:
+        said = study.what_if(m=2, delta=0.2, tolerance=0.1, misspecification=0.4, simulations=FEW)
+        assert said.question == {"m": 2, "delta": 0.2, "tolerance": 0.1, "misspecification": 0.4}
+        assert said.changed == ASKED
+        assert set(said.answer_now) == {"b", "c"}
+        assert json.loads(json.dumps(said.to_dict(), allow_nan=False))["changed"] == list(ASKED)
+
+    def test_decided_now_is_what_a_new_study_with_this_history_decides(self, study: Study) -> None:
+        history = [row[3:] for row in study.observation_rows()]
+        decided = []
+        for question in ({"tolerance": 2.0}, {"delta": 0.3}, {"m": 4}, {"m": 3, "tolerance": 0.6}):
+            said = study.what_if(**question, simulations=1)  # type: ignore[arg-type]
+            fresh = new_study(**question)
+            fresh.add_observations(history)
+            assert said.decided_now == (fresh.status == "decided")
+            assert (said.more == 0) == said.decided_now
+            decided.append(said.decided_now)
+            if fresh.result is not None:
+                assert said.answer_now == fresh.result.answer
+            else:
+                twin = fresh.progress(simulations=1)
+                assert said.answer_now == twin.best_now
+        assert set(decided) == {False, True}
+
+    def test_a_decided_study_can_be_asked_more(self) -> None:
+        study = measured(new_study(), 10**6)
+        said = study.what_if(delta=1e-6, simulations=FEW)
+        assert not said.decided_now
+        assert said.more is not None
+        assert said.more > 0
+
+    def test_before_the_design(self) -> None:
+        said = new_study().what_if(m=2)
+        assert (said.more, said.more_low, said.decided_now, said.answer_now) == (None, 5, False, ())
+
+    @pytest.mark.parametrize(
+        ("argument", "value"),
+        [("m", 0), ("m", 5), ("delta", 1.0), ("tolerance", -1.0), ("misspecification", -0.1)],
+    )
+    def test_refuses(self, study: Study, argument: str, value: float) -> None:
+        with pytest.raises(ProblemError, match=rf"^{argument} must"):
+            study.what_if(**{argument: value})  # type: ignore[arg-type]
+
+    def test_refuses_a_misspecification_without_features(self) -> None:
+        with pytest.raises(ProblemError, match="misspecification must be left out"):
+            new_study(candidates=["a", "b"], misspecification=None).what_if(misspecification=0.1)
+
+    def test_smaller_error_rates_need_more_and_larger_tolerances_fewer(self) -> None:
+        names = {"delta": (0.2, 0.05, 0.001), "tolerance": (0.3, 0.1, 0.0)}
+        for name, values in names.items():
+            totals = np.zeros(3)
+            for seed in range(4):
+                study = measured(new_study(), 40, seed=seed)
+                for at, value in enumerate(values):
+                    said = study.what_if(**{name: value}, simulations=FEW)  # type: ignore[arg-type]
+                    totals[at] += said.more_low
+            assert totals[0] < totals[1] < totals[2], (name, totals)
+
+
+class TestWhatIfs:
+    def test_the_table(self, study: Study) -> None:
+        rows = study.what_ifs(simulations=1)
+        asked = [(row.changed[0], getattr(row, row.changed[0])) for row in rows]
+        gap = asked[3][1]
+        assert asked == [
+            ("delta", 0.1),
+            ("delta", 0.01),
+            ("m", 2),
+            ("tolerance", gap),
+            ("misspecification", 0.1),
+            ("misspecification", 0.4),
+        ]
+        estimate = dict(zip(FEATURES, study._replay.decider.state.projected, strict=True))
+        pair = study.progress(simulations=1).pair
+        assert pair is not None
+        assert gap == pytest.approx(estimate[str(pair[1])] - estimate[str(pair[0])], rel=0.05)
+
+    def test_impossible_rows_are_left_out(self) -> None:
+        study = new_study(algorithm="lingame", misspecification=0.0, delta=0.1)
+        rows = measured(study, 12).what_ifs(simulations=1)
+        assert [row.changed for row in rows] == [("delta",), ("tolerance",)]
+
+    def test_before_the_design(self) -> None:
+        rows = new_study(storage=MemoryStorage()).what_ifs()
+        assert {row.more for row in rows} == {None}
+        assert "tolerance" not in {row.changed[0] for row in rows}
