@@ -135,29 +135,22 @@ def test_features_need_a_misspecification(study_command: Call) -> None:
     refused(done, 1, "misspecification must be given for candidates with features")
 
 
-def test_a_range_of_rewards_is_passed_on(
-    study_command: Call, monkeypatch: pytest.MonkeyPatch
+def test_a_range_of_rewards_takes_the_place_of_noise(
+    study_command: Call, folder: Path, opened
 ) -> None:
-    import mislid.study
-
-    seen = []
-    real = mislid.study.create_study
-
-    def create(*, reward_range=None, **settings):
-        seen.append(reward_range)
-        return real(**settings)
-
-    monkeypatch.setattr(mislid.study, "create_study", create)
-    done = study_command("create", "s", *question(), "--reward-range", 0, 1)
-    assert (done.status, set(seen)) == (0, {(0.0, 1.0)}), done.err
-
-
-def test_what_create_lacks_is_named(study_command: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    import mislid.study
-
-    monkeypatch.setattr(mislid.study, "create_study", lambda *, candidates, m: None)
-    done = study_command("create", "s", *question(), "--reward-range", 0, 1)
-    refused(done, 1, "is not part of this release of mislid")
+    np.savez(folder / "arms.npz", features=np.eye(2), means=[1.0, 2], noise=[0.1, 0.2])
+    words = ["--candidates", "arms.npz", "--m", 1, "--misspecification", 0]
+    words += ["--reward-range", -1, 3]
+    refused(study_command("create", "s", *words, "--noise", 1), 1, "noise must be left out")
+    assert study_command("create", "s", *words).status == 0
+    assert opened().settings.reward_range == (-1.0, 3.0)
+    study_command("ask", "s", "-n", 2, "--csv", "plate.csv")
+    (folder / "plate.csv").write_text("trial,value\n0,2.5\n1,3.5\n")
+    done = study_command("tell", "s", "--csv", "plate.csv")
+    refused(done, 1, "line 3: a value must be from -1 to 3, as was declared; got 3.5")
+    assert opened().samples == 0
+    (folder / "h.csv").write_text("arm,value\n0,3.5\n")
+    refused(study_command("import", "s", "h.csv"), 1, "line 2: a value must be from -1 to 3")
 
 
 def test_without_a_storage_the_way_out_is_named(

@@ -4,12 +4,12 @@ import csv
 import io
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import mislid
 from oracles.study_calls import Call, question, refused
 
 
@@ -69,6 +69,9 @@ class FakeReport:
     backup: str | None
     changed: bool
 
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
 
 def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
@@ -77,7 +80,7 @@ def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((storage, backup))
         return FakeReport(str(storage), 1, 2, "lab.db.bak", changed)
 
-    monkeypatch.setattr(mislid, "upgrade_storage", upgrade, raising=False)
+    monkeypatch.setattr("mislid.study.upgrade_storage", upgrade)
     changed = True
     assert "schema   1, now 2\nbackup   lab.db.bak\n" in created("upgrade").out
     changed = False
@@ -90,7 +93,7 @@ def test_an_address_that_no_driver_takes(created: Call, monkeypatch: pytest.Monk
     def upgrade(storage: object, *, backup: object = None) -> FakeReport:
         raise ValueError("invalid literal for int() with base 10: 'port'")
 
-    monkeypatch.setattr(mislid, "upgrade_storage", upgrade, raising=False)
+    monkeypatch.setattr("mislid.study.upgrade_storage", upgrade)
     done = created("upgrade", "--storage", "postgresql://host:port/lab")
     refused(done, 1, "cannot be opened: check the address (invalid literal")
 

@@ -10,15 +10,20 @@ from typing import Any
 
 import pytest
 
-import mislid
 from mislid.cli.study import status
 from mislid.study import Study
-from mislid.study.result import StudyResult
 from oracles.study_calls import POTENCY, Call, question, refused
 
 
+class Plain:
+    """Something that is given as values of JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
 @dataclass(frozen=True)
-class FakeProgress:
+class FakeProgress(Plain):
     samples: int = 2
     more: float | None = 1234.5
     more_low: float | None = 20.0
@@ -30,12 +35,9 @@ class FakeProgress:
     note: str = ""
     best_now: tuple[str, ...] = ("C33",)
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class FakeWarning:
+class FakeWarning(Plain):
     kind: str = "noise"
     message: str = "the noise is larger than declared"
     level: float = 0.01
@@ -44,7 +46,7 @@ class FakeWarning:
 
 
 @dataclass(frozen=True)
-class FakeVerification:
+class FakeVerification(Plain):
     failure: str | None = None
     checks: tuple[str, ...] = ("the seal", "the sums")
     answer: tuple[str, ...] = ("C33",)
@@ -54,7 +56,7 @@ class FakeVerification:
 
 
 @dataclass(frozen=True)
-class FakeWhatIf:
+class FakeWhatIf(Plain):
     m: int
     more: float | None = 40.0
     more_low: float | None = 30.0
@@ -85,30 +87,13 @@ class FakeSensitivity:
         return asdict(self) | {"table": (row, far)}
 
 
-class FakeCertificate:
-    def save(self, path: str) -> None:
-        Path(path).write_text('{"schema": "mislid-certificate"}')
-
-
-@pytest.fixture
-def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release without any of the parts."""
-    for name in ("progress", "what_if", "what_ifs", "warnings", "sensitivity"):
-        monkeypatch.delattr(Study, name, raising=False)
-    for name in ("verify", "upgrade_storage"):
-        monkeypatch.delitem(mislid._HOMES, name, raising=False)
-        monkeypatch.delattr(mislid, name, raising=False)
-
-
 @pytest.fixture
 def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Parts that say what is wanted."""
 
     def saying(progress: object = None, warnings: tuple[object, ...] = ()) -> None:
-        monkeypatch.setattr(
-            Study, "progress", lambda study: progress or FakeProgress(), raising=False
-        )
-        monkeypatch.setattr(Study, "warnings", lambda study: warnings, raising=False)
+        monkeypatch.setattr(Study, "progress", lambda study, **_: progress or FakeProgress())
+        monkeypatch.setattr(Study, "warnings", lambda study: warnings)
 
     return saying
 
@@ -177,22 +162,6 @@ def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> N
     assert decided("status", "t").status == 0
 
 
-def test_a_release_without_parts_says_so(created: Call, lacking: None, folder: Path) -> None:
-    done = created("status", "s")
-    assert done.status == 0
-    assert "measurements    0\n" in done.out
-    assert "a forecast is not part of this release" in done.err
-    for words in (
-        ["what-if", "s", "--m", 2],
-        ["what-if", "s"],
-        ["sensitivity", "s"],
-        ["verify", "compounds.json"],
-        ["upgrade"],
-    ):
-        (folder / "compounds.json").write_text("{}")
-        refused(created(*words), 1, "is not part of this release of mislid")
-
-
 def test_a_study_without_an_answer_has_no_result(created: Call, forecast) -> None:
     forecast()
     refused(
@@ -247,12 +216,7 @@ def test_asking_after_the_decision_is_noted(decided: Call) -> None:
     assert "Note: the study has decided" in decided("ask", "s").err
 
 
-def test_a_certificate_is_written(
-    decided: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = property(lambda study: FakeResult(real.fget(study)))
-    real = Study.result
-    monkeypatch.setattr(Study, "result", fake)
+def test_a_certificate_is_written_and_holds(decided: Call, folder: Path) -> None:
     done = decided("result", "s", "--certificate", "one.json")
     assert (done.status, done.err) == (0, "Certificate in one.json.\n")
     assert "answer" in done.out
@@ -260,18 +224,16 @@ def test_a_certificate_is_written(
     assert (done.status, done.out) == (0, "")
     assert (folder / "one.json").read_text() == (folder / "two.json").read_text()
     refused(decided("export", "s", "--certificate", "no/c.json"), 1, "--certificate must name")
-
-
-class FakeResult:
-    """A result whose certificate is a fake."""
-
-    certificate = FakeCertificate()
-
-    def __init__(self, real: StudyResult) -> None:
-        self._real = real
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
+    done = decided("verify", "one.json")
+    assert done.status == 0
+    assert done.out.endswith("answer  C33\n")
+    forged = json.loads((folder / "one.json").read_text())
+    forged["data"]["sums"][0] += 0.1
+    (folder / "forged.json").write_text(json.dumps(forged))
+    done = decided("verify", "forged.json")
+    assert done.status == 1
+    assert "FAILS  data." in done.out
+    assert done.err.startswith("Error: 'forged.json' does not hold: data.")
 
 
 def test_verify(study_command: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +244,7 @@ def test_verify(study_command: Call, folder: Path, monkeypatch: pytest.MonkeyPat
         seen.append(path)
         return found
 
-    monkeypatch.setattr(mislid, "verify", verify, raising=False)
+    monkeypatch.setattr("mislid.verification.verify", verify)
     found = FakeVerification()
     done = study_command("verify", "c.json")
     assert (done.status, done.out) == (0, "holds   the seal\nholds   the sums\nanswer  C33\n")
@@ -307,7 +269,7 @@ def test_what_is_no_certificate(study_command: Call) -> None:
 
 
 def test_what_if(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "what_if", lambda study, **given: FakeWhatIf(**given), raising=False)
+    monkeypatch.setattr(Study, "what_if", lambda study, **given: FakeWhatIf(**given))
     table = created("what-if", "s", "--m", 2).out
     assert "m         2\n" in table
     assert "forecast  about 40 more measurements (30 to 60)\n" in table
@@ -321,7 +283,7 @@ def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> Non
         FakeWhatIf(1, None, 90, None, note="beyond what was simulated", changed=("delta",)),
         FakeWhatIf(1, decided_now=True, changed=("delta", "tolerance")),
     )
-    monkeypatch.setattr(Study, "what_ifs", lambda study: rows, raising=False)
+    monkeypatch.setattr(Study, "what_ifs", lambda study: rows)
     table = created("what-if", "s").out.splitlines()
     assert table[1].startswith("m 2                     about 40 more measurements (30 to 60)")
     assert "at least 90 more measurements (beyond what was simulated)" in table[2]
@@ -331,7 +293,7 @@ def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "sensitivity", lambda study: FakeSensitivity(), raising=False)
+    monkeypatch.setattr(Study, "sensitivity", lambda study: FakeSensitivity())
     table = created("sensitivity", "s").out
     assert "decides up to       0.35\n" in table
     assert "contradicted below  0.05\n" in table
@@ -342,15 +304,37 @@ def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [line["decided"] for line in lines] == ["true", "false"]
 
 
-def test_the_report(created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid.cli.study import _parts
-
-    monkeypatch.setattr(
-        _parts, "write_report", lambda study, path: Path(path).write_text(study.study_name)
-    )
-    done = created("export", "s", "--html", "r.html")
+def test_the_report(decided: Call, folder: Path) -> None:
+    done = decided("export", "s", "--html", "r.html")
     assert (done.status, done.out, done.err) == (0, "", "Report in r.html.\n")
-    assert (folder / "r.html").read_text() == "s"
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "C33" in page
+
+
+def test_the_real_forecast_and_dial(created: Call, folder: Path) -> None:
+    assert "too early" in created("status", "s").out
+    (folder / "h.csv").write_text("arm,value\nA12,0.3\nB07,0.8\nC33,0.9\nD01,0.4\n")
+    created("import", "s", "h.csv")
+    said = json.loads(created("status", "s", "--format", "json").out)
+    assert said["best_now"] == ["C33"]
+    assert said["pair"] == ["B07", "C33"]
+    assert 0 < said["more_low"] <= said["more"]
+    assert said["statistic"] < said["threshold"]
+    other = json.loads(created("what-if", "s", "--delta", 0.2, "--format", "json").out)
+    assert other["delta"] == 0.2
+    assert other["more"] <= said["more"]
+    assert created("what-if", "s").out.splitlines()[1].startswith("delta 0.1 ")
+    dial = json.loads(created("sensitivity", "s", "--format", "json").out)
+    assert dial["declared"] == 0.2
+    assert created("sensitivity", "s", "--format", "csv").out.count("\n") == len(dial["table"]) + 1
+    refused(created("result", "s"), 1, "after 4 measurements; best now, which is no answer: C33")
+
+
+def test_real_warnings(created: Call, folder: Path) -> None:
+    (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
+    created("import", "s", "h.csv")
+    assert "the measurements of 'A12' scatter more" in created("status", "s").out
 
 
 def test_observations_and_events_for_other_programs(decided: Call, folder: Path, opened) -> None:
@@ -387,7 +371,7 @@ def test_watching_shows_every_change_until_it_has_decided(
         act = next(left)
         (act or (lambda: study.optimize(lambda trial: POTENCY[trial.arm])))()
 
-    facts, _ = status.facts_of(study)
+    facts = status.facts_of(study)
     monkeypatch.setattr(status, "pause", meanwhile)
     last = status._watch(study, facts, 2.5, status._View("table"))
     lines = capsys.readouterr().out.splitlines()
@@ -416,7 +400,7 @@ def test_a_terminal_is_painted_over(
     forecast()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     view = status._View("table")
-    facts, _ = status.facts_of(opened())
+    facts = status.facts_of(opened())
     view(facts)
     view(facts)
     text = capsys.readouterr().out
@@ -430,7 +414,7 @@ def test_watching_in_other_formats_is_a_line_each(
     created: Call, opened, forecast, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forecast()
-    facts, _ = status.facts_of(opened())
+    facts = status.facts_of(opened())
     for form, lines in (("json", 2), ("csv", 3)):
         view = status._View(form)
         view(facts)

@@ -102,7 +102,7 @@ def refuse_wrong(path: str, verb: str, wrong: Sequence[str]) -> None:
 
 def outside(value: float, settings: Settings) -> str | None:
     """What is wrong with a value outside the range that was declared, if one was."""
-    low, high = getattr(settings, "reward_range", None) or (-math.inf, math.inf)
+    low, high = settings.reward_range or (-math.inf, math.inf)
     if low <= value <= high:
         return None
     return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mislid.cli._print import as_table, number
-from mislid.cli.study import _parts
 from mislid.cli.study._words import NO_PROOF, guarantee, is_proven, listed
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ _FORECAST = (
 )
 
 
-def facts_of(study: Study) -> tuple[dict[str, Any], list[str]]:
-    """All facts, and what this release of the package cannot say."""
+def facts_of(study: Study) -> dict[str, Any]:
+    """All facts."""
     result, settings = study.result, study.settings
-    facts: dict[str, Any] = {
+    progress = study.progress().to_dict()
+    return {
         "study": study.study_name,
         "status": study.status,
         "samples": study.samples,
@@ -39,23 +39,9 @@ def facts_of(study: Study) -> tuple[dict[str, Any], list[str]]:
         "proven": is_proven(settings.stopping),
         "guarantee": guarantee(settings),
         "answer": None if result is None else list(result.answer),
+        **{name: progress[name] for name in _FORECAST},
+        "warnings": [warning.to_dict() for warning in study.warnings()],
     }
-    facts |= dict.fromkeys(_FORECAST)
-    missing = []
-    try:
-        found = _parts.progress(study)
-        facts |= {name: found.get(name) for name in _FORECAST}
-    except _parts.MissingPartError as problem:
-        missing.append(str(problem))
-        if result is not None:
-            facts |= {"best_now": list(result.best_now), "pair": list(result.pair), "more": 0}
-            facts |= {"statistic": result.statistic, "threshold": result.threshold}
-    try:
-        facts["warnings"] = _parts.suspicions(study)
-    except _parts.MissingPartError as problem:
-        missing.append(str(problem))
-        facts["warnings"] = []
-    return facts, missing
 
 
 def table_of(facts: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ import click
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli.run import STOPPING
 from mislid.cli.study._opening import as_address, name_argument, open_storage, storage_option
-from mislid.cli.study._parts import accepted
 from mislid.cli.study._words import guarantee, is_proven, one
 
 if TYPE_CHECKING:
@@ -130,10 +129,9 @@ def command(
 
     given = read_candidates(file, label_column, noise, ignored)
     declared = given.misspecification if misspecification is None else misspecification
-    settings |= given.candidates() | {"misspecification": declared}
+    settings |= given.candidates() | {"misspecification": declared, "reward_range": reward_range}
     if given.noise is not None and (noise is not None or reward_range is None):
         settings["noise"] = given.noise  # a range takes the place of what a file says
-    settings |= accepted(create_study, reward_range=reward_range)
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
     with open_storage(storage, new=True) as place:
         study = create_study(

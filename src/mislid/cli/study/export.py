@@ -9,7 +9,6 @@ import click
 
 from mislid.cli._common import examples, one_sentence_errors
 from mislid.cli._print import aligned, as_csv, as_json
-from mislid.cli.study import _parts
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import moment, shown
 from mislid.cli.study.result import decided, save_certificate
@@ -61,7 +60,9 @@ def command(
         if certificate is not None:
             save_certificate(decided(study), certificate)
         if html is not None:
-            _parts.write_report(study, html)
+            from mislid.plotting_study import write_report
+
+            write_report(study, html)
             click.echo(f"Report in {html}.", err=True)
         if what or output or not (html or certificate):
             _export(study, what or "observations", form, output)

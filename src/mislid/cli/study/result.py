@@ -8,7 +8,6 @@ import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli._print import as_json, as_table, number
-from mislid.cli.study import _parts
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import guarantee, listed, many
 from mislid.errors import MislidError
@@ -54,10 +53,7 @@ def decided(study: Study) -> StudyResult:
     result = study.result
     if result is not None:
         return result
-    try:
-        best = _parts.progress(study).get("best_now")
-    except _parts.MissingPartError:
-        best = None
+    best = study.progress(simulations=1).best_now
     hint = f"; best now, which is no answer: {listed(best)}" if best else ""
     raise MislidError(
         f"study {study.study_name!r} has not decided and has no answer yet, after "
@@ -67,7 +63,7 @@ def decided(study: Study) -> StudyResult:
 
 def save_certificate(result: StudyResult, place: str) -> None:
     """Write the certificate, and say so."""
-    _parts.certificate(result).save(place)
+    result.certificate.save(place)
     click.echo(f"Certificate in {place}.", err=True)
 
 

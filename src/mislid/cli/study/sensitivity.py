@@ -8,7 +8,6 @@ import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli._print import as_json, as_table, number
-from mislid.cli.study import _parts
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import many
 
@@ -31,7 +30,7 @@ def command(name: str, storage: str | None, form: str) -> None:
     the answer for each of several.
     """
     with open_study(name, storage) as study:
-        facts = {"study": name} | _parts.sensitivity(study)
+        facts = {"study": name} | study.sensitivity().to_dict()
     columns = list(facts["table"][0]) if facts["table"] else list(_COLUMNS)
     if form == "json":
         click.echo(as_json(facts))
@@ -48,7 +47,7 @@ def _head(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("declared", _shown(facts["declared"])),
         ("decides up to", "nowhere" if largest is None else _shown(largest)),
     ]
-    if facts.get("smallest"):
+    if facts["smallest"]:
         rows.append(("contradicted below", _shown(facts["smallest"])))
     return rows
 

@@ -57,9 +57,7 @@ def command(
     exit status 0, or 3 with --exit-code.
     """
     with open_study(name, storage) as study:
-        facts, missing = facts_of(study)
-        for sentence in missing:
-            click.echo(f"Note: {sentence}.", err=True)
+        facts = facts_of(study)
         if seconds is None:
             click.echo(_whole(form, facts))
         else:
@@ -76,7 +74,7 @@ def _watch(study: Study, facts: Facts, seconds: float, view: Callable[[Facts], N
             pause(seconds)
             now = _mark(study)
             if now != seen:
-                seen, facts = now, facts_of(study)[0]
+                seen, facts = now, facts_of(study)
                 view(facts)
     except KeyboardInterrupt:
         pass  # the way to end it

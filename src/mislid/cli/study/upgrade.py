@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli.study import _parts
 from mislid.cli.study._opening import (
     as_address,
     one_sentence_about,
@@ -32,8 +31,10 @@ def command(storage: str | None, backup: str | None, form: str) -> None:
     """
     place = as_address(storage)
     refuse_missing(place)
+    from mislid.study import upgrade_storage
+
     with one_sentence_about(place):
-        report = _parts.upgrade_storage(place, backup)
+        report = upgrade_storage(place, backup=backup).to_dict()
     table = [
         ("storage", str(report["storage"])),
         ("schema", f"{report['before']}, now {report['after']}"),

@@ -10,7 +10,6 @@ import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli._print import as_csv, as_json, as_table
-from mislid.cli.study import _parts
 from mislid.cli.study._words import NO_PROOF, listed
 from mislid.errors import FileFormatError, MislidError
 
@@ -30,10 +29,9 @@ def command(file: str, form: str) -> None:
     that does not hold; then the exit status is 1.
     """
     _refuse_unreadable(file)
-    try:
-        found = _parts.verify(file)
-    except (ValueError, KeyError, TypeError) as problem:
-        raise FileFormatError(f"{file!r} must hold a certificate: {problem}") from None
+    from mislid.verification import verify
+
+    found = verify(file).to_dict()
     click.echo(_printed(form, file, found))
     if not found["ok"]:
         raise MislidError(f"{file!r} does not hold: {found['failure']}")
@@ -49,7 +47,7 @@ def _refuse_unreadable(file: str) -> None:
 
 
 def _printed(form: str, file: str, found: dict[str, Any]) -> str:
-    label = NO_PROOF if found.get("proven") is False else ""
+    label = NO_PROOF if found["proven"] is False else ""
     if form == "json":
         return as_json({"file": file, **found} | ({"guarantee": label} if label else {}))
     rows = [(check, "holds") for check in found["checks"]]

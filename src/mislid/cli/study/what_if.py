@@ -8,7 +8,6 @@ import click
 
 from mislid.cli._common import examples, format_option, one_sentence_errors
 from mislid.cli._print import aligned
-from mislid.cli.study import _parts
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._state_of import forecast
 from mislid.cli.study._words import listed, many, one, shown
@@ -38,9 +37,9 @@ def command(name: str, storage: str | None, form: str, **changes: Any) -> None:
     given = {key: value for key, value in changes.items() if value is not None}
     with open_study(name, storage) as study:
         if not given:
-            click.echo(_several(form, _parts.what_ifs(study)))
+            click.echo(_several(form, [row.to_dict() for row in study.what_ifs()]))
             return
-        facts = {"study": name} | _parts.what_if(study, **given)
+        facts = {"study": name} | study.what_if(**given).to_dict()
     table = [("study", name), *((key, f"{value:g}") for key, value in given.items())]
     table.append(("forecast", _forecast(facts)))
     table.append(("best now", listed(facts["answer_now"])))
