@@ -1,13 +1,18 @@
-"""Check the documentation: relative links lead somewhere and Python blocks run.
+"""Check the documentation: relative links lead somewhere and blocks run.
 
-A block with `>>>` prompts is a doctest; one without is executed. The blocks of one file share
-their names, and run in an empty directory so that what they save litters nothing.
+A Python block with `>>>` prompts is a doctest; one without is executed. A console block has lines
+`$ mislid ...` (also `$ cat FILE` and `$ export NAME=VALUE`) and what they print, in which `...`
+stands for anything. A block of a language and a file name, such as `csv plate.csv`, is that file.
+The blocks of one file share their names, and run in an empty directory so that what they save
+litters nothing.
 """
 
 import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +20,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"(?ms)^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```")
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)(?:\s+\"[^\"]*\")?\)")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 HEADING = re.compile(r"(?m)^#+ +(?P<title>.+?) *$")
 
 
@@ -52,17 +58,56 @@ def broken_links(document: Path) -> Iterator[str]:
 
 
 def failing_blocks(document: Path) -> Iterator[str]:
-    """Say which Python blocks of a document fail."""
+    """Say which blocks of a document fail."""
     text = document.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    before = dict(os.environ)
     for match in FENCE.finditer(text):
-        if match["info"].strip() != "python":
-            continue
         line = text[: match.start("body")].count("\n")
         body = re.sub(f"(?m)^{match['indent']}", "", match["body"])
-        if not runs(body, names, runner, str(document), line):
+        language, _, file = match["info"].strip().partition(" ")
+        good = True
+        if file:
+            Path(file).write_text(body, encoding="utf-8")
+        elif language == "python":
+            good = runs(body, names, runner, str(document), line)
+        elif language == "console":
+            good = prints(body, f"{document}:{line + 1}")
+        if not good:
             yield f"{document}:{line + 1}: the block fails"
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def prints(body: str, place: str) -> bool:
+    """Run the calls of one console block and compare what they print, on either stream."""
+    checker, good = doctest.OutputChecker(), True
+    for call, wanted in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", body):
+        got = printed(shlex.split(call))
+        if not checker.check_output(wanted, got, FLAGS):
+            print(f"{place}: $ {call}\nexpected:\n{wanted}got:\n{got}")
+            good = False
+    return good
+
+
+def printed(words: list[str]) -> str:
+    """Do what a shell would, for the few commands that documents need."""
+    if words[0] == "export":
+        name, _, value = words[1].partition("=")
+        os.environ[name] = value
+        return ""
+    if words[0] == "cat":
+        return "".join(Path(name).read_text(encoding="utf-8") for name in words[1:])
+    from mislid.cli import main as mislid
+
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        if words[0] == "mislid":
+            mislid(words[1:])
+        else:
+            print(f"{words[0]}: not a command that documents may show")
+    return output.getvalue()
 
 
 def runs(

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
         load_study,
     )
     from mislid.study.storage import upgrade_storage
+    from mislid.verification.checks import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Instance",
     "Model",
+    "Verification",
     "__version__",
     "characteristic_curve",
     "characteristic_time",
@@ -59,11 +61,13 @@ __all__ = [
     "spanner",
     "unstructured_threshold",
     "upgrade_storage",
+    "verify",
 ]
 
 _HOMES = {
     "Instance": "mislid.model",
     "Model": "mislid.model",
+    "Verification": "mislid.verification.checks",
     "characteristic_curve": "mislid.geometry.time",
     "characteristic_time": "mislid.geometry.time",
     "closest_alternative": "mislid.geometry.alternatives",
@@ -82,6 +86,7 @@ _HOMES = {
     "smallest_misspecification": "mislid.geometry.tube",
     "spanner": "mislid.geometry.spanner",
     "unstructured_threshold": "mislid.geometry.threshold",
+    "verify": "mislid.verification.checks",
     "upgrade_storage": "mislid.study.storage",
 }
 

@@ -283,12 +283,16 @@ def load_instance(
             "a number at least 0, or inf"
         )
     spread = noise if noise is not None else table.noise
-    return Instance(
-        Model(table.features, declared),
-        table.means,
-        noise=1.0 if spread is None else spread,
-        names=table.names,
-    )
+    try:
+        return Instance(
+            Model(table.features, declared),
+            table.means,
+            noise=1.0 if spread is None else spread,
+            names=table.names,
+        )
+    except ProblemError as problem:
+        problem.add_note(f"reading {os.fspath(path)!r}")
+        raise
 
 
 def _fill(record: Model | Instance, **values: Any) -> None:

@@ -1,4 +1,4 @@
-"""Samples of many runs, one box per algorithm (after Figure 1 of the paper)."""
+"""Samples of many runs, one box per algorithm (the content of the paper's Figure 1)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from mislid.simulation.summary import summarise
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FINE, OVER, DOT = "#2a7f9e", "#d1495b", "#9aa5b1"
+FINE, OVER, DOT, LABEL = "#2a7f9e", "#d1495b", "#9aa5b1", "#5b6570"
 # A linear axis hides boxes that are more than this many times smaller than the largest value.
 SPREAD = 30.0
 MANY = 50
+# Inches of a figure, letters of a name in one line, half the height of a box, and where the columns
+# of text end, in points right of the axes.
+WIDTH, LONGEST, BOX = 9.5, 32, 0.26
+COLUMNS = (30, 90, 132)
 
 
 def plot_runs(
@@ -30,30 +34,37 @@ def plot_runs(
     *,
     dashed: Collection[str] = (),
 ) -> None:
-    """Boxes of the samples that runs took, by algorithm, with every run as a grey dot.
+    """Boxes of the samples that runs took, one line per algorithm, with every run as a grey dot.
 
-    Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean, which
-    is written beside it. Under each name stands the error rate; where it exceeds delta, name and
-    box are red. Groups named in `dashed`, of others' runs for example, have empty dashed boxes.
+    Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean. Number
+    of runs, mean and error rate stand to the right; where the rate exceeds delta, name and box are
+    red. Groups named in `dashed`, of others' runs for example, have empty dashed boxes.
     """
     if not groups or not all(groups.values()):
         raise ProblemError("groups must hold at least one algorithm, each with finished runs")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
     colours = [OVER if error > delta else FINE for error in errors]
-    _draw_dots(axes, samples)
-    _draw_boxes(axes, samples, colours, [name in dashed for name in groups])
-    _draw_means(axes, samples, colours)
-    labels = [
-        f"{fill(name, 14)}\nwrong {error:.1%}" for name, error in zip(groups, errors, strict=True)
-    ]
-    axes.set_xticks(range(len(labels)), labels)
-    for label, colour in zip(axes.get_xticklabels(), colours, strict=True):
-        label.set_color(OVER if colour == OVER else "black")
+    for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
+        _draw_dots(axes, at, values)
+        _draw_box(axes, at, values, colour, empty=name in dashed)
     _scale(axes, np.concatenate(samples))
-    axes.set_xlim(-0.6, len(labels) - 0.4)
-    axes.set_ylabel("samples until stopping")
-    axes.set_title(f"{_count(samples)}; red: wrong more often than {delta:.3g}", fontsize=9)
+    _write_columns(axes, samples, errors)
+    axes.set_yticks(range(len(groups)), [fill(name, LONGEST) for name in groups])
+    for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
+        label.set_color(OVER if colour == OVER else "black")
+    # The first group is at the top, below the columns' headings.
+    axes.set_ylim(len(groups) - 0.4, -0.6)
+    axes.set_xlabel("samples until stopping")
+    axes.set_title(f"red: wrong more often than {delta:.3g}", fontsize=9, loc="left")
+    axes.grid(axis="x", color=DOT, alpha=0.25, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def height_of(groups: int) -> float:
+    """Inches that so many groups need."""
+    return 1.0 + 0.42 * groups
 
 
 def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
@@ -61,60 +72,63 @@ def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(2.4 + 1.3 * len(groups), 4.0), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height_of(len(groups))), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    plot_runs(axes, groups, delta)
-    axes.spines[["top", "right"]].set_visible(False)
+    plot_runs(figure.subplots(), groups, delta)
     figure.savefig(path, dpi=150)
 
 
-def _draw_dots(axes: Axes, samples: list[Vector]) -> None:
-    """Dots beside each other where many are alike, the same in every picture."""
-    for at, values in enumerate(samples):
-        sideways = np.random.default_rng(at).uniform(-0.28, 0.28, values.size)
-        size = 14 if values.size <= 200 else 5
-        dots = axes.scatter(at + sideways, values, s=size, color=DOT, alpha=0.5, lw=0, zorder=1)
-        # Thousands of dots would make a drawing in vectors unwieldy.
-        dots.set_rasterized(values.size > MANY)
+def _draw_dots(axes: Axes, at: int, values: Vector) -> None:
+    """Dots above each other where many are alike, the same in every picture."""
+    upwards = np.random.default_rng(at).uniform(-0.3, 0.3, values.size)
+    size = 14 if values.size <= 200 else 5
+    dots = axes.scatter(values, at + upwards, s=size, color=DOT, alpha=0.5, lw=0, zorder=1)
+    # Thousands of dots would make a drawing in vectors unwieldy.
+    dots.set_rasterized(values.size > MANY)
 
 
-def _draw_boxes(
-    axes: Axes, samples: list[Vector], colours: list[str], dashed: Sequence[bool]
-) -> None:
-    drawn = axes.boxplot(
-        samples,
-        positions=range(len(samples)),
-        widths=0.5,
-        whis=(5, 95),
-        showfliers=False,
-        patch_artist=True,
-        manage_ticks=False,
+def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) -> None:
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Rectangle
+
+    least, low, middle, high, most = np.percentile(values, (5, 25, 50, 75, 95))
+    box = Rectangle(
+        (low, at - BOX),
+        high - low,
+        2 * BOX,
+        facecolor=to_rgba(colour, 0.0 if empty else 0.18),
+        edgecolor=colour,
+        linewidth=1.4,
+        linestyle="--" if empty else "-",
         zorder=2,
     )
-    for box, median, colour, empty in zip(
-        drawn["boxes"], drawn["medians"], colours, dashed, strict=True
-    ):
-        box.set(facecolor=(*_rgb(colour), 0.0 if empty else 0.18), edgecolor=colour, linewidth=1.4)
-        box.set_linestyle("--" if empty else "-")
-        median.set(color=colour, linewidth=1.4)
-    for name in ("whiskers", "caps"):
-        for line, colour in zip(drawn[name], np.repeat(colours, 2), strict=True):
-            line.set(color=colour, linewidth=1.1)
+    axes.add_patch(box)
+    axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
+    axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
+    axes.vlines([middle], at - BOX, at + BOX, color=colour, lw=1.4, zorder=2)
+    axes.plot([values.mean()], [at], "D", ms=6, mfc="white", mec=colour, mew=1.6, zorder=4)
 
 
-def _draw_means(axes: Axes, samples: list[Vector], colours: list[str]) -> None:
-    for at, (values, colour) in enumerate(zip(samples, colours, strict=True)):
-        mean = float(values.mean())
-        axes.plot([at], [mean], "D", ms=6, mfc="white", mec=colour, mew=1.6, zorder=4)
-        axes.annotate(
-            f"{mean:,.0f}",
-            (at + 0.29, mean),
-            va="center",
-            fontsize=8,
-            color="black",
-            zorder=5,
-        )
+def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> None:
+    """Runs, mean and error rate of every group, right of the axes."""
+    rows = [("runs", "mean", "wrong")] + [
+        (f"{values.size:,}", f"{values.mean():,.0f}", f"{error:.1%}")
+        for values, error in zip(samples, errors, strict=True)
+    ]
+    for line, cells in enumerate(rows, start=-1):
+        for place, text in zip(COLUMNS, cells, strict=True):
+            axes.annotate(
+                text,
+                (1.0, line + (0.25 if line < 0 else 0.0)),
+                (place, 0),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=8.5,
+                color="black" if line >= 0 else LABEL,
+                annotation_clip=False,
+            )
 
 
 def _scale(axes: Axes, values: Vector) -> None:
@@ -122,22 +136,8 @@ def _scale(axes: Axes, values: Vector) -> None:
 
     positive = values[values > 0]
     if positive.size and positive.max() > SPREAD * positive.min():
-        axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_ylim(bottom=0.0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-
-
-def _count(samples: list[Vector]) -> str:
-    counts = sorted({values.size for values in samples})
-    if counts == [1]:
-        return "1 run"
-    return f"{counts[0]} runs" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} runs"
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return red, green, blue
+        axes.set_xlim(left=0.0)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -8,41 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mislid
 from mislid.simulation.replicate import replicate_rows
+from oracles.command_line import ENVIRONMENT, command, fake, slow
 
-TESTS = Path(__file__).resolve().parents[1]
-SOURCE = Path(mislid.__file__).parents[1]
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)])}
 FEATURES, MEANS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 0.8]
-# The command with another `identify`, whose rows are quick and known.
-FAKED = """
-import sys
-from oracles import fake_runs
-sys.modules["mislid.simulation.identify"] = fake_runs
-from mislid.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def command(*arguments, start=("-m", "mislid"), **options):
-    return subprocess.run(
-        [sys.executable, *start, *map(str, arguments)],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
-def fake(*arguments, **options):
-    return command(*arguments, start=["-c", FAKED], **options)
 
 
 @pytest.fixture
@@ -71,7 +45,7 @@ def test_version():
     assert done.stdout == f"mislid, version {mislid.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["", "run", "bound", "data", "represent", "demo"])
+@pytest.mark.parametrize("name", ["", "run", "bound", "reproduce", "data", "represent", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
@@ -127,6 +101,16 @@ def test_a_warning_is_one_line_on_stderr(file):
     json.loads(done.stdout)
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("Warning: means need a misspecification of at least 0.0333")
+
+
+def test_runs_that_may_never_stop_are_announced(tmp_path):
+    path = tmp_path / "tie.csv"
+    path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
+    said = fake("run", path, "--m", 1, "--runs", 2, "--quiet").stderr
+    assert said.startswith("Warning: the mean at place m=1 and the next one are equal")
+    assert len(said.splitlines()) == 1
+    for calm in (["--m", 2], ["--m", 1, "--tolerance", 0.1], ["--m", 1, "--max-samples", 99]):
+        assert not fake("run", path, *calm, "--runs", 2, "--quiet").stderr
 
 
 def test_runs_as_json(ask):
@@ -239,15 +223,7 @@ def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_ctrl_c_says_what_is_kept(ask, tmp_path):
     output = tmp_path / "out"
-    slow = FAKED.replace(
-        "from mislid.cli", "fake_runs.identify.__kwdefaults__['wait'] = 0.1\nfrom mislid.cli"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", slow, "run", *ask, "--runs", "99", "--output", output, "--quiet"],
-        env=ENVIRONMENT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = slow("run", *ask, "--runs", "99", "--output", output, "--quiet")
     while not (output / "runs.csv").exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)

@@ -22,10 +22,16 @@ def test_the_check_finds_what_is_wrong(tmp_path):
         f"{FENCE}python\nx = 1\n{FENCE}\n{FENCE}python\n>>> x\n1\n{FENCE}\n"
         f"{FENCE}\n>>> 1\n2\n{FENCE}\n"
     )
+    (tmp_path / "calls.md").write_text(
+        f"{FENCE}csv arms.csv\nmean,x\n0,1\n1,2\n{FENCE}\n"
+        f"{FENCE}console\n$ export MISLID_STORAGE=no.db\n$ cat arms.csv\nmean,x\n...\n1,2\n"
+        f"$ mislid study list\nError: storage must be there; got 'no.db', ...\n{FENCE}\n"
+    )
     assert check(tmp_path).returncode == 0
     (tmp_path / "bad.md").write_text(
         f"[page](missing.md) [place](good.md#two)\n"
         f"{FENCE}python\n1 / 0\n{FENCE}\n{FENCE}python\n>>> 1\n2\n{FENCE}\n"
+        f"{FENCE}console\n$ mislid study list\nnothing\n{FENCE}\n{FENCE}console\n$ rm x\n{FENCE}\n"
     )
     done = check(tmp_path, tmp_path / "absent.md")
     assert done.returncode == 1
@@ -33,5 +39,7 @@ def test_the_check_finds_what_is_wrong(tmp_path):
     assert "good.md#two, a heading that does not exist" in done.stdout
     assert "bad.md:3: the block fails" in done.stdout
     assert "bad.md:6: the block fails" in done.stdout
+    assert "bad.md:10: the block fails" in done.stdout
+    assert "bad.md:14: the block fails" in done.stdout
     assert "absent.md: no such file" in done.stdout
-    assert "2 documents, 5 problems" in done.stdout
+    assert "3 documents, 7 problems" in done.stdout

@@ -3,30 +3,16 @@
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mislid
+from oracles.command_line import ENVIRONMENT, SOURCE, command
 
-SOURCE = Path(mislid.__file__).parents[1]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE)}
 SMALL = ["--hidden", "16", "--width", "3", "--epochs", "80", "--m", "2", "--noise", "0.2"]
-
-
-def command(*arguments, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "mislid", *map(str, arguments)],
-        env=ENVIRONMENT,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -46,7 +32,7 @@ ASK = ["seen.csv", "--target", "gain", "--name", "compound", "--group", "plate",
 
 
 def test_the_printed_command_runs_on_the_saved_file(folder):
-    done = command("represent", *ASK, "--picture", "choices.png", folder=folder)
+    done = command("represent", *ASK, "--picture", "choices.png", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "R^2 in training, in test" in done.stdout
     assert "epoch" in done.stderr
@@ -57,22 +43,34 @@ def test_the_printed_command_runs_on_the_saved_file(folder):
     assert (folder / "choices.png").stat().st_size > 10_000
     printed = done.stderr.strip().splitlines()[-1].split()
     assert printed == ["mislid", "run", "seen.npz", "--m", "2"]
-    ran = command(*printed[1:], "--runs", "2", "--format", "json", folder=folder)
+    ran = command(*printed[1:], "--runs", "2", "--format", "json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["runs"] == 2
 
 
 def test_the_same_seed_prints_the_same(folder):
     ask = ["represent", *ASK, "--quiet", "--d", "1", "--order", "prediction", "--format"]
-    one, two = (command(*ask, "json", folder=folder) for _ in range(2))
+    one, two = (command(*ask, "json", cwd=folder) for _ in range(2))
     assert one.returncode == 0, one.stderr
     assert one.stdout == two.stdout
     found = json.loads(one.stdout)
     assert (found["observations"], found["columns"], found["candidates"]) == (20, 2, 10)
     assert len(found["choices"]) == 2 * found["rank"]
     assert found["saved"]["d"] == mislid.load_instance(folder / "seen.npz").d == 1
-    rows = list(csv.DictReader(io.StringIO(command(*ask, "csv", folder=folder).stdout)))
+    rows = list(csv.DictReader(io.StringIO(command(*ask, "csv", cwd=folder).stdout)))
     assert float(rows[0]["time"]) == found["choices"][0]["time"]
+
+
+def test_whole_candidates_are_left_out_and_a_loss_is_chosen(folder):
+    ask = ["represent", *ASK, "--quiet", "--format", "json"]
+    ask += ["--split", "candidates", "--within", "1.5", "--order", "prediction"]
+    done = command(*ask, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["test_lines"] == 4
+    assert found["saved"]["misspecification"] <= 1.5
+    instance = mislid.load_instance(folder / "seen.npz")
+    assert instance.model.misspecification == found["saved"]["misspecification"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +78,8 @@ def test_the_same_seed_prints_the_same(folder):
     [
         (["--m", "10"], 1, "m must be an integer from 1 to 9 with K=10 arms; got m=10"),
         (["--d", "5"], 1, "d must be at most 4 with width=3 and intercept='feature'; got 5"),
+        (["--d", "1", "--within", "0.1"], 1, "d or within must be given, not both"),
+        (["--split", "users"], 2, "'users' is not one of 'rows', 'candidates'"),
         (["--target", "yield"], 1, "must have a column 'yield'"),
         (["--output", "there/x.npz"], 1, "whose directory does not exist"),
         (["--output", "x.txt"], 1, "path must end in .npz or .csv"),
@@ -90,7 +90,7 @@ def test_the_same_seed_prints_the_same(folder):
     ],
 )
 def test_wrong_calls_get_one_sentence(folder, change, status, sentence):
-    done = command("represent", *ASK, *change, folder=folder)
+    done = command("represent", *ASK, *change, cwd=folder)
     assert done.returncode == status, done.stderr
     assert not done.stdout
     assert "Traceback" not in done.stderr
@@ -100,7 +100,7 @@ def test_wrong_calls_get_one_sentence(folder, change, status, sentence):
 
 def test_text_cells_hint_at_groups(folder):
     ask = [argument for argument in ASK if argument not in ("--group", "plate")]
-    done = command("represent", *ask, folder=folder)
+    done = command("represent", *ask, cwd=folder)
     assert done.returncode == 1
     assert done.stderr.strip() == (
         "Error: 'seen.csv' must hold finite numbers; got 'A' in line 2, column 'plate' "

@@ -76,6 +76,17 @@ def test_without_data_the_paper_s_recipe_is_used(tmp_path, capsys):
     assert "another instance" in capsys.readouterr().out
 
 
+def test_the_variable_names_the_data_too(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MISLID_DATA", str(data))
+    output = tmp_path / "out"
+    assert reproduce("C", "--runs", 1, "--output", output) == 0
+    settings = json.loads((output / "C" / "settings.json").read_text())
+    assert settings["instances"] == "published"
+    monkeypatch.setenv("MISLID_DATA", str(tmp_path / "nowhere"))
+    assert reproduce("C", "--runs", 1, "--output", output) == 1
+    assert "no instances/B.npz in" in capsys.readouterr().err
+
+
 def test_the_same_call_again_does_nothing_again_and_more_runs_go_on(data, tmp_path, capsys):
     output = tmp_path / "out"
     seen = []
@@ -137,7 +148,12 @@ def test_wrong_calls(arguments, status, message, capsys):
 
 def test_progress_is_on_stderr(data, tmp_path, capsys):
     arguments = ["C", "--runs", "1", "--data", str(data), "--output", str(tmp_path / "out")]
-    assert main(["reproduce", *arguments]) == 0
-    said = capsys.readouterr()
-    assert "C optimistic: 100%" in said.err
-    assert "100%|" not in said.out
+    # The second time all runs are there already.
+    for _ in range(2):
+        assert main(["reproduce", *arguments]) == 0
+        said = capsys.readouterr()
+        for method in EXPERIMENTS["C"].cases[0].methods:
+            bars = [line for line in said.err.split("\r") if f"C {method.label}: " in line]
+            assert "0/1" in bars[0]
+            assert "1/1" in bars[-1]
+        assert "100%|" not in said.out

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
-from mislid.algorithms.compositions import Algorithm
+from mislid.algorithms.compositions import Algorithm, BestResponse
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 
@@ -45,6 +45,7 @@ def new_setting(
         mean_bound=mean_bound,
         phantom=PHANTOM if authors else 0.0,
         widening=WIDENING * float(np.max(noise)) if authors else 0.0,
+        responds=isinstance(algorithm, BestResponse) and algorithm.subset == 0,
     )
 
 

@@ -1,17 +1,18 @@
-"""The commands, each loaded when it is called, so that `mislid --help` is instant."""
+"""The commands, each loaded when it is called."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import click
 
 from mislid import __version__
+from mislid.cli._lazy import LazyGroup
 
 _COMMANDS = {
     "run": "Identify the m best arms of an instance, many times.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
+    "study": "Measure for real: what to measure next, when to stop, and the answer.",
     "reproduce": "The paper's experiments, beside the published numbers.",
     "data": "Fetch the paper's data, and say where they are.",
     "represent": "Learn a linear representation of raw data and save it as an instance.",
@@ -19,32 +20,10 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(f"mislid.cli.{name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in _COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(
-                f"command must be one of {', '.join(_COMMANDS)}; got {args[0]!r}", ctx
-            )
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
-
-
 @click.group(
-    cls=_LazyGroup,
+    cls=LazyGroup,
+    home="mislid.cli",
+    summaries=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="mislid")

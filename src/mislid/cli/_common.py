@@ -17,24 +17,61 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+
+
+def examples(*calls: str) -> str:
+    """The end of a help text: calls, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."
+)
+m_option = click.option(
+    "--m", type=click.IntRange(1), required=True, help="Number of arms to find."
+)
+
+
+def data_option(otherwise: str = "") -> Callable[[F], F]:
+    """--data; `otherwise` says what happens without data."""
+    return click.option(
+        "--data",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The data directory; by default what MISLID_DATA names, else a cache directory."
+        + otherwise,
+    )
+
+
+def quiet_option(help: str = "No progress bar.") -> Callable[[F], F]:  # noqa: A002
+    """--quiet."""
+    return click.option("--quiet", is_flag=True, help=help)
+
 
 def instance_options(command: F) -> F:
     """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
-    for option in (
+    return _with(
+        command,
+        click.argument("file", type=click.Path()),
+        m_option,
         click.option(
-            "--format",
-            "form",
-            type=click.Choice(["table", "json", "csv"]),
-            default="table",
-            show_default=True,
-            help="How to print the result.",
+            "--misspecification",
+            type=click.FloatRange(0),
+            help="Largest deviation of the means from linearity, inf for no structure; "
+            "by default what the file declares.",
         ),
         click.option(
-            "--tolerance",
-            type=click.FloatRange(0),
-            default=0.0,
-            show_default=True,
-            help="How much better than an arm of the answer one outside it may be.",
+            "--noise",
+            type=click.FloatRange(0, min_open=True),
+            help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
         ),
         click.option(
             "--delta",
@@ -44,19 +81,37 @@ def instance_options(command: F) -> F:
             help="Error rate.",
         ),
         click.option(
-            "--noise",
-            type=click.FloatRange(0, min_open=True),
-            help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
+            "--tolerance",
+            type=click.FloatRange(0),
+            default=0.0,
+            show_default=True,
+            help="How much better than an arm of the answer one outside it may be.",
+        ),
+        format_option,
+    )
+
+
+def worker_options(command: F) -> F:
+    """--seed, --jobs and --dask: the random numbers of many runs, and who does them."""
+    return _with(
+        command,
+        seed_option,
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="Number of processes.",
         ),
         click.option(
-            "--misspecification",
-            type=click.FloatRange(0),
-            help="Largest deviation of the means from linearity, inf for no structure; "
-            "by default what the file declares.",
+            "--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler."
         ),
-        click.option("--m", type=click.IntRange(1), required=True, help="Number of arms to find."),
-        click.argument("file", type=click.Path()),
-    ):
+    )
+
+
+def _with(command: F, *options: Callable[[F], F]) -> F:
+    """The command with options, listed in this order by its help."""
+    for option in reversed(options):
         command = option(command)
     return command
 

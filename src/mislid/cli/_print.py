@@ -44,6 +44,24 @@ def as_table(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows)
 
 
+def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """Columns of any number, the first ones flush left, the others right.
+
+    >>> print(aligned([("arm", "mean"), ("C33", "0.9"), ("x", "10.25")]))
+    arm   mean
+    C33    0.9
+    x    10.25
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at < texts else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
 def number(value: float) -> str:
     """A number for people: thousands apart, three digits after the point of small ones.
 
@@ -60,6 +78,6 @@ def _finite(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
     return value

@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import one_sentence_errors
+from mislid.cli._common import data_option, one_sentence_errors, quiet_option
 
 if TYPE_CHECKING:
     from mislid.datasets import Collection
 
 NAMES = ("instances", "published", "lastfm", "epilepsy")
-
-_data_option = click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="The data directory; by default what MISLID_DATA names, else a cache directory.",
-)
 
 
 @click.group("data")
@@ -32,8 +25,8 @@ def command() -> None:
 @click.argument(
     "names", metavar="NAME...", nargs=-1, required=True, type=click.Choice([*NAMES, "all"])
 )
-@_data_option
-@click.option("--quiet", is_flag=True, help="No progress bar, licence or citation.")
+@data_option()
+@quiet_option("No progress bar, licence or citation.")
 @one_sentence_errors
 def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
     """Download and check the files of NAME (instances, published, lastfm, epilepsy or all), and
@@ -52,7 +45,7 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
 
 
 @command.command("list")
-@_data_option
+@data_option()
 @one_sentence_errors
 def list_command(data: str | None) -> None:
     """Print what there is, and which of it the data directory has."""
@@ -69,7 +62,7 @@ def list_command(data: str | None) -> None:
 
 @command.command("path")
 @click.argument("name", required=False, type=click.Choice(NAMES))
-@_data_option
+@data_option()
 @one_sentence_errors
 def path_command(name: str | None, data: str | None) -> None:
     """Print the data directory, or the files of NAME; these must be there."""

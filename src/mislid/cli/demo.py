@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli._common import one_sentence_errors
+from mislid.cli._common import one_sentence_errors, seed_option
 from mislid.cli._print import as_table
 from mislid.errors import ProblemError
 
@@ -28,7 +28,7 @@ PICTURE = "mislid-demo.png"
     show_default=True,
     help="Where to save the picture.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @one_sentence_errors
 def command(output: str, seed: int) -> None:
     """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import one_sentence_errors
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli._common import (
+    format_option,
+    m_option,
+    one_sentence_errors,
+    quiet_option,
+    seed_option,
+)
+from mislid.cli._print import aligned, as_csv, as_json, as_table, number
 from mislid.errors import MissingPackageError, ProblemError
 
 if TYPE_CHECKING:
@@ -41,7 +47,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 @click.command("represent")
 @click.argument("file", type=click.Path())
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the rewards.")
-@click.option("--m", type=click.IntRange(1), required=True, help="Number of arms to find.")
+@m_option
 @click.option("--name", metavar="COLUMN", help="Column of the candidates' names; by default name.")
 @click.option(
     "--group",
@@ -60,6 +66,11 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "--d", type=click.IntRange(1), help="Number of features to keep; by default all, without loss."
 )
 @click.option(
+    "--within",
+    type=click.FloatRange(0),
+    help="In place of --d: as few features as keep the misspecification at most so large.",
+)
+@click.option(
     "--order",
     type=click.Choice(["variance", "prediction"]),
     default="variance",
@@ -74,8 +85,17 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     show_default=True,
     help="Standard deviation of rewards.",
 )
-@click.option("--hidden", default="256,256", show_default=True, callback=_sizes, metavar="SIZES")
-@click.option("--width", type=click.IntRange(1), default=8, show_default=True)
+@click.option(
+    "--hidden",
+    default="256,256",
+    show_default=True,
+    callback=_sizes,
+    metavar="SIZES",
+    help="Units of the network's layers before the last.",
+)
+@click.option(
+    "--width", type=click.IntRange(1), default=8, show_default=True, help="Units of the last layer."
+)
 @click.option(
     "--intercept",
     type=click.Choice(["feature", "fold"]),
@@ -90,21 +110,27 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     show_default=True,
     help="Share of the lines that the network is tested on.",
 )
-@click.option("--epochs", type=click.IntRange(1), default=200, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--split",
+    type=click.Choice(["rows", "candidates"]),
+    default="rows",
+    show_default=True,
+    help="What is drawn for the test: single lines, or all lines of a candidate.",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Most passes over the lines; fewer where the loss no longer falls.",
+)
+@seed_option
 @click.option(
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
 @click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print the choices.",
-)
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@format_option
+@quiet_option()
 @one_sentence_errors
 def command(
     file: str,
@@ -114,6 +140,7 @@ def command(
     groups: tuple[str, ...],
     where: tuple[str, str] | None,
     d: int | None,
+    within: float | None,
     order: Any,
     whiten: bool,
     noise: float,
@@ -137,9 +164,9 @@ def command(
     place = place_to_write(output or f"{Path(file).stem}.npz")
     seen = read_observations(file, target=target, name=name, groups=groups, where=where)
     as_top_m(m, len(seen.means))
-    _refuse_too_many(d, recipe)
+    _refuse_unfit(d, within, recipe)
     drawing = None if picture is None else _drawing(picture)
-    with _bar(recipe["epochs"], quiet) as progress:
+    with _bar(recipe["epochs"], quiet) as progress, _naming(file):
         learned = learn(
             seen.X,
             seen.y,
@@ -149,7 +176,7 @@ def command(
             progress=progress,
             **recipe,
         )
-    kept = learned.reduce(d, order=order, whiten=whiten)
+    kept = learned.reduce(d, within=within, order=order, whiten=whiten)
     kept.to_instance(noise=noise).save(place)
     if not quiet:
         click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
@@ -161,7 +188,10 @@ def command(
     click.echo(f"\nSaved. Next:\n  mislid run {shlex.quote(str(place))} --m {m}", err=True)
 
 
-def _refuse_too_many(d: int | None, recipe: dict[str, Any]) -> None:
+def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -> None:
+    """What cannot be met is refused before the training, where it is known before."""
+    if d is not None and within is not None:
+        raise ProblemError(f"d or within must be given, not both; got {d} and {within:g}")
     most = recipe["width"] + (recipe["intercept"] == "feature")
     if d is not None and d > most:
         raise ProblemError(
@@ -179,6 +209,16 @@ def _drawing(picture: str) -> Callable[[TradeOff], None]:
     if find_spec("matplotlib") is None:
         raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
     return partial(save_trade_off, Path(picture))
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Say of which file X and y are complained of."""
+    try:
+        yield
+    except ProblemError as problem:
+        problem.add_note(f"X and y are the features and rewards of {file!r}")
+        raise
 
 
 @contextmanager
@@ -203,6 +243,7 @@ def _facts(seen: Observations, learned: Representation) -> dict[str, Any]:
         "epochs": len(learned.network.losses),
         "r2_train": learned.r2_train,
         "r2_test": learned.r2_test,
+        "test_lines": len(learned.network.test),
         "rank": learned.rank,
     }
 
@@ -231,13 +272,16 @@ def _csv(
 def _table(
     seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
 ) -> str:
-    facts = _facts(seen, learned)
+    facts, tested = _facts(seen, learned), f"{len(learned.network.test):,} lines"
     head = as_table(
         [
             ("observations, columns", f"{facts['observations']:,}, {facts['columns']}"),
             ("candidates, rank", f"{learned.K}, {learned.rank}"),
             ("epochs", str(facts["epochs"])),
-            ("R^2 in training, in test", f"{learned.r2_train:.3f}, {learned.r2_test:.3f}"),
+            (
+                "R^2 in training, in test",
+                f"{learned.r2_train:.3f}, {learned.r2_test:.3f} ({tested})",
+            ),
             ("time without features", number(trade_off.unstructured)),
             ("saved", f"d = {kept.d}, misspecification {number(kept.misspecification)}"),
         ]
@@ -254,7 +298,7 @@ def _table(
         "least",
     )
     rows = [heading, *map(_cells, trade_off.choices)]
-    return f"{head}\n\n{_aligned(rows)}\n\n{_LEGEND}"
+    return f"{head}\n\n{aligned(rows)}\n\n{_LEGEND}"
 
 
 _LEGEND = """\
@@ -279,17 +323,6 @@ def _cells(choice: Choice) -> tuple[str, ...]:
                 choice.least_time,
             ),
         ),
-    )
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
     )
 
 

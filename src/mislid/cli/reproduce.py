@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import cluster, one_sentence_errors, sentence
+from mislid.cli._common import (
+    cluster,
+    data_option,
+    one_sentence_errors,
+    quiet_option,
+    sentence,
+    worker_options,
+)
 from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.experiments import Case, Method, Result
+    from mislid.simulation.replicate import Processes
 
 NAMES = ("A", "B", "C", "D", "E")
 OUTPUT = "mislid-reproduce"
@@ -25,18 +34,8 @@ OUTPUT = "mislid-reproduce"
     help="Runs of every method, but for slow ones, which have a limit; by default as many as in "
     "the paper, 500 for A to C and 100 for D and E.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
-)
-@click.option("--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="The directory of published data; by default what MISLID_DATA names, else a cache "
-    "directory. Without data A, B and C are drawn by the paper's recipe.",
-)
+@worker_options
+@data_option(" Without data A, B and C are drawn by the paper's recipe.")
 @click.option(
     "--output",
     metavar="DIR",
@@ -48,12 +47,13 @@ OUTPUT = "mislid-reproduce"
 @click.option(
     "--page", metavar="FILE.md", type=click.Path(dir_okay=False), help="Also write one page of all."
 )
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@quiet_option("No progress bars.")
 @one_sentence_errors
 def command(
     name: str,
     output: str,
     page: str | None,
+    jobs: int,
     dask: str | None,
     quiet: bool,
     **options: Any,
@@ -69,11 +69,11 @@ def command(
     from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0
-    with compiling_notice(), cluster(dask) as client:
+    with compiling_notice(), cluster(dask) as client, _workers(jobs) as workers:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:
-                result = _result(chosen, folder, quiet, client=client, **options)
+                result = _result(chosen, folder, quiet, client=client, jobs=workers, **options)
             except MissingDataError as problem:
                 # The others of `all` may have what they need.
                 click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
@@ -87,6 +87,13 @@ def command(
         write_page(results, Path(page))
         click.echo(f"Page: {page}")
     return status
+
+
+def _workers(jobs: int) -> AbstractContextManager[int | Processes]:
+    """One set of processes for all methods of all experiments, where there are to be several."""
+    from mislid.simulation.replicate import Processes
+
+    return Processes(jobs) if jobs > 1 else nullcontext(1)
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
@@ -123,22 +130,29 @@ class _Bars:
     def __exit__(self, *problem: object) -> None:
         if self.bar is not None:
             self.bar.close()
+            self.bar = None
 
     def __call__(self, case: Case, method: Method, done: int, runs: int) -> None:
-        """Show so many finished runs."""
+        """Show so many finished runs; called with none before the first."""
         if self.quiet:
             return
         name = f"{case.name} {method.label}"
         if name != self.name:
             self.__exit__()
-            self.name, self.bar = name, self._new(name, done, runs)
-        if self.bar is not None:
-            self.bar.update(done - self.bar.n)
+            self.name, self.bar = name, self._new(name, runs)
+        if self.bar is None:
+            return
+        if self.bar.n == 0 < done:
+            # Runs that were found on disk say nothing about how long the others take.
+            self.bar.initial = self.bar.n = done - 1
+        self.bar.update(done - self.bar.n)
+        if done == runs:
+            # What the next method compiles is not time of this one.
+            self.__exit__()
 
-    def _new(self, name: str, done: int, runs: int) -> Any:
+    def _new(self, name: str, runs: int) -> Any:
         try:
             from tqdm import tqdm
         except ImportError:
             return None
-        # Runs that were found on disk say nothing about how long the others take.
-        return tqdm(desc=name, total=runs, initial=done - 1, unit="run", dynamic_ncols=True)
+        return tqdm(desc=name, total=runs, unit="run", dynamic_ncols=True)

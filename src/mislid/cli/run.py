@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import cluster, instance_options, load, one_sentence_errors
+from mislid.cli._common import (
+    cluster,
+    instance_options,
+    load,
+    one_sentence_errors,
+    quiet_option,
+    worker_options,
+)
 from mislid.cli._print import as_csv, as_json, as_table, number
 
 if TYPE_CHECKING:
+    from mislid.model import Instance
     from mislid.simulation.replicate import Row
 
 STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
@@ -40,21 +48,17 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     help="Test whether to stop only when measurements have grown by this factor.",
 )
 @click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
-)
-@click.option("--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler.")
+@worker_options
 @click.option(
     "--output",
     metavar="DIR",
     type=click.Path(file_okay=False),
     help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@quiet_option()
 @one_sentence_errors
 def command(
     file: str,
@@ -79,6 +83,8 @@ def command(
 
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
+    if options["tolerance"] == 0.0 and options["max_samples"] is None:
+        _warn_of_tie(instance, m)
     with compiling_notice(), cluster(dask) as client:
         rows = replicate_rows(
             instance,
@@ -94,6 +100,16 @@ def command(
     if output is not None:
         _draw(output, rows, options)
     click.echo(_PRINT[form](rows, asdict(summarise(rows)), settings))
+
+
+def _warn_of_tie(instance: Instance, m: int) -> None:
+    means = sorted(instance.means.tolist(), reverse=True)
+    if means[m - 1] == means[m]:
+        click.echo(
+            f"Warning: the mean at place m={m} and the next one are equal, so that runs may never "
+            "stop; give --tolerance or --max-samples.",
+            err=True,
+        )
 
 
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
@@ -125,7 +141,7 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
     caveat = ", no guarantee" if options["stopping"] == "heuristic" else ""
     lines = [
         ("arms, dimension", f"{settings['K']}, {settings['d']}"),
-        ("misspecification", str(settings["misspecification"])),
+        ("misspecification", f"{float(settings['misspecification']):.6g}"),
         ("algorithm", options["algorithm"]),
         ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
         ("tested", f"when measurements have grown by a factor {options['gamma']:g}"),
@@ -135,7 +151,7 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
         ("samples, standard deviation", number(summary["std_samples"])),
         ("wrong answers", f"{summary['error_rate']:.1%}"),
         ("no answer", f"{summary['unanswered']:.1%}"),
-        ("seconds a run", number(summary["mean_seconds"])),
+        ("processor seconds a run", number(summary["mean_seconds"])),
     ]
     shown = {
         "tested": options["gamma"] > 1.0,

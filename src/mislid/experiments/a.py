@@ -8,10 +8,12 @@ from mislid.experiments.spec import GUARANTEED, Case, Experiment, Method
 _RECIPE = Recipe(K=10, d=5, m=3, gap=0.14)
 _OWN = (
     Method("LUCB, standard width", "lucb"),
+    Method("LUCB, standard width", "lucb", GUARANTEED),
     Method("our default", "mislid"),
     Method("our default", "mislid", GUARANTEED),
     Method("MisLid by the text", "mislid-paper"),
     Method("MisLid by the text", "mislid-paper", GUARANTEED, most=100),
+    Method("MisLid", "mislid-authors", GUARANTEED, most=100),
     Method("LUCB", "lucb-authors", GUARANTEED, most=100, max_samples=200_000),
     Method("LinGapE", "lingape", GUARANTEED, most=20, max_samples=50_000),
 )

@@ -7,6 +7,7 @@ RECIPE = Recipe(K=15, d=8, m=3, gap=0.2, deviation=1.0)
 # They are told nothing of the misspecification.
 _RIVALS = (
     Method("LUCB, standard width", "lucb"),
+    Method("LUCB, standard width", "lucb", GUARANTEED),
     Method("LUCB", "lucb-authors"),
     Method("LinGapE", "lingape", most=50, max_samples=1_000_000),
 )
@@ -26,7 +27,9 @@ def _told(misspecification: float, *others: Method) -> Case:
             Method("MisLid", "mislid-authors", published=f"MisLid {name}"),
             Method("our default", "mislid"),
             Method("our default", "mislid", GUARANTEED),
+            Method("MisLid by the text", "mislid-paper"),
             Method("MisLid by the text", "mislid-paper", GUARANTEED, most=100),
+            Method("MisLid", "mislid-authors", GUARANTEED, most=100),
             *others,
         ),
     )

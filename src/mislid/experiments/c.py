@@ -50,7 +50,7 @@ EXPERIMENT = Experiment(
     notes=(
         (
             "The published figure has aggressive gains at a third of the samples of optimistic "
-            "ones. On one and the same instance they save nothing (500 runs each)."
+            "ones. On one and the same instance they saved nothing in 500 runs each."
         ),
     ),
 )

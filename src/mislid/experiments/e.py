@@ -2,6 +2,7 @@
 
 from mislid.experiments.spec import GUARANTEED, PUBLISHED_GRID, Case, Experiment, Method
 
+# Numbers of runs are such that all of it takes less than an hour on two cores.
 EXPERIMENT = Experiment(
     name="E",
     title="Music recommendation, Last.fm",
@@ -31,8 +32,16 @@ EXPERIMENT = Experiment(
                     gamma=PUBLISHED_GRID,
                 ),
                 Method("LUCB, standard width", "lucb"),
-                Method("our default", "mislid", most=50),
-                Method("our default", "mislid", GUARANTEED, most=10),
+                Method("LUCB, standard width", "lucb", GUARANTEED, most=25),
+                Method("our default", "mislid"),
+                Method("our default", "mislid", GUARANTEED),
+                Method(
+                    "MisLid, tricks, AdaHedge",
+                    "mislid-authors-tricks",
+                    GUARANTEED,
+                    gamma=PUBLISHED_GRID,
+                    most=25,
+                ),
             ),
         ),
     ),

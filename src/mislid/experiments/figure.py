@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mislid.files import write_whole
-from mislid.plotting_runs import plot_runs
+from mislid.plotting_runs import LABEL, WIDTH, height_of, plot_runs
 from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
     from mislid.experiments.runner import Outcome, Result
 
-PUBLISHED = "#5b6570"
 SUFFIX = " as published"
 
 
 def draw_result(result: Result) -> Figure:
-    """One row of boxes for every case.
+    """A line with a box for every method, case by case.
 
     Published runs have dashed boxes where the single runs are at hand; where only their mean is
     known it is a dashed line across ours. Methods with runs that gave up are left out: their boxes
@@ -31,15 +30,15 @@ def draw_result(result: Result) -> Figure:
 
     cases = result.experiment.cases
     drawn = [[one for one in result.of(case) if _answered(one)] for case in cases]
-    width = max(len(_groups(outcomes, result)[0]) for outcomes in drawn)
-    figure = Figure(figsize=(1.6 + 1.12 * width, 4.2 * len(cases)), layout="constrained")
-    rows = figure.subplots(len(cases), 1, squeeze=False)
+    heights = [height_of(len(_groups(outcomes, result)[0])) for outcomes in drawn]
+    figure = Figure(figsize=(WIDTH, 0.4 + sum(heights)), layout="constrained")
+    rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
     dashed = "dashed: published" + ("" if result.exact else ", on another instance")
     for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
         _draw_case(axes, outcomes, result)
-        axes.set_title(f"{case.title}; {axes.get_title()}; {dashed}", fontsize=9)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(axis="x", labelsize=8)
+        axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
+        axes.tick_params(axis="y", labelsize=8.5)
+        _name_missing(axes, [one for one in result.of(case) if not _answered(one)])
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
     return figure
 
@@ -83,20 +82,29 @@ def _groups(
 
 def _draw_case(axes: Axes, outcomes: Sequence[Outcome], result: Result) -> None:
     groups, means = _groups(outcomes, result)
+    if not groups:
+        axes.set(xticks=[], yticks=[], xlabel="samples until stopping")
+        return
     published = [name for name in groups if name.endswith(SUFFIX)]
     plot_runs(axes, groups, result.experiment.delta, dashed=published)
     for at, mean in means.items():
-        axes.plot([at - 0.4, at + 0.27], [mean, mean], "--", color=PUBLISHED, lw=1.6, zorder=3)
+        axes.plot([mean, mean], [at - 0.42, at + 0.42], "--", color=LABEL, lw=1.6, zorder=3)
     _name_means(axes, means)
+
+
+def _name_missing(axes: Axes, outcomes: Sequence[Outcome]) -> None:
+    if outcomes:
+        names = "; ".join(outcome.method.label for outcome in outcomes)
+        axes.set_xlabel(f"{axes.get_xlabel()}\nnot shown, with runs that gave up: {names}")
 
 
 def _name_means(axes: Axes, means: dict[int, float]) -> None:
     """Write published means under the names, where they hide nothing."""
-    names = [(label.get_text(), label.get_color()) for label in axes.get_xticklabels()]
+    names = [(label.get_text(), label.get_color()) for label in axes.get_yticklabels()]
     texts = [
-        f"{text}\npublished {means[at]:,.0f}" if at in means else text
+        f"{text}\npublished mean {means[at]:,.0f}" if at in means else text
         for at, (text, _) in enumerate(names)
     ]
-    axes.set_xticks(range(len(texts)), texts)
-    for label, (_, colour) in zip(axes.get_xticklabels(), names, strict=True):
+    axes.set_yticks(range(len(texts)), texts)
+    for label, (_, colour) in zip(axes.get_yticklabels(), names, strict=True):
         label.set_color(colour)

@@ -60,7 +60,8 @@ def _opening(results: Sequence[Result]) -> str:
 def _cost(results: Sequence[Result]) -> str:
     outcomes = [outcome for result in results for outcome in result.outcomes]
     runs = sum(len(outcome.rows) for outcome in outcomes)
-    ours = sum(row.seconds for outcome in outcomes for row in outcome.rows)
+    minutes = {result.experiment.name: _minutes(result) for result in results}
+    each = ", ".join(f"{name} {spent:,.0f}" for name, spent in minutes.items())
     known = {
         outcome.case.published_key(outcome.method): outcome.published
         for outcome in outcomes
@@ -68,9 +69,13 @@ def _cost(results: Sequence[Result]) -> str:
     }
     theirs = sum(figures.runs * (figures.seconds or 0.0) for figures in known.values())
     return (
-        f"The {runs:,} runs below took {ours / 60:,.0f} minutes one after the other, on a machine "
-        f"that had other work to do; the authors' took {theirs / 86400:,.1f} days."
+        f"The {runs:,} runs below took {sum(minutes.values()):,.0f} minutes of one processor "
+        f"({each}); the authors' took {theirs / 86400:,.1f} days."
     )
+
+
+def _minutes(result: Result) -> float:
+    return sum(row.seconds for outcome in result.outcomes for row in outcome.rows) / 60
 
 
 def _judged(outcome: Outcome, result: Result) -> bool:

@@ -15,9 +15,10 @@ from mislid.errors import MissingDataError
 from mislid.experiments.published import Figures, Runs, figures_of, published_figures
 from mislid.experiments.spec import Case, Experiment, Method
 from mislid.model import Instance, load_instance
-from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
+from mislid.simulation.replicate import Processes, Row, replicate_rows, replicate_settings
 
-# Called with a case, a method, the number of finished runs and of all.
+# Called with a case, a method, the number of finished runs and of all: before the first, after
+# each, and at the end, where all may have been there already.
 Tell = Callable[[Case, Method, int, int], object]
 PARTS = "parts"
 ORIGIN = "the files come from the authors' https://github.com/clreda/misspecified-top-m"
@@ -67,7 +68,7 @@ def run_experiment(
     *,
     runs: int | None = None,
     seed: int | None = None,
-    jobs: int = 1,
+    jobs: int | Processes = 1,
     client: Any = None,
     data: str | os.PathLike[str] | None = None,
     published_runs: Runs | None = None,
@@ -91,7 +92,9 @@ def run_experiment(
     for case, method in _methods(experiment):
         instance = instances[case.name]
         options = method.options(experiment.delta)
-        asked = {"runs": method.runs_of(runs), "seed": seed, **options}
+        wanted = method.runs_of(runs)
+        asked = {"runs": wanted, "seed": seed, **options}
+        tell(case, method, 0, wanted)
         rows = replicate_rows(
             instance,
             case.m,
@@ -101,6 +104,7 @@ def run_experiment(
             output=output / PARTS / case.name / method.slug,
             progress=_teller(tell, case, method),
         )
+        tell(case, method, len(rows), wanted)
         settings = replicate_settings(instance, case.m, **asked)
         outcomes.append(Outcome(case, method, instance, rows, settings))
     return Result(experiment, output, seed, exact, outcomes, published_runs or {})

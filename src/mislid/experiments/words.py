@@ -11,11 +11,9 @@ from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.spec import GUARANTEED, HEURISTIC
 
 _HEADING = (
-    "method | stopping | runs | samples | wrong | seconds a run | published samples | "
+    "method | stopping | runs | samples | wrong | processor seconds a run | published samples | "
     "wrong | seconds a run | difference of means"
 )
-
-
 # Of fewer runs a single one may well move the mean.
 FEW = 50
 
@@ -34,20 +32,21 @@ def stopping_table(outcomes: Sequence[Outcome]) -> str:
         row[outcome.method.stopping] = _samples(outcome.figures, spread=False)
     if not any(GUARANTEED in row for row in cells.values()):
         return ""
-    rows = [[name, *(row.get(rule, "") for rule in rules)] for name, row in cells.items()]
+    rows = [[name, *(row.get(rule, "not run") for rule in rules)] for name, row in cells.items()]
     return markdown(["method", *rules], rows)
 
 
 def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table.
+    """A table, aligned for those who read it as text.
 
-    >>> print(markdown(["a", "b"], [["1", "2"]]))
-    | a | b |
-    |---|---|
-    | 1 | 2 |
+    >>> print(markdown(["method", "b"], [["LUCB", "2"]]))
+    | method | b   |
+    | ------ | --- |
+    | LUCB   | 2   |
     """
-    lines = ["| " + " | ".join(row) + " |" for row in (heading, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(heading), *lines[1:]])
+    widths = [max(3, *map(len, column)) for column in zip(heading, *rows, strict=True)]
+    lines = [heading, ["-" * width for width in widths], *rows]
+    return "\n".join("| " + " | ".join(map(str.ljust, cells, widths)) + " |" for cells in lines)
 
 
 def differences(result: Result) -> list[str]:
@@ -87,9 +86,10 @@ def notes(result: Result) -> list[str]:
     for outcome in result.outcomes:
         figures, name = outcome.figures, f"{outcome.method.label} ({outcome.case.name})"
         if figures.unanswered:
+            longest = max(row.samples for row in outcome.rows if row.correct is None)
             found.append(
                 f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
-                f"{outcome.method.max_samples:,} samples; the mean is a lower bound."
+                f"{number(longest)} samples; the mean is a lower bound."
             )
         found += _outlier(name, [row.samples for row in outcome.rows])
         low, _ = rate_interval(figures.wrong, figures.runs)

@@ -8,14 +8,19 @@ from mislid.errors import FileFormatError, ProblemError
 from mislid.files._csv import csv_bytes, csv_table
 from mislid.files._npz import npz_bytes, npz_table
 from mislid.files._sheet import Sheet, csv_sheet
+from mislid.files._spreadsheet import Spreadsheet, decimal, spreadsheet
 from mislid.files._table import Table
-from mislid.files._whole import write_whole
+from mislid.files._whole import Draft, write_whole
 
 __all__ = [
+    "Draft",
     "Sheet",
+    "Spreadsheet",
     "Table",
+    "decimal",
     "place_to_write",
     "read_sheet",
+    "read_spreadsheet",
     "read_table",
     "write_table",
     "write_whole",
@@ -34,6 +39,12 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     """Read the cells of a .csv file of observations, whatever its columns are."""
     place = _with_suffix(path, ".csv")
     return csv_sheet(_content(place, "observations"), str(place), "observation")
+
+
+def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
+    """Read the cells of a file that a spreadsheet program may have written; `row` is one line."""
+    place = Path(path)
+    return spreadsheet(_content(place, f"one line per {row}"), str(place), row)
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:

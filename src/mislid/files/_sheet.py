@@ -45,19 +45,35 @@ class Sheet(NamedTuple):
 
 def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
     """Give the cells in the bytes of a .csv file; messages call a line of them a `row`."""
+    text = decoded(content, path)
+    facts, lines = leading_facts(text)
+    skipped = text.count("\n") - lines.count("\n")
+    return checked(path, facts, cells_of(lines, path, skipped), row)
+
+
+def decoded(content: bytes, path: str) -> str:
+    """Give the text, without the mark that some programs put before it."""
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileFormatError(f"{path!r} must be UTF-8 text; it is not") from None
-    facts, lines = _leading_facts(text)
-    reader = csv.reader(io.StringIO(lines, newline=""), strict=True)
-    skipped = text.count("\n") - lines.count("\n")
+
+
+def cells_of(
+    lines: str, path: str, skipped: int, separator: str = ","
+) -> list[tuple[int, list[str]]]:
+    """Give line numbers and cells; so many lines were skipped before."""
+    reader = csv.reader(io.StringIO(lines, newline=""), delimiter=separator, strict=True)
     try:
-        rows = [(skipped + reader.line_num, cells) for cells in reader if cells]
+        return [(skipped + reader.line_num, cells) for cells in reader if cells]
     except csv.Error as problem:
         raise FileFormatError(
             f"{path!r} must be comma-separated; line {skipped + reader.line_num} is not: {problem}"
         ) from None
+
+
+def checked(path: str, facts: dict[str, str], rows: list[tuple[int, list[str]]], row: str) -> Sheet:
+    """Give the sheet if it has distinct headings and as many cells in every line."""
     if len(rows) < 2:
         raise FileFormatError(f"{path!r} must have a heading line and one line per {row}")
     headings = [heading.strip() for heading in rows[0][1]]
@@ -71,7 +87,7 @@ def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
     return Sheet(path, facts, headings, rows[1:])
 
 
-def _leading_facts(text: str) -> tuple[dict[str, str], str]:
+def leading_facts(text: str) -> tuple[dict[str, str], str]:
     """Split off the comment lines at the top; those of the form `# key=value` state facts."""
     facts = {}
     while text.startswith("#"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mislid._validation import Matrix, Vector
 from mislid.geometry._compile import inner, inner_loop
 from mislid.geometry._problem import (
     CURVATURE,
@@ -10,7 +11,6 @@ from mislid.geometry._problem import (
     OTHERS,
     STEP_X,
     UPPER,
-    NewtonSpace,
     Problem,
 )
 from mislid.geometry._walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
@@ -37,21 +37,22 @@ def unstructured(problem: Problem) -> tuple[float, float]:
     return 0.5 * G * alpha, alpha
 
 
+# `arms` is that of a `NewtonSpace`, w, i and j those of a `Problem`, G its gap to close.
 @inner
-def _pair_at(t: float, problem: Problem, state: int, space: NewtonSpace) -> Pair:
+def _pair_at(t: float, i: int, j: int, G: float, state: int, w: Vector, arms: Matrix) -> Pair:
     """`pair_state` at t along the step."""
-    i, j, upper, lower = problem.i, problem.j, space.arms[UPPER], space.arms[LOWER]
-    wi, wj, G = problem.w[i], problem.w[j], gap_to_close(problem)
-    a, b = t * space.arms[STEP_X][i], t * space.arms[STEP_X][j]
-    return pair_state(upper[i] - a, lower[i] - a, upper[j] - b, lower[j] - b, G, wi, wj, state)
+    upper, lower = arms[UPPER], arms[LOWER]
+    a, b = t * arms[STEP_X, i], t * arms[STEP_X, j]
+    return pair_state(upper[i] - a, lower[i] - a, upper[j] - b, lower[j] - b, G, w[i], w[j], state)
 
 
 @inner_loop
-def evaluate(problem: Problem, state: int, space: NewtonSpace) -> tuple[float, float]:
-    """F and alpha at the current walls; fills multipliers and curvature (K,)."""
-    w, i, j, others = problem.w, problem.i, problem.j, space.arms[OTHERS]
-    upper, lower = space.arms[UPPER], space.arms[LOWER]
-    z, h = space.arms[MULTIPLIERS], space.arms[CURVATURE]
+def evaluate(
+    i: int, j: int, G: float, state: int, w: Vector, arms: Matrix, pair: Vector
+) -> tuple[float, float]:
+    """F and alpha at the current walls; fills multipliers and curvature (K,), and the pair (2,)."""
+    others, upper, lower = arms[OTHERS], arms[UPPER], arms[LOWER]
+    z, h = arms[MULTIPLIERS], arms[CURVATURE]
     F = 0.0
     for k in range(w.shape[0]):
         excess = max(upper[k], 0.0) + min(lower[k], 0.0)
@@ -60,18 +61,18 @@ def evaluate(problem: Problem, state: int, space: NewtonSpace) -> tuple[float, f
         F += others[k] * excess * excess
     if i < 0:
         return 0.5 * F, 0.0
-    A, B, z[i], z[j], h[i], h[j], alpha = _pair_at(0.0, problem, state, space)
-    space.pair[0] = A
-    space.pair[1] = B
+    A, B, z[i], z[j], h[i], h[j], alpha = _pair_at(0.0, i, j, G, state, w, arms)
+    pair[0] = A
+    pair[1] = B
     return 0.5 * (F + w[i] * A * A + w[j] * B * B), alpha
 
 
 @inner_loop
-def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> tuple[float, float]:
+def _slope(
+    t: float, i: int, j: int, G: float, state: int, w: Vector, arms: Matrix
+) -> tuple[float, float]:
     """First and second derivative of F at t along the step."""
-    i, j = problem.i, problem.j
-    upper, lower = space.arms[UPPER], space.arms[LOWER]
-    step, others = space.arms[STEP_X], space.arms[OTHERS]
+    upper, lower, step, others = arms[UPPER], arms[LOWER], arms[STEP_X], arms[OTHERS]
     slope, curvature = 0.0, 0.0
     for k in range(step.shape[0]):
         move = t * step[k]
@@ -79,29 +80,37 @@ def _slope(t: float, problem: Problem, state: int, space: NewtonSpace) -> tuple[
         slope -= others[k] * excess * step[k]
         curvature += others[k] * step[k] * step[k] if excess != 0.0 else 0.0
     if i >= 0:
-        _, _, zi, zj, hi, hj, _ = _pair_at(t, problem, state, space)
+        _, _, zi, zj, hi, hj, _ = _pair_at(t, i, j, G, state, w, arms)
         slope -= zi * step[i] + zj * step[j]
         curvature += hi * step[i] * step[i] + hj * step[j] * step[j]
     return slope, curvature
 
 
 @inner
-def slope_ahead(problem: Problem, space: NewtonSpace) -> float:
+def slope_ahead(i: int, j: int, G: float, w: Vector, arms: Matrix) -> float:
     """Derivative of F along the step, at its start, on the far side of a corner there."""
-    return _slope(1e-9, problem, int(FREE), space)[0]
+    return _slope(1e-9, i, j, G, int(FREE), w, arms)[0]
 
 
 @inner
 def line_search(
-    problem: Problem, state: int, slope0: float, drift: float, growth: float, space: NewtonSpace
+    i: int,
+    j: int,
+    G: float,
+    eps: float,
+    state: int,
+    slope0: float,
+    drift: float,
+    growth: float,
+    w: Vector,
+    arms: Matrix,
 ) -> tuple[float, int]:
     """A step length in (0, 1] near the minimum along the step, and the state it ends in.
 
     The derivative grows piecewise linearly and jumps up at corners of the pair; one of these may
     be the minimum. `drift + t growth` is the proximal term's part of it.
     """
-    w, i, j, G = problem.w, problem.i, problem.j, gap_to_close(problem)
-    upper, lower, step = space.arms[UPPER], space.arms[LOWER], space.arms[STEP_X]
+    upper, lower, step = arms[UPPER], arms[LOWER], arms[STEP_X]
     natural = state if is_pinned(state) else FREE
     low, slope_low, high = 0.0, slope0, 1.0
     accept = 0.5 * abs(slope0)
@@ -123,7 +132,7 @@ def line_search(
                 t = 0.0 if first else high
             elif t <= low or t >= high:
                 continue
-            if problem.eps == 0.0:
+            if eps == 0.0:
                 continue
             a, b = t * step[i], t * step[j]
             corner, smaller, larger = corner_at(
@@ -133,15 +142,15 @@ def line_search(
                 continue
             ahead, behind = (larger, smaller) if speed > 0.0 else (smaller, larger)
             proximal = drift + t * growth
-            before = _slope(t, problem, behind, space)[0] + proximal
+            before = _slope(t, i, j, G, behind, w, arms)[0] + proximal
             if not first and before >= (accept if last else 0.0):
                 high, end = t, FREE
                 break
-            after = _slope(t, problem, ahead, space)[0] + proximal
+            after = _slope(t, i, j, G, ahead, w, arms)[0] + proximal
             if after >= 0.0:
                 return t, corner
             low, slope_low = t, after
-    slope, curvature = _slope(high, problem, natural, space)
+    slope, curvature = _slope(high, i, j, G, natural, w, arms)
     slope += drift + high * growth
     if slope <= accept:
         return high, end if slope < 0.0 else natural
@@ -153,7 +162,7 @@ def line_search(
         if not low + margin < t < high - margin:
             t = low - slope_low * (high - low) / (slope_high - slope_low)
             t = min(max(t, low + margin), high - margin)
-        slope, curvature = _slope(t, problem, natural, space)
+        slope, curvature = _slope(t, i, j, G, natural, w, arms)
         slope += drift + t * growth
         if abs(slope) <= accept:
             break

@@ -151,10 +151,11 @@ def _start(problem: Problem, theta: Vector, space: NewtonSpace) -> int:
     for a in range(theta.shape[0]):
         space.features[STEP][a] *= 2.0 * problem.eps / unit
     times(problem.X, space.spanner, space.rest, space.features[STEP], space.arms[STEP_X])
-    slope = slope_ahead(problem, space)
+    i, j, G, w = problem.i, problem.j, gap_to_close(problem), problem.w
+    slope = slope_ahead(i, j, G, w, space.arms)
     if not slope < 0.0:
         return UPPER_LOWER
-    t, state = line_search(problem, int(FREE), slope, 0.0, 0.0, space)
+    t, state = line_search(i, j, G, problem.eps, int(FREE), slope, 0.0, 0.0, w, space.arms)
     _move(t, theta, space)
     return state
 
@@ -186,8 +187,15 @@ def minimise(
     vanishes; without, it stays at the given theta: the minimiser nearest to it, as `proximity`
     goes to 0. `graded` solves by rotations instead of normal equations.
     """
-    X, i, j = problem.X, problem.i, problem.j
-    z, centre = space.arms[MULTIPLIERS], space.features[CENTRE]
+    X, w, i, j, eps, G = (
+        problem.X,
+        problem.w,
+        problem.i,
+        problem.j,
+        problem.eps,
+        gap_to_close(problem),
+    )
+    arms, z, centre = space.arms, space.arms[MULTIPLIERS], space.features[CENTRE]
     copy(theta, centre)
     if i >= 0 and not _difference(problem, space):
         fill(z, 0.0)
@@ -199,7 +207,7 @@ def minimise(
         copy(theta, centre)
     simple, simple_alpha = unstructured(problem)
     forget_information(space)
-    F, alpha = evaluate(problem, state, space)
+    F, alpha = evaluate(i, j, G, state, w, arms, space.pair)
     bound = 0.0
     recentred = 0
     tilted = True
@@ -210,19 +218,19 @@ def minimise(
         for a in range(theta.shape[0]):
             space.features[DRIFT][a] = theta[a] - centre[a]
         if graded:
-            slope0, drift, growth = graded_newton_step(X, problem.w, proximity, state, space)
+            slope0, drift, growth = graded_newton_step(X, w, proximity, state, space)
         else:
-            slope0, drift, growth = newton_step(X, problem.w, proximity, state, not recentre, space)
+            slope0, drift, growth = newton_step(X, w, proximity, state, not recentre, space)
         settled = slope0 > -1e-15 * F and (tilted or slope0 >= 0.0)
         if settled:
             # As good as minimal: only the multipliers gain. Along the proximal term's pull theta
             # could only lose; once that is gone, a tiny slope can still be a long valley.
             alpha = refine_multipliers(problem, alpha, space)
         else:
-            t, after = line_search(problem, state, slope0, drift, growth, space)
+            t, after = line_search(i, j, G, eps, state, slope0, drift, growth, w, arms)
             settled = _move(t, theta, space) and after == (state if is_pinned(state) else FREE)
             state = after
-            F, alpha = evaluate(problem, state, space)
+            F, alpha = evaluate(i, j, G, state, w, arms, space.pair)
             tilted = tilted or t < 1.0
             settled = settled and _same_walls(space)
         if not settled or F - simple <= rtol * F + atol:
@@ -239,12 +247,12 @@ def minimise(
             # The proximal term tilts multipliers that should vanish; believe their sign only
             # when they are clear of it, or when the term has just been centred here.
             noise = 1e-6 * abs(alpha) if tilted else 0.0
-            onward = released(state, z[i], z[j], alpha, problem.eps, noise)
+            onward = released(state, z[i], z[j], alpha, eps, noise)
             z[i] -= alpha
             z[j] += alpha
             if onward != state:
                 state = onward
-                F, alpha = evaluate(problem, state, space)
+                F, alpha = evaluate(i, j, G, state, w, arms, space.pair)
                 tilted = True
                 continue
         if not recentre:

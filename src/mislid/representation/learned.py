@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -9,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Labels, Matrix, Vector, as_count
+from mislid._validation import Labels, Matrix, Vector, as_count, as_number
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
@@ -94,7 +95,12 @@ class Representation:
         return float(singular[0] / singular[-1]) if self.rank == self.d else float("inf")
 
     def reduce(
-        self, d: int | None = None, *, order: Order = "variance", whiten: bool = False
+        self,
+        d: int | None = None,
+        *,
+        within: float | None = None,
+        order: Order = "variance",
+        whiten: bool = False,
     ) -> Representation:
         """The same candidates with d orthogonal features; without d as many as their rank.
 
@@ -102,6 +108,8 @@ class Representation:
 
         Parameters
         ----------
+        within
+            In place of d: as few features as keep the misspecification at most so large.
         order
             Which directions come first: `"variance"`, those along which the candidates spread most
             (a truncated singular value decomposition, whose predictions get worse with every
@@ -112,6 +120,8 @@ class Representation:
         """
         if order not in get_args(Order):
             raise ProblemError(f'order must be "variance" or "prediction"; got {order!r}')
+        if within is not None:
+            return self._within(d, within, order, whiten)
         wanted = self.rank if d is None else as_count(d, "d", 1)
         if wanted > self.rank:
             raise ProblemError(f"d must be at most {self.rank}, the features' rank; got {wanted}")
@@ -121,6 +131,20 @@ class Representation:
         if whiten:
             size = np.full(wanted, np.sqrt(self.K))
         return replace(self, features=basis * size, theta=(basis.T @ self.predictions) / size)
+
+    def _within(self, d: int | None, within: float, order: Order, whiten: bool) -> Representation:
+        if d is not None:
+            raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
+        allowed = as_number(within, "within", low=0, high=math.inf)
+        reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
+        for one in reduced:
+            if one.misspecification <= allowed:
+                return one
+        least = min(one.misspecification for one in reduced)
+        raise ProblemError(
+            f"within must be at least {least:.4g}, the misspecification of the best choice; "
+            f"got {allowed:g}"
+        )
 
     def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> TradeOff:
         """What each number of features costs, for finding the m best candidates.

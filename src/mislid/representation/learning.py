@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector
 from mislid.errors import ProblemError
 from mislid.representation.learned import Intercept, Representation, represent
-from mislid.representation.network import Progress, Recipe, train
+from mislid.representation.network import Progress, Recipe, Split, train
+from mislid.representation.repeats import key_of, numbered
 
 
 def learn(
@@ -24,6 +25,7 @@ def learn(
     hidden: Sequence[int] = (256, 256),
     width: int = 8,
     test_size: float = 0.2,
+    split: Split = "rows",
     seed: int = 0,
     epochs: int = 200,
     standardize: bool = True,
@@ -49,6 +51,10 @@ def learn(
         Sizes of the layers before the last one, and of that.
     test_size
         Share of the rows, drawn at random, that is left out of the training to test it.
+    split
+        What is drawn for that: `"rows"`, so that R^2 in test is for new measurements of known
+        candidates where rows repeat; or `"candidates"`, all equal rows together, so that it is for
+        candidates that the training has not seen.
     epochs
         Most passes over the rows; fewer where the loss no longer falls.
     standardize
@@ -72,7 +78,7 @@ def learn(
     """
     rows = as_array(X, "X", 2, "one row per observation")
     rewards = as_vector(y, "y", rows.shape[0], what="one reward per row of X")
-    recipe = Recipe(hidden, width, test_size, epochs, standardize, seed).checked()  # type: ignore[arg-type]  # checked() makes a tuple of them
+    recipe = Recipe(hidden, width, test_size, epochs, standardize, seed, split).checked()  # type: ignore[arg-type]  # checked() makes a tuple of them
     if intercept not in get_args(Intercept):
         raise ProblemError(f'intercept must be "feature" or "fold"; got {intercept!r}')
     arms = _distinct(rows) if candidates is None else _as_candidates(candidates, rows.shape[1])
@@ -94,28 +100,22 @@ def _as_candidates(candidates: Any, columns: int) -> Matrix:
 
 
 def _distinct(rows: Matrix) -> Matrix:
-    first = {_key(row): at for at, row in reversed(list(enumerate(rows)))}
-    return rows[sorted(first.values())]
+    return rows[np.unique(numbered(rows), return_index=True)[1]]
 
 
 def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
     """The mean reward of the rows that equal each arm's."""
-    sums = {_key(arm): (0.0, 0) for arm in arms}
+    sums = {key_of(arm): (0.0, 0) for arm in arms}
     for row, reward in zip(rows, rewards.tolist(), strict=True):
-        total, count = sums.get(_key(row), (0.0, -1))
+        total, count = sums.get(key_of(row), (0.0, -1))
         if count >= 0:
-            sums[_key(row)] = total + reward, count + 1
+            sums[key_of(row)] = total + reward, count + 1
     means = np.empty(len(arms))
     for k, arm in enumerate(arms):
-        total, count = sums[_key(arm)]
+        total, count = sums[key_of(arm)]
         if count == 0:
             raise ProblemError(
                 f"means must be given, because candidate {k} equals no row of X to average"
             )
         means[k] = total / count
     return means
-
-
-def _key(row: Vector) -> bytes:
-    # Adding zero turns -0.0 into 0.0.
-    return (row + 0.0).tobytes()

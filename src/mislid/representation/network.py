@@ -6,18 +6,18 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector, as_array, as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError
+from mislid.representation.repeats import Rows, numbered
 
 if TYPE_CHECKING:
     from sklearn.neural_network import MLPRegressor
 
-Rows = NDArray[np.intp]
+Split = Literal["rows", "candidates"]
 Progress = Callable[[int, int, float], None]
 
 # Rows a step: few enough that an epoch of a short table is several steps.
@@ -28,7 +28,7 @@ PATIENCE, TOLERANCE = 10, 1e-4
 
 
 class Recipe(NamedTuple):
-    """How to train: sizes of the layers, share of the test rows, what ends it, and the seed."""
+    """How to train: sizes of the layers, what is left out for the test, what ends it, the seed."""
 
     hidden: tuple[int, ...] = (256, 256)
     width: int = 8
@@ -36,11 +36,14 @@ class Recipe(NamedTuple):
     epochs: int = 200
     standardize: bool = True
     seed: int = 0
+    split: Split = "rows"
 
     def checked(self) -> Recipe:
         """The same with plain numbers, or one sentence on what is wrong."""
         if not isinstance(self.hidden, Sequence):
             raise ProblemError(f"hidden must be a list of layer sizes; got {self.hidden!r}")
+        if self.split not in get_args(Split):
+            raise ProblemError(f'split must be "rows" or "candidates"; got {self.split!r}')
         return self._replace(
             hidden=tuple(as_count(size, "hidden", 1) for size in self.hidden),
             width=as_count(self.width, "width", 1),
@@ -111,7 +114,7 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None
     """
     recipe = recipe.checked()
     _refuse_untrainable(X, y)
-    fitting, testing = _split(y.size, recipe)
+    fitting, testing = _split(X, recipe)
     _refuse_constant(y[fitting], "the rows drawn for training")
     centre, scale = _units(X[fitting], recipe.standardize)
     offset, unit = float(y[fitting].mean()), float(y[fitting].std())
@@ -200,15 +203,20 @@ def _units(X: Matrix, standardize: bool) -> tuple[Vector, Vector]:
     return centre, np.where(constant | (spread == 0.0), 1.0, spread)
 
 
-def _split(n: int, recipe: Recipe) -> tuple[Rows, Rows]:
-    left_out = round(n * recipe.test_size)
-    if left_out < 2 or n - left_out < 2:
+def _split(X: Matrix, recipe: Recipe) -> tuple[Rows, Rows]:
+    """The rows to train on and to test on; equal rows in the same part where that is asked."""
+    part = numbered(X) if recipe.split == "candidates" else np.arange(len(X))
+    sizes = np.bincount(part)
+    order = np.random.default_rng(recipe.seed).permutation(sizes.size)
+    wanted = round(len(X) * recipe.test_size)
+    left_out = 1 + int(np.argmin(np.abs(np.cumsum(sizes[order]) - wanted)))
+    if wanted < 2 or not 2 <= left_out <= sizes.size - 2:
         raise ProblemError(
-            "X must have enough rows for 2 in each part of the split; "
-            f"got {n} rows with test_size={recipe.test_size:g}"
+            f"X must have enough {recipe.split} for 2 in each part of the split; "
+            f"got {sizes.size} {recipe.split} with test_size={recipe.test_size:g}"
         )
-    order = np.random.default_rng(recipe.seed).permutation(n)
-    return np.sort(order[left_out:]), np.sort(order[:left_out])
+    tested = np.isin(part, order[:left_out])
+    return np.flatnonzero(~tested), np.flatnonzero(tested)
 
 
 def _refuse_untrainable(X: Matrix, y: Vector) -> None:

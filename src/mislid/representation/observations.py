@@ -11,6 +11,7 @@ import numpy as np
 from mislid._validation import Labels, Matrix, Vector
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import Sheet, read_sheet
+from mislid.representation.repeats import key_of
 
 
 class Observations(NamedTuple):
@@ -75,10 +76,15 @@ def read_observations(
     X, y = _numbers(sheet, columns), sheet.numbers(target)
     chosen = _chosen(sheet, where)
     if naming is None:
-        labels = [X[at].tobytes().hex() for at in chosen]
+        labels = [key_of(X[at]).hex() for at in chosen]
     else:
         labels = _texts(sheet, naming, chosen)
     first, repeats, means = _grouped(chosen, labels, y)
+    if len(first) < 2:
+        raise FileFormatError(
+            f"{sheet.path!r} must have at least 2 candidates to choose from; "
+            f"got {len(chosen)} lines of 1"
+        )
     if naming is not None:
         _refuse_other_features(sheet, columns, X, chosen, labels, first)
     return Observations(
@@ -94,8 +100,7 @@ def read_observations(
 
 def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:
     try:
-        # Adding zero turns -0.0 into 0.0, so that equal rows have equal bytes.
-        return np.column_stack([sheet.numbers(column) for column in columns]) + 0.0
+        return np.column_stack([sheet.numbers(column) for column in columns])
     except FileFormatError as problem:
         problem.add_note("name columns that are no features as groups")
         raise

@@ -120,6 +120,12 @@ def set_play_weights(setting: Setting, memory: Memory, least: float) -> None:
 
 
 @inner
+def _per_measurement(gain: float, count: float, power: float) -> float:
+    """gain / count^power; a power costs more than all else here, and by default it is 0."""
+    return gain if power == 0.0 else gain / max(count, 0.5) ** power
+
+
+@inner
 def most_telling_arm(
     plan: Plan, state: State, memory: Memory, i: int, j: int, uniform: float
 ) -> int:
@@ -129,7 +135,7 @@ def most_telling_arm(
     """
     best, highest, equals = 0, -1.0, 0
     for k in range(memory.gains.shape[0]):
-        gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
+        gain = _per_measurement(memory.gains[k], state.counts[k], plan.power)
         if gain > highest:
             best, highest, equals = k, gain, 1
         elif gain == highest:
@@ -138,10 +144,10 @@ def most_telling_arm(
         if i < 0:
             return least_measured(state.counts)
         return i if state.weights[i] < state.weights[j] else j
-    place = int(uniform * equals)
-    for k in range(best + 1, memory.gains.shape[0]):
-        gain = memory.gains[k] / max(state.counts[k], 0.5) ** plan.power
-        if place > 0 and gain == highest:
+    place, k = int(uniform * equals), best
+    while place > 0:
+        k += 1
+        if _per_measurement(memory.gains[k], state.counts[k], plan.power) == highest:
             best = k
             place -= 1
     return best

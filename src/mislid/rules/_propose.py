@@ -83,7 +83,8 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
     for step in range(plan.steps):
         if step > 0:
             allocate(plan, memory, which)
-        set_play_weights(setting, memory, NEGLIGIBLE)
+        if not responding:
+            set_play_weights(setting, memory, NEGLIGIBLE)
         i, j = state.doubted[0], state.doubted[1]
         if paired:
             i, j = int(state.evidence[CHALLENGER]), int(state.evidence[INCUMBENT])

@@ -39,6 +39,7 @@ class Setting(NamedTuple):
     mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
     phantom: float = 0.0  # measurements of value 0 that every arm is pretended to have had
     widening: float = 0.0  # of the tube, for alternatives to the projected means
+    responds: bool = False  # whether the sampling rule uses the alternative of a stopping test
 
 
 class State(NamedTuple):

@@ -231,6 +231,8 @@ def _is_doubted(setting: Setting, stopping: Stopping, state: State, given: Vecto
     evidence is not overstated by much.
     """
     i, j = state.doubted[0], state.doubted[1]
+    if setting.responds and stopping.code <= PAPER_PRINTED:
+        return False  # the sampling rule would search for it in a moment
     if i < 0 or state.clock[SAMPLES] > RENEWAL * state.clock[SEARCHED]:
         return False
     reversed_ = False

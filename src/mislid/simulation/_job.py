@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -31,7 +32,10 @@ class Outcome(Protocol):
 
 
 class Row(NamedTuple):
-    """One finished run: its number, measurements, whether its answer is right, status, seconds."""
+    """One finished run: its number, measurements, whether its answer is right, status, seconds.
+
+    Seconds are the processor's, so that they mean the same on a machine that has other work to do.
+    """
 
     run: int
     samples: int
@@ -49,6 +53,8 @@ class Job:
     seed: int
     options: dict[str, Any] = field(default_factory=dict)
     identify: Callable[..., Outcome] | None = None
+    # Tells jobs apart after they have travelled.
+    name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def outcome(self, run: int, **changes: Any) -> Outcome:
         """Identify once, with random numbers that belong to this run alone."""
@@ -58,13 +64,13 @@ class Job:
 
     def row(self, run: int) -> Row:
         """Identify once and keep what a table shows."""
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             outcome = self.outcome(run)
         except Exception as problem:
             problem.add_note(f"in run {run} of seed {self.seed}")
             raise
-        seconds = time.perf_counter() - start
+        seconds = time.thread_time() - start
         correct = None if outcome.correct is None else bool(outcome.correct)
         return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
 
@@ -83,6 +89,13 @@ def _identify() -> Callable[..., Outcome]:
     return identify
 
 
+_warm = ""
+
+
 def measure(job: Job, run: int) -> Row:
-    """`Job.row` as a function that travels to workers by name."""
+    """`Job.row` as a function that travels to workers by name; the first of a job warms them up."""
+    global _warm  # noqa: PLW0603 - the job for which this process has loaded what it needs
+    if _warm != job.name:
+        job.warm_up()
+        _warm = job.name
     return job.row(run)

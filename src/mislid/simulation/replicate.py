@@ -13,12 +13,12 @@ from mislid.model import Instance
 from mislid.simulation._job import INTERRUPTED, Job, Outcome, Row
 from mislid.simulation._ledger import Ledger
 from mislid.simulation._settings import settings_of
-from mislid.simulation._workers import here, in_processes, on_cluster
+from mislid.simulation._workers import Processes, here, in_processes, on_cluster
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Row", "replicate", "replicate_rows", "replicate_settings"]
+__all__ = ["Processes", "Row", "replicate", "replicate_rows", "replicate_settings"]
 
 Progress = bool | Callable[[int, int], object] | None
 
@@ -38,7 +38,8 @@ def replicate(
 ) -> DataFrame:
     """Identify many times; a DataFrame with one row per run.
 
-    Its columns are run, samples, correct (missing where a run gave no answer), status and seconds.
+    Its columns are run, samples, correct (missing where a run gave no answer), status and seconds
+    (of the processor).
     Run r draws its random numbers from SeedSequence(seed, spawn_key=(r,)): apart from the seconds,
     rows depend on neither `jobs` nor `client` nor `output`.
 
@@ -92,17 +93,21 @@ def replicate_rows(
     *,
     runs: int,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | Processes = 1,
     client: Any = None,
     output: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     _identify: Callable[..., Outcome] | None = None,
     **options: Any,
 ) -> list[Row]:
-    """`replicate` as a list of named tuples, which needs no pandas."""
+    """`replicate` as a list of named tuples, which needs no pandas.
+
+    `jobs` may be `Processes` that several replications share.
+    """
     job = _as_job(instance, m, seed, options, _identify)
     runs = as_count(runs, "runs", 1)
-    jobs = as_count(jobs, "jobs", 1)
+    if not isinstance(jobs, Processes):
+        jobs = as_count(jobs, "jobs", 1)
     with contextlib.ExitStack() as stack:
         kept: list[Row] = []
         keep: Callable[[Row], None] = kept.append
@@ -144,11 +149,15 @@ def _as_job(
     return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0), options, identify)
 
 
-def _finished_rows(job: Job, runs: list[int], jobs: int, client: Any) -> Generator[Row, None, None]:
+def _finished_rows(
+    job: Job, runs: list[int], jobs: int | Processes, client: Any
+) -> Generator[Row, None, None]:
     if not runs:
         return here(job, [])
     if client is not None:
         return on_cluster(job, runs, client)
+    if isinstance(jobs, Processes):
+        return jobs.rows(job, runs)
     return in_processes(job, runs, jobs) if jobs > 1 else here(job, runs)
 
 

@@ -12,14 +12,20 @@ from mislid.study.manage import (
     load_study,
 )
 from mislid.study.result import StudyResult, StudySummary, Trial
+from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
 from mislid.study.storage import upgrade_storage
 from mislid.study.study import ObservationRow, Study
+from mislid.study.suspicions import StudyWarning
 
 __all__ = [
+    "AnswerChange",
     "ObservationRow",
+    "Sensitivity",
+    "SensitivityRow",
     "Study",
     "StudyResult",
     "StudySummary",
+    "StudyWarning",
     "Trial",
     "copy_study",
     "create_study",

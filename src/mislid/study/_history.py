@@ -23,8 +23,30 @@ def as_value(value: Any, name: str = "value") -> float:
     return as_number(value, name, low=-float("inf"), high=float("inf"))
 
 
+def refuse_outside(
+    value: float, reward_range: tuple[float, float] | None, name: str = "value"
+) -> None:
+    """Refuse a value outside the declared range, if one was declared.
+
+    >>> refuse_outside(1.5, (0.0, 1.0))
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: value must be within the study's reward_range, 0.0 to 1.0; got 1.5
+    (where that is right, begin a study with a wider range and add the observations of this one)
+    """
+    if reward_range is not None and not reward_range[0] <= value <= reward_range[1]:
+        low, high = reward_range
+        raise ProblemError(
+            f"{name} must be within the study's reward_range, {low!r} to {high!r}; got {value!r} "
+            "(where that is right, begin a study with a wider range and add the observations of "
+            "this one)"
+        )
+
+
 def as_history(
-    observations: Any, candidates: Candidates
+    observations: Any,
+    candidates: Candidates,
+    reward_range: tuple[float, float] | None = None,
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Arms and values of a table with columns arm and value, or of pairs; refuses all or none.
 
@@ -35,6 +57,7 @@ def as_history(
     for row, (label, value) in enumerate(_pairs(observations)):
         arms.append(candidates.arm(label, f"arm of observation {row}"))
         values.append(as_value(value, f"value of observation {row}"))
+        refuse_outside(values[-1], reward_range, f"value of observation {row}")
     return tuple(arms), tuple(values)
 
 

@@ -19,6 +19,7 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
         pending=len(state.waiting),
         created=state.created_at,
         updated=state.time,
+        stopping=state.settings.stopping,
     )
 
 
@@ -26,7 +27,7 @@ def written_summary(state: StudyState) -> str:
     """For a storage: the number of events, and the rest of the line."""
     line = summary_of("", state)
     values = [line.status, line.m, line.candidates, line.observations, line.pending]
-    return json.dumps([state.sequence, *values, line.created, line.updated])
+    return json.dumps([state.sequence, *values, line.created, line.updated, line.stopping])
 
 
 def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:

@@ -157,9 +157,7 @@ class Decider:
 
     def best(self) -> tuple[int, ...]:
         """The m arms that the estimates prefer now, best first."""
-        incumbents = self.state.incumbents
-        order = np.argsort(-self.state.projected[incumbents], kind="stable")
-        return tuple(int(arm) for arm in incumbents[order])
+        return best_arms(self.state)
 
     def _decision(self) -> Decided:
         from mislid.rules._state import CHALLENGER, INCUMBENT, SAMPLES, STATISTIC, THRESHOLD
@@ -180,6 +178,12 @@ class Decider:
         from mislid.rules._state import JUDGED
 
         return bool(self.state.clock[JUDGED] > 0)
+
+
+def best_arms(state: State) -> tuple[int, ...]:
+    """The incumbents, best first."""
+    order = np.argsort(-state.projected[state.incumbents], kind="stable")
+    return tuple(int(arm) for arm in state.incumbents[order])
 
 
 @cache

@@ -28,7 +28,7 @@ def create_study(
     m: int,
     delta: float = 0.05,
     misspecification: float | None = None,
-    noise: Any = 1.0,
+    noise: Any = None,
     tolerance: float = 0.0,
     direction: str = "maximize",
     storage: Address | None = None,
@@ -38,6 +38,7 @@ def create_study(
     stopping: str = "guaranteed",
     names: Iterable[Any] | None = None,
     mean_bound: float = math.inf,
+    reward_range: tuple[float, float] | None = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
 
@@ -54,7 +55,7 @@ def create_study(
         features.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
-        candidate.
+        candidate; 1 where neither it nor `reward_range` is given.
     tolerance
         How much worse than the best a candidate of the answer may be.
     direction
@@ -68,6 +69,9 @@ def create_study(
         result. In a study, LUCB, LinGapE and LinGIFA also stop by the rule named here.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
+    reward_range
+        (low, high) between which every value is; others are refused. It takes the place of `noise`:
+        such values are sub-Gaussian with half of the range's length, whatever their distribution.
 
     Examples
     --------
@@ -90,6 +94,7 @@ def create_study(
         stopping=stopping,
         seed=seed,
         mean_bound=mean_bound,
+        reward_range=reward_range,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)

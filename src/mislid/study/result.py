@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mislid._validation import Vector
+
+if TYPE_CHECKING:
+    from mislid.study.certificate import Certificate
 
 Label = str | int
 RUNNING, DECIDED = "running", "decided"
@@ -50,6 +54,9 @@ class StudyResult:
         it had to reach.
     observations
         Measurements by now.
+    certificate
+        The decision as it was made, for anyone to check: `certificate.save(path)` and
+        `mislid.verify(path)`. It is worked out when first looked into.
     best_now, agrees
         The m candidates that all measurements by now would put first, and whether they are those of
         the answer. Later data never revoke the answer.
@@ -64,6 +71,7 @@ class StudyResult:
     pair: tuple[Label, Label]
     observations: int
     best_now: tuple[Label, ...]
+    certificate: Certificate = field(compare=False, repr=False)
 
     @property
     def agrees(self) -> bool:
@@ -83,3 +91,4 @@ class StudySummary:
     pending: int
     created: float
     updated: float
+    stopping: str

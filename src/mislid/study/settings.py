@@ -21,6 +21,7 @@ from mislid._validation import (
     as_noise,
     as_number,
     as_top_m,
+    as_vector,
 )
 from mislid.errors import ProblemError
 from mislid.model import Model
@@ -154,7 +155,8 @@ class Settings:
     """The question: which m candidates are best, at error rate delta, and how to find out.
 
     `noise` holds one standard deviation, or one per arm. `mean_bound` bounds the means' absolute
-    values, which only `mislid-paper` and its kin make use of.
+    values, which only `mislid-paper` and its kin make use of. `reward_range` (low, high) is where
+    every value is, if that was declared; the noise is then half of its length.
     """
 
     m: int
@@ -167,6 +169,7 @@ class Settings:
     stopping: str
     seed: int
     mean_bound: float = field(default=math.inf)
+    reward_range: tuple[float, float] | None = None
 
     @property
     def sign(self) -> float:
@@ -178,8 +181,11 @@ class Settings:
         return np.broadcast_to(np.array(self.noise), (K,)).copy()
 
     def plain(self) -> dict[str, Any]:
-        """Values of JSON, which has no infinity."""
-        return {name: _without_infinity(value) for name, value in dataclasses.asdict(self).items()}
+        """Values of JSON, which has no infinity; a range only where one was declared."""
+        given = {name: _without_infinity(value) for name, value in dataclasses.asdict(self).items()}
+        if self.reward_range is None:  # so are the logs of releases that knew of none
+            del given["reward_range"]
+        return given
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Settings:
@@ -188,6 +194,9 @@ class Settings:
         read: dict[str, Any] = dict(plain)
         read |= {name: float(plain[name]) for name in numbers}
         read["noise"] = tuple(float(value) for value in plain["noise"])
+        if "reward_range" in plain:
+            low, high = plain["reward_range"]
+            read["reward_range"] = (float(low), float(high))
         return cls(**read)
 
 
@@ -197,7 +206,8 @@ def _without_infinity(value: Any) -> Any:
 
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
-    noise = as_noise(given["noise"], candidates.K)
+    reward_range = _as_reward_range(given.get("reward_range"))
+    noise = as_noise(_declared_noise(given["noise"], reward_range), candidates.K)
     one = bool(np.all(noise == noise[0]))
     settings = Settings(
         m=as_top_m(given["m"], candidates.K),
@@ -212,9 +222,31 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         mean_bound=as_number(
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
+        reward_range=reward_range,
     )
     _check_algorithm(settings, candidates)
     return settings
+
+
+def _as_reward_range(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
+    if not low < high or math.isinf(high - low):
+        raise ProblemError(f"reward_range must be (low, high) with low below high; got {value!r}")
+    return low, high
+
+
+def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any:
+    """Half of a range's length, by Hoeffding's lemma: what is within it is so sub-Gaussian."""
+    if reward_range is None:
+        return 1.0 if noise is None else noise
+    if noise is not None:
+        raise ProblemError(
+            "noise must be left out where reward_range is given, which it follows from; "
+            f"got {noise!r}"
+        )
+    return 0.5 * (reward_range[1] - reward_range[0])
 
 
 def _as_misspecification(value: Any, candidates: Candidates) -> float:

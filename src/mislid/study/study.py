@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
-from mislid.study._history import as_history, as_value
+from mislid.study._history import as_history, as_value, refuse_outside
 from mislid.study._summary import written_summary
+from mislid.study.certificate import Certificate
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
     Asked,
@@ -32,6 +33,9 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from mislid.study.sensitivity import Sensitivity
+    from mislid.study.suspicions import StudyWarning
+
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20
 
@@ -43,6 +47,7 @@ _MANY = 50
 
 Clock = Callable[[], float]
 Decide = Callable[[Replay, float], Iterable[Fact]]
+Found = TypeVar("Found")
 
 
 class ObservationRow(NamedTuple):
@@ -129,7 +134,10 @@ class Study:
         def decide(replay: Replay, _now: float) -> list[Fact]:
             if not replay.state.news(number, state, number_told):
                 return []
-            return [Failed(number) if number_told is None else Told(number, number_told)]
+            if number_told is None:
+                return [Failed(number)]
+            refuse_outside(number_told, replay.state.settings.reward_range)
+            return [Told(number, number_told)]
 
         self._write(decide)
 
@@ -142,7 +150,8 @@ class Study:
             A DataFrame or dict with columns `arm` (labels) and `value`, or pairs (arm, value).
             Giving the same ones again counts them again.
         """
-        arms, values = as_history(observations, self._now().candidates)
+        known = self._now()
+        arms, values = as_history(observations, known.candidates, known.settings.reward_range)
         if arms:
             self._write(lambda _replay, _now: [Observed(arms, values)])
 
@@ -174,7 +183,36 @@ class Study:
                 pair=(labels[challenger], labels[incumbent]),
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
+                certificate=Certificate(
+                    self.study_name,
+                    state.settings,
+                    state.candidates,
+                    decision,
+                    state.observations,
+                ),
             )
+
+    def sensitivity(self, *, level: float = 0.01) -> Sensitivity:
+        """How the answer that the data by now give depends on the misspecification.
+
+        `level` is that of the lower bound on the misspecification, `smallest`.
+        """
+        from mislid.study.sensitivity import sensitivity_of
+
+        return self._examined(sensitivity_of, level)
+
+    def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
+        """Whether the data contradict what was declared, or the answer, or the log the rules.
+
+        Parameters
+        ----------
+        level
+            How often a test of the declared noise, or of the misspecification, may warn without
+            reason, however often one looks.
+        """
+        from mislid.study.suspicions import warnings_of
+
+        return self._examined(warnings_of, level)
 
     @property
     def samples(self) -> int:
@@ -258,6 +296,12 @@ class Study:
         Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
             n_jobs, show_progress_bar=show_progress_bar
         )
+
+    def _examined(self, examine: Callable[[Replay, float], Found], level: float) -> Found:
+        checked = as_number(level, "level", low=0, high=1, low_open=True, high_open=True)
+        with self._alone:
+            self._now()
+            return examine(self._replay, checked)
 
     def _now(self) -> StudyState:
         """The state after all events by now."""

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 
 import matplotlib as mpl
@@ -19,7 +20,7 @@ from mislid.experiments.page import page_text, write_page
 from mislid.experiments.report import report_text, runs_text, settings_of, write_report
 from mislid.experiments.runner import Outcome
 from mislid.experiments.spec import GUARANTEED
-from mislid.plotting_runs import FINE, OVER
+from mislid.plotting_runs import FINE, LABEL, OVER
 from mislid.simulation.replicate import Row, replicate_settings
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
@@ -95,7 +96,8 @@ def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
 def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
     text = report_text(result)
     assert "LUCB, standard width, guaranteed (A_eps0): 40 of 40 runs had no answer" in text
-    assert "after 900 samples" in text
+    # The longest run says where they gave up, whether or not the method has a limit of its own.
+    assert "after 1,350 samples" in text
     assert "LUCB (A_eps0): wrong in 30 of 40 runs, beyond chance" in text
     assert "Read this." in text
 
@@ -115,11 +117,23 @@ def test_what_is_not_comparable_gets_no_verdict(tmp_path):
     assert "agrees" not in text
 
 
+def closed_up(text):
+    """Tables without the spaces that align them."""
+    return re.sub(" +", " ", text)
+
+
+def test_tables_are_aligned(result):
+    tables = [block for block in report_text(result).split("\n\n") if block.startswith("|")]
+    assert len(tables) == 2
+    for table in tables:
+        assert len({len(line) for line in table.splitlines()}) == 1
+
+
 def test_tables_have_a_column_for_either_stopping_rule(result):
-    text = report_text(result)
+    text = closed_up(report_text(result))
     assert "| method | heuristic | guaranteed |" in text
-    assert "| our default |  | 1,900 |" in text
-    assert "| LUCB, standard width |  | at least 900 |" in text
+    assert "| our default | not run | 1,900 |" in text
+    assert "| LUCB, standard width | not run | at least 900 |" in text
     assert (
         "| LinGapE | heuristic | 40 | 577 ± 173 | 0.0% [0.0%, 12.4%] | 0.25 | 577 ± 348 |" in text
     )
@@ -166,8 +180,7 @@ def boxes(axes):
 def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
     earlier = {("A_eps0", "LinGapE"): rows(577), ("A_eps0", "LUCB"): rows(25_804)}
     (axes,) = draw_result(made_up(tmp_path, RUNS, published_runs=earlier)).axes
-    names = [label.get_text().split("\nwrong")[0] for label in axes.get_xticklabels()]
-    assert [name.replace("\n", " ") for name in names] == [
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
         "LinGapE",
         "LinGapE as published",
         "LUCB",
@@ -175,31 +188,38 @@ def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
         "our default, guaranteed",
     ]
     assert boxes(axes) == [(FINE, "-"), (FINE, "--"), (OVER, "-"), (FINE, "--"), (FINE, "-")]
-    assert axes.get_yscale() == "log"
-    assert axes.get_title() == (
-        "a case; 40 runs; red: wrong more often than 0.05; dashed: published"
+    assert axes.get_xscale() == "log"
+    assert axes.get_title("left") == ("a case; red: wrong more often than 0.05; dashed: published")
+    assert axes.get_xlabel() == (
+        "samples until stopping\n"
+        "not shown, with runs that gave up: LUCB, standard width, guaranteed"
     )
-    assert axes.get_ylabel() == "samples until stopping"
 
 
 def test_where_only_a_published_mean_is_known_it_is_a_line(result):
     (axes,) = draw_result(result).axes
     assert boxes(axes) == [(FINE, "-"), (OVER, "-"), (FINE, "-")]
-    lines = [line for line in axes.lines if line.get_color() == "#5b6570"]
-    np.testing.assert_allclose([line.get_ydata()[0] for line in lines], [576.87, 25_804.12])
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels[1] == "LUCB\nwrong 75.0%\npublished 25,804"
-    assert labels[2] == "our default,\nguaranteed\nwrong 0.0%"
-    assert [to_hex(label.get_color()) for label in axes.get_xticklabels()] == [
+    lines = [line for line in axes.lines if line.get_color() == LABEL]
+    np.testing.assert_allclose([line.get_xdata()[0] for line in lines], [576.87, 25_804.12])
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[1] == "LUCB\npublished mean 25,804"
+    assert labels[2] == "our default, guaranteed"
+    assert [to_hex(label.get_color()) for label in axes.get_yticklabels()] == [
         "#000000",
         OVER,
         "#000000",
     ]
 
 
+def test_a_figure_without_any_answers_says_so(tmp_path):
+    (axes,) = draw_result(made_up(tmp_path, {TIRED: rows(900, 0, False)})).axes
+    assert boxes(axes) == []
+    assert axes.get_xlabel().endswith("gave up: LUCB, standard width, guaranteed")
+
+
 def test_a_figure_says_that_the_instance_is_another(tmp_path):
     (axes,) = draw_result(made_up(tmp_path, RUNS, exact=False)).axes
-    assert axes.get_title().endswith("dashed: published, on another instance")
+    assert axes.get_title("left").endswith("dashed: published, on another instance")
 
 
 def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
@@ -208,12 +228,13 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     write_page([result], page)
     text = page.read_text()
     assert text == page_text([result], "reproduction")
+    text = closed_up(text)
     assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
     # 160 runs of a quarter of a second; 500 of 13.26 and 500 of 88.37 seconds.
-    assert "The 160 runs below took 1 minutes one after the other" in text
-    assert "the authors' took 0.6 days." in text
+    assert "The 160 runs below took 1 minutes of one processor (A 1); the authors'" in text
+    assert " took 0.6 days." in text
     assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
 
 

@@ -33,6 +33,19 @@ def test_our_default_is_there_with_both_stopping_rules(case):
     assert ours == {HEURISTIC, GUARANTEED}
 
 
+@pytest.mark.parametrize("name", ["A", "B", "D", "E"])
+def test_the_rivals_are_there_with_both_stopping_rules(name):
+    found = {
+        (method.algorithm, method.stopping)
+        for case in EXPERIMENTS[name].cases
+        for method in case.methods
+    }
+    published = "mislid-authors-tricks" if name == "E" else "mislid-authors"
+    for algorithm in ("lucb", published):
+        assert {(algorithm, HEURISTIC), (algorithm, GUARANTEED)} <= found
+    assert ("lingape", HEURISTIC) in found
+
+
 def test_the_paper_s_numbers_of_runs_and_error_rate():
     runs = {name: experiment.runs for name, experiment in EXPERIMENTS.items()}
     assert runs == {"A": 500, "B": 500, "C": 500, "D": 100, "E": 100}

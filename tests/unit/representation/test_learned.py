@@ -97,6 +97,20 @@ def test_fewer_features_are_the_nearest_there_are(given):
         assert np.linalg.norm(lost, 2) == pytest.approx(singular[d], rel=1e-10)
 
 
+@pytest.mark.parametrize("order", ["variance", "prediction"])
+def test_as_few_features_as_a_chosen_loss_allows(given, order):
+    errors = [given.reduce(d, order=order).misspecification for d in (1, 2, 3, 4)]
+    for allowed in (*errors, max(errors) + 1.0):
+        kept = given.reduce(within=allowed, order=order)
+        assert kept.misspecification <= allowed
+        assert all(error > allowed for error in errors[: kept.d - 1])
+    white = given.reduce(within=errors[1], order=order, whiten=True)
+    assert white.condition == pytest.approx(1.0, rel=1e-10)
+    assert white.misspecification == pytest.approx(
+        given.reduce(within=errors[1] + 1e-12, order=order).misspecification, abs=1e-9
+    )
+
+
 def test_predictions_first_keep_the_predictions(given):
     for d in (1, 2, 3, 4):
         kept = given.reduce(d, order="prediction")
@@ -154,6 +168,9 @@ def test_a_dead_layer_is_refused(data):
     [
         ({"d": 5}, "d must be at most 4, the features' rank; got 5"),
         ({"d": 0}, "d must be an integer at least 1; got 0"),
+        ({"d": 2, "within": 0.1}, "d or within must be given, not both; got 2 and 0.1"),
+        ({"within": -1.0}, "within must be a finite number at least 0; got -1.0"),
+        ({"within": 1e-9}, "within must be at least 0.0[0-9]+, the misspecification of the best"),
         ({"order": "size"}, 'order must be "variance" or "prediction"; got \'size\''),
     ],
 )

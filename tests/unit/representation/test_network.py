@@ -43,6 +43,47 @@ def test_a_fifth_is_left_out(data):
     assert sorted([*network.train, *network.test]) == list(range(100))
 
 
+def repeated(rng):
+    """Thirty candidates, each measured one to six times, in no order."""
+    X = np.repeat(rng.normal(size=(30, 3)), rng.integers(1, 7, 30), axis=0)
+    X = X[rng.permutation(len(X))]
+    return X, np.abs(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=len(X))
+
+
+def shared(X, network):
+    """Candidates with rows both in training and in test."""
+    return {tuple(row) for row in X[network.train]} & {tuple(row) for row in X[network.test]}
+
+
+def test_candidates_can_be_left_out_whole(rng):
+    X, y = repeated(rng)
+    for seed in range(5):
+        recipe = SMALL._replace(epochs=1, seed=seed)
+        assert shared(X, train(X, y, recipe))
+        network = train(X, y, recipe._replace(split="candidates"))
+        assert not shared(X, network)
+        assert sorted([*network.train, *network.test]) == list(range(len(y)))
+        # As near to a fifth as whole candidates of at most six rows get.
+        assert abs(len(network.test) - 0.2 * len(y)) <= 3.5
+
+
+def test_without_repeats_it_is_the_same_split(data):
+    by_row, by_candidate = (
+        train(*data, SMALL._replace(epochs=1, split=split)) for split in ("rows", "candidates")
+    )
+    np.testing.assert_array_equal(by_row.test, by_candidate.test)
+
+
+def test_rows_flatter_where_candidates_repeat(rng):
+    """What cannot be learned of new candidates can be remembered of known ones."""
+    X = np.repeat(rng.normal(size=(40, 3)), 10, axis=0)
+    y = np.repeat(rng.normal(size=40), 10)
+    wide = Recipe(hidden=(64,), width=8, epochs=300)
+    known, new = (train(X, y, wide._replace(split=split)) for split in ("rows", "candidates"))
+    assert known.r2_test > 0.5
+    assert new.r2_test < 0.2
+
+
 def test_the_rows_left_out_teach_nothing(data):
     X, y = data
     once = train(X, y, SMALL._replace(epochs=3))
@@ -161,6 +202,13 @@ def test_data_without_anything_to_learn_are_refused(X, y, sentence):
         train(X, y, SMALL)
 
 
+def test_too_few_candidates_to_leave_out_whole(rng):
+    X = np.repeat(rng.normal(size=(5, 2)), 20, axis=0)
+    sentence = r"enough candidates for 2 in each part of the split; got 5 candidates with test_size"
+    with pytest.raises(ProblemError, match=sentence):
+        train(X, rng.normal(size=100), SMALL._replace(split="candidates"))
+
+
 def test_rewards_that_vary_only_in_the_test_rows_are_refused(data):
     X, _ = data
     test = train(*data, SMALL._replace(epochs=1)).test
@@ -178,6 +226,7 @@ def test_rewards_that_vary_only_in_the_test_rows_are_refused(data):
         ({"width": 0}, "width must be an integer at least 1; got 0"),
         ({"test_size": 1.0}, "test_size must be a number above 0 and below 1; got 1.0"),
         ({"epochs": 2.5}, "epochs must be an integer at least 1; got 2.5"),
+        ({"split": "users"}, 'split must be "rows" or "candidates"; got \'users\''),
         ({"seed": -1}, "seed must be an integer at least 0; got -1"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from mislid.errors import (
     MissingPackageError,
     ProblemError,
 )
+from mislid.simulation import _job
+from mislid.simulation._job import Job, measure
 from mislid.simulation.environments import Bernoulli
-from mislid.simulation.replicate import replicate, replicate_rows, replicate_settings
+from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
 from oracles import fake_runs
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
@@ -51,6 +54,42 @@ def test_a_run_depends_on_its_own_seed_alone():
 def test_processes_give_the_same_rows():
     assert untimed(rows(jobs=2, wait=0.01)) == untimed(rows())
     assert not multiprocessing.active_children()
+
+
+def test_replications_can_share_their_processes():
+    with Processes(2) as workers:
+        assert untimed(rows(jobs=workers)) == untimed(rows())
+        first = {process.pid for process in multiprocessing.active_children()}
+        assert untimed(rows(seed=1, jobs=workers)) == untimed(rows(seed=1))
+        assert {process.pid for process in multiprocessing.active_children()} == first
+        with pytest.raises(ProblemError, match="this run fails"):
+            rows(fail_at=7, jobs=workers)
+        # They were stopped; others start.
+        assert untimed(rows(jobs=workers)) == untimed(rows())
+    assert not multiprocessing.active_children()
+
+
+def test_workers_warm_up_once_for_every_job():
+    """What is loaded then is no run's own time."""
+    seen = []
+
+    def watched(instance, m, *, seed, max_samples=None):
+        seen.append(max_samples)
+        return fake_runs.FakeIdentification(5, True, "stopped")
+
+    jobs = [Job(INSTANCE, 1, 0, {}, watched) for _ in range(2)]
+    for job in jobs:
+        for run in range(3):
+            measure(job, run)
+    assert seen == [3, None, None, None] * 2
+
+
+def test_seconds_are_the_processor_s(monkeypatch):
+    """Waiting for others costs nothing."""
+    clock = SimpleNamespace(thread_time=iter([1.0, 3.5]).__next__)
+    monkeypatch.setattr(_job, "time", clock)
+    (row,) = rows(1)
+    assert row.seconds == 2.5
 
 
 def test_options_reach_every_run():

@@ -1,0 +1,76 @@
+"""A study from the first plate to the report, with a simulated laboratory.
+
+    python examples/report.py --output compounds.html --picture compounds.png
+
+Twelve compounds, three descriptors each: which 3 are most potent? Plates of 8 are measured until
+the study has decided. Takes some seconds.
+"""
+
+import argparse
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+import mislid
+from mislid.demo import MISSPECIFICATION, NOISE, M, demo_instance
+from mislid.plotting_study import as_png, draw_candidates, draw_evidence, gather, write_report
+from mislid.study import Study
+
+PLATE = 8
+
+
+def main() -> None:
+    """Do all of it."""
+    arguments = parsed()
+    study = measured(arguments.seed)
+    print(study.result)
+    write_report(study, arguments.output)
+    print(f"report in {arguments.output}")
+    if arguments.picture is not None:
+        save_picture(study, arguments.picture)
+        print(f"picture in {arguments.picture}")
+
+
+def measured(seed: int) -> Study:
+    """A study that has decided."""
+    instance = demo_instance()
+    labels = [str(instance.label(arm)) for arm in range(instance.K)]
+    potency = dict(zip(labels, instance.means.tolist(), strict=True))
+    draw = np.random.default_rng(seed)
+    study = mislid.create_study(
+        study_name="potency",
+        candidates=instance.model.features,
+        names=labels,
+        m=M,
+        misspecification=MISSPECIFICATION,
+        noise=NOISE,
+        seed=seed,
+    )
+    while study.status == "running":
+        for trial in study.ask(PLATE, worker="lab-1"):
+            study.tell(trial, potency[str(trial.arm)] + NOISE * draw.standard_normal())
+    return study
+
+
+def save_picture(study: Study, path: Path) -> None:
+    """The report's pictures, one below the other."""
+    contents = gather(study)
+    figures = [*draw_candidates(contents), draw_evidence(contents)]
+    images = [mpl.image.imread(BytesIO(as_png(figure, 120))) for figure in figures if figure]
+    white = [np.pad(image, ((24, 24), (24, 24), (0, 0)), constant_values=1) for image in images]
+    mpl.image.imsave(path, np.vstack(white), metadata={"Software": None})
+
+
+def parsed() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=Path("report.html"), help="the page")
+    parser.add_argument("--picture", type=Path, help="its pictures, as a PNG file")
+    parser.add_argument("--seed", type=int, default=0, help="of choices and measurements")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

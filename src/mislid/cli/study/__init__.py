@@ -1,0 +1,48 @@
+"""`mislid study`: an identification with real measurements, from the command line."""
+
+from __future__ import annotations
+
+import click
+
+from mislid.cli._common import examples
+from mislid.cli._lazy import LazyGroup
+
+_COMMANDS = {
+    "create": "Begin a study of the candidates in a file.",
+    "ask": "What to measure next; as a sheet for the lab, too.",
+    "tell": "Tell what trials gave, one at a time or by a filled-in sheet.",
+    "import": "Take in measurements of any origin.",
+    "status": "How far the study is, what limits it, and how much is left.",
+    "result": "The answer and what it rests on.",
+    "verify": "Check a certificate, without the study.",
+    "export": "Observations, events, certificate or an HTML report.",
+    "what-if": "How many more measurements another question would take.",
+    "sensitivity": "The answer as a function of the misspecification.",
+    "list": "The studies in a storage.",
+    "copy": "Copy a study, to another storage or under another name.",
+    "delete": "Delete a study, for good.",
+    "upgrade": "Bring a storage of an older release up to date.",
+}
+
+
+@click.group(
+    "study",
+    cls=LazyGroup,
+    home=__name__,
+    summaries=_COMMANDS,
+    epilog=examples(
+        "export MISLID_STORAGE=lab.db",
+        "mislid study create potency --candidates compounds.csv --m 3 --misspecification 0.1",
+        "mislid study ask potency -n 8 --worker lab-1 --csv plate.csv",
+        "mislid study tell potency --csv plate.csv",
+        "mislid study status potency",
+        "mislid study result potency",
+    ),
+    modules={"import": "import_history", "what-if": "what_if", "list": "list_studies"},
+)
+def command() -> None:
+    """Measure for real: what to measure next, when to stop, and the answer.
+
+    A study lives in a storage, named by --storage or MISLID_STORAGE: a file such as lab.db, or
+    postgresql://user@host/database. Any number of people and programs may work on it.
+    """

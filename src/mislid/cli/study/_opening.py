@@ -1,0 +1,115 @@
+"""Which storage, which study: options, and how they are opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mislid.errors import MislidError, ProblemError, StorageError
+
+if TYPE_CHECKING:
+    from mislid.study import Study
+    from mislid.study.storage import Storage
+
+STORAGE = "MISLID_STORAGE"
+
+name_argument = click.argument("name")
+storage_option = click.option(
+    "--storage",
+    metavar="ADDRESS",
+    envvar=STORAGE,
+    help="Where the study is: a file such as lab.db, or postgresql://user@host/database; "
+    f"by default what {STORAGE} names.",
+)
+
+
+@contextmanager
+def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]:
+    """The storage at this address, closed at the end; only where `new`, a file may be made."""
+    from mislid.study.storage import as_storage
+
+    place = as_address(address)
+    if not new:
+        refuse_missing(place)
+    with one_sentence_about(place):
+        storage = as_storage(place)
+    try:
+        yield storage
+    finally:
+        storage.close()
+
+
+@contextmanager
+def one_sentence_about(place: str | Path) -> Iterator[None]:
+    """Drivers have their own ways to refuse an address."""
+    try:
+        yield
+    except (MislidError, OSError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the address is to blame
+        said = str(problem).partition("\n")[0]
+        raise StorageError(
+            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
+        ) from None
+
+
+@contextmanager
+def open_study(name: str, address: str | None) -> Iterator[Study]:
+    """The study of this name."""
+    with open_storage(address) as storage, _notice():
+        from mislid.study import load_study
+
+        yield load_study(study_name=name, storage=storage)
+
+
+def as_address(address: str | None) -> str | Path:
+    """An address, or a path to a file; a wrong call without either."""
+    if not address:
+        raise click.UsageError(
+            f"a storage is needed: give --storage, or set {STORAGE}, such as lab.db or "
+            "postgresql://user@host/database"
+        )
+    return address if "://" in address else Path(address)
+
+
+def without_password(address: str | Path) -> str:
+    """An address as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@host/studies")
+    'postgresql://lab:***@host/studies'
+    """
+    return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", str(address))
+
+
+def refuse_missing(place: str | Path) -> None:
+    """A mistyped name must not make a new file."""
+    file = place if isinstance(place, Path) else _file(place)
+    if file is not None and not file.exists():
+        raise ProblemError(
+            f"storage must be there; got {str(place)!r}, no such file: check the name, or make it "
+            "with `mislid study create`"
+        )
+
+
+def _file(address: str) -> Path | None:
+    """The file of an SQLite address, where that is plain to see.
+
+    >>> _file("sqlite:////data/lab.db").as_posix(), _file("postgresql://host/lab")
+    ('/data/lab.db', None)
+    """
+    name = address.removeprefix("sqlite:///").partition("?")[0]
+    plain = address.startswith("sqlite:///") and name and not name.startswith((":", "file:"))
+    return Path(name) if plain else None
+
+
+@contextmanager
+def _notice() -> Iterator[None]:
+    from mislid.geometry.notice import compiling_notice
+
+    with compiling_notice():
+        yield

@@ -1,0 +1,107 @@
+"""Facts about studies, in words and in the three formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from mislid.cli._print import aligned, as_csv, as_json, as_table
+
+if TYPE_CHECKING:
+    from mislid.study import Study
+    from mislid.study.settings import Settings
+
+NO_PROOF = "no proof"
+
+
+def is_proven(stopping: str) -> bool:
+    """Whether the error rate of a stopping rule is proven."""
+    from mislid.rules.stopping import STOPPING_RULES
+
+    return STOPPING_RULES[stopping].guaranteed
+
+
+def guarantee(settings: Settings) -> str:
+    """What an answer is worth."""
+    if not is_proven(settings.stopping):
+        return f"{NO_PROOF} (stopping rule {settings.stopping!r})"
+    return f"wrong with probability at most {settings.delta:g}, proven"
+
+
+def status_words(study: Study) -> str:
+    """The status; a decision without a proof is labelled."""
+    proven = study.status != "decided" or is_proven(study.settings.stopping)
+    return study.status if proven else f"{study.status}, {NO_PROOF}"
+
+
+def listed(labels: Sequence[Any] | None, separator: str = ", ") -> str:
+    """Labels after each other; a dash for none.
+
+    >>> listed(["A12", "C33"]), listed([])
+    ('A12, C33', '-')
+    """
+    return separator.join(map(str, labels)) if labels else "-"
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "trial"), counted(3, "trial")
+    ('1 trial', '3 trials')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def moment(seconds: float) -> str:
+    """A time, to the second, in UTC.
+
+    >>> moment(0)
+    '1970-01-01T00:00:00Z'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def one(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, str]]) -> str:
+    """One thing: all facts as JSON or as a line of CSV, or a table made for people."""
+    if form == "json":
+        return as_json(dict(facts))
+    if form == "csv":
+        return as_csv(list(facts), [csv_cells(facts)])
+    return as_table(table)
+
+
+def many(
+    form: str, rows: Sequence[Mapping[str, Any]], heading: Sequence[str], texts: int = 1
+) -> str:
+    """Several things of a kind, with these columns."""
+    if form == "json":
+        return as_json([dict(row) for row in rows])
+    cells = [csv_cells({name: row[name] for name in heading}) for row in rows]
+    if form == "csv":
+        return as_csv(heading, cells)
+    return aligned([heading, *([shown(cell) for cell in row] for row in cells)], texts)
+
+
+def csv_cells(facts: Mapping[str, Any]) -> list[Any]:
+    """One cell per fact: several labels are put in one, truth values are those of JSON."""
+    return [_cell(value) for value in facts.values()]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "; ".join(map(str, value))
+    return value
+
+
+def shown(value: Any) -> str:
+    """A cell of a table.
+
+    >>> shown(None), shown(0.25), shown("a")
+    ('-', '0.25', 'a')
+    """
+    if value is None or value == "":
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

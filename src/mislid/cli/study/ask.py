@@ -1,0 +1,181 @@
+"""`mislid study ask`: what to measure next."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli._print import aligned, as_csv, as_json
+from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._words import counted, moment, shown
+from mislid.errors import MislidError, ProblemError
+
+if TYPE_CHECKING:
+    from mislid.files import Draft
+    from mislid.study import Study, Trial
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """Seconds, or a number with a unit."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([smhd]?)", text.strip())
+    seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    if not 0.0 < seconds < 1e12:
+        raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
+    return seconds
+
+
+@click.command(
+    "ask",
+    epilog=examples(
+        "mislid study ask potency",
+        "mislid study ask potency -n 8 --worker lab-1 --lease 2d --csv plate.csv",
+        "mislid study ask potency --pending --worker lab-1 --csv again.csv",
+    ),
+)
+@name_argument
+@storage_option
+@click.option(
+    "-n", "n", type=click.IntRange(1), default=1, show_default=True, help="Number of trials."
+)
+@click.option("--worker", metavar="NAME", help="Who asks; asking again gives its open trials back.")
+@click.option(
+    "--lease",
+    metavar="TIME",
+    callback=_seconds,
+    help="When others may be asked again, such as 3600, 30m, 1h or 2d; by default never.",
+)
+@click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="Write a sheet to fill in.")
+@click.option("--force", is_flag=True, help="Overwrite the sheet.")
+@click.option(
+    "--pending", is_flag=True, help="Hand out nothing new: all open trials, or those of --worker."
+)
+@format_option
+@one_sentence_errors
+def command(
+    name: str,
+    storage: str | None,
+    n: int,
+    worker: str | None,
+    lease: float | None,
+    sheet: str | None,
+    force: bool,
+    pending: bool,
+    form: str,
+) -> None:
+    """Print what to measure next in study NAME, and write it to a sheet for the lab.
+
+    A batch is spread over candidates. The sheet has a line per trial: write what was measured in
+    its column `value`, or `fail` in its column `state`, and give it to `mislid study tell`.
+    """
+    if worker == "":
+        raise click.UsageError("--worker must be a name; got ''")
+    with open_study(name, storage) as study, _draft(sheet, force) as draft:
+        if pending:
+            trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
+        else:
+            trials = study.ask(n, worker=worker, lease=lease)
+        if draft is not None:
+            _write(draft, study, trials, worker, force)
+        click.echo(_PRINT[form](study, trials))
+        if sheet is not None:
+            click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
+        if study.status == "decided":
+            click.echo("Note: the study has decided; more is not needed.", err=True)
+
+
+def _draft(sheet: str | None, force: bool) -> Any:
+    """A file that will be the sheet, where that is possible; found out before anybody asks."""
+    if sheet is None:
+        return nullcontext()
+    from mislid.files import Draft
+
+    place = Path(sheet)
+    if place.is_dir() or not place.parent.is_dir():
+        what = "a directory" if place.is_dir() else "whose directory does not exist"
+        raise ProblemError(
+            f"--csv must name a file in an existing directory; got {sheet!r}, {what}"
+        )
+    if place.exists() and not force:
+        raise _taken(sheet)
+    try:
+        return Draft(place)
+    except OSError as problem:
+        raise ProblemError(
+            f"--csv must name a file that can be written; got {sheet!r} ({problem.strerror})"
+        ) from None
+
+
+def _taken(sheet: object) -> ProblemError:
+    return ProblemError(
+        f"--csv must name a new file; {str(sheet)!r} is there already: give another name, or "
+        "--force to overwrite it"
+    )
+
+
+def _write(
+    draft: Draft, study: Study, trials: list[Trial], worker: str | None, force: bool
+) -> None:
+    from mislid.cli.study._sheet import sheet_bytes
+
+    try:
+        draft.publish(sheet_bytes(study.study_name, trials), replace=force)
+    except OSError as problem:
+        handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
+        again = f" --worker {shlex.quote(worker)}" if worker else ""
+        raise MislidError(
+            f"the sheet {str(draft.place)!r} could not be written ({problem.strerror}), but these "
+            f"trials were handed out: {handed}; get them again with `mislid study ask "
+            f"{shlex.quote(study.study_name)} --pending{again} --csv FILE`"
+        ) from None
+
+
+def _json(study: Study, trials: list[Trial]) -> str:
+    return as_json(
+        [
+            {
+                "trial": trial.id,
+                "arm": trial.arm,
+                "features": None if trial.features is None else trial.features.tolist(),
+                "worker": trial.worker,
+                "expires": trial.expires,
+            }
+            for trial in trials
+        ]
+    )
+
+
+def _csv(study: Study, trials: list[Trial]) -> str:
+    from mislid.cli.study._sheet import sheet_rows
+
+    return as_csv(*sheet_rows(study.study_name, trials))
+
+
+def _table(study: Study, trials: list[Trial]) -> str:
+    heading = ("trial", "arm", "features", "worker", "until")
+    rows = [
+        (
+            str(trial.id),
+            str(trial.arm),
+            "-"
+            if trial.features is None
+            else ", ".join(f"{entry:g}" for entry in trial.features[:6])
+            + (", ..." if len(trial.features) > 6 else ""),
+            shown(trial.worker),
+            "-" if trial.expires is None else moment(trial.expires),
+        )
+        for trial in trials
+    ]
+    return aligned([heading, *rows], len(heading))
+
+
+_PRINT = {"json": _json, "csv": _csv, "table": _table}

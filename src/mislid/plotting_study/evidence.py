@@ -1,0 +1,227 @@
+"""How the evidence of every pair grew: a study's own rule, asked at some of its past times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.errors import CertificateError
+from mislid.geometry._pair_solver import PairSolver
+from mislid.geometry.duality import is_unstructured, unstructured_bounds
+from mislid.geometry.pairs import Pairs, all_pairs, top_arms
+from mislid.plotting_study.facts import Facts
+from mislid.rules.thresholds import pair_constant
+from mislid.study.decisions import Decider
+
+# Times at which the closest pairs are looked at, and all of them.
+FINE, COARSE = 60, 30
+CLOSEST = 10
+# Pairs drawn, and pairs of which these are chosen: a solve takes about a third of a millisecond.
+DRAWN, SOLVED = 400, 2_000
+BY_FEATURES, BY_TWO_ARMS = "by all measurements and the features", "by its two arms alone"
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What the rule made of the first measurements, in the sign in which more is better.
+
+    Shapes are (K,). `threshold` is the one that all pairs share, infinite where the rule has none,
+    not a number where a search certified nothing.
+    """
+
+    samples: int
+    counts: Vector
+    means: Vector
+    weights: Vector
+    projected: Vector
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by two proofs (2, n, p).
+
+    The first looks at all measurements and the features, the second at the two arms alone. A rule
+    that has only one of them has thresholds that are infinite for the other.
+    """
+
+    times: Vector
+    pairs: Pairs
+    statistics: Matrix
+    thresholds: Matrix
+
+    @cached_property
+    def shares(self) -> Matrix:
+        """Statistics as shares of their thresholds (n, p), by the better of the proofs."""
+        shares: Matrix = np.fmax(*self._ratios)
+        return shares
+
+    @cached_property
+    def _ratios(self) -> Matrix:
+        ratios: Matrix = self.statistics / self.thresholds
+        return ratios
+
+    def of_pair(self, p: int) -> tuple[str, Vector, Vector]:
+        """The proof that is further for a pair at the end, its statistics and its thresholds."""
+        proof = int(np.argmax(np.nan_to_num(self._ratios[:, -1, p])))
+        name = (BY_FEATURES, BY_TWO_ARMS)[proof]
+        return name, self.statistics[proof, :, p], self.thresholds[proof, :, p]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Evidence for an answer (m,): of its closest pairs in detail, of the others now and then.
+
+    The closest pairs come in order; the first is the one that limits the study. `undrawn` counts
+    pairs that are further from the threshold than all of these.
+    """
+
+    answer: tuple[int, ...]
+    closest: Evidence
+    others: Evidence
+    undrawn: int
+
+    @property
+    def share(self) -> float:
+        """The evidence for the answer: the least of all pairs, as a share of what is needed."""
+        return float(self.closest.shares[-1, 0])
+
+
+class Rule:
+    """A study's stopping rule, which can be asked about any number of its first measurements."""
+
+    def __init__(self, facts: Facts) -> None:
+        from mislid.rules._stopping import GUARANTEED, HEURISTIC, MIXTURE, PAIRWISE, new_stopping
+
+        self.facts = facts
+        self._decider = Decider(facts.settings, facts.candidates)
+        setting, code = self._decider.setting, self._decider.stopping.code
+        self.at_projected = HEURISTIC <= code < MIXTURE
+        self.by_pairs = code in (PAIRWISE, GUARANTEED)
+        self.by_features = code != PAIRWISE
+        share = 0.5 if code == GUARANTEED else 1.0
+        name = "mixture" if code == GUARANTEED else facts.settings.stopping
+        self._setting = setting._replace(delta=share * setting.delta)
+        self._stopping = new_stopping(self._setting, name)
+        self._pair_constant = pair_constant(facts.K, setting.m, self._setting.delta)
+        wide = setting.widening if self.at_projected else 0.0
+        self._model = facts.candidates.model(facts.settings.misspecification + wide)
+
+    @cached_property
+    def first(self) -> int | None:
+        """The number of measurements from which on there is an estimate; None before that."""
+        order = [np.flatnonzero(self.facts.arms == arm)[:1] for arm in self._decider.design]
+        seen = np.concatenate(order)
+        return int(seen.max()) + 1 if seen.size == len(order) else None
+
+    def after(self, samples: int) -> Moment:
+        """Estimate and threshold after so many measurements, at least `first`."""
+        from mislid.rules._state import LAST_TEST, SAMPLES, SEARCHED, THRESHOLD
+        from mislid.rules._stopping import estimate_and_test
+
+        state = self._decider.state
+        counts = self.facts.counts_after(samples)
+        sums = self.facts.settings.sign * self.facts.sums_after(samples)
+        state.counts[:], state.sums[:] = counts, sums
+        state.means[:] = np.divide(sums, counts, out=np.zeros(counts.size), where=counts > 0.0)
+        state.weights[:] = (counts + self._setting.phantom) / self._setting.variance
+        # The rule must not spare work by what it remembers from another time.
+        state.clock[[LAST_TEST, SEARCHED]], state.clock[SAMPLES] = 0, samples
+        state.doubted[:], state.evidence[:] = -1, math.nan
+        self._stopping.mixture.last[:] = 0.0
+        estimate_and_test(self._setting, self._stopping, state)
+        return Moment(
+            samples,
+            counts,
+            state.means.copy(),
+            state.weights.copy(),
+            state.projected.copy(),
+            float(state.evidence[THRESHOLD]) if self.by_features else math.inf,
+        )
+
+    def evidence(self, times: list[int], pairs: Pairs) -> Evidence:
+        """Evidence of pairs (p, 2) after these numbers of measurements (n,)."""
+        statistics = np.zeros((2, len(times), len(pairs)))
+        thresholds = np.full(statistics.shape, math.inf)
+        for n, samples in enumerate(times):
+            moment = self.after(samples)
+            if self.by_features:
+                statistics[0, n] = self._costs(moment, pairs)
+                thresholds[0, n] = moment.threshold
+            if self.by_pairs:
+                statistics[1, n] = unstructured_bounds(
+                    moment.means, moment.weights, pairs, self._setting.tol
+                )
+                thresholds[1, n] = self._pair_thresholds(moment, pairs)
+        return Evidence(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
+
+    def _costs(self, moment: Moment, pairs: Pairs) -> Vector:
+        """What the closest alternatives of the pairs cost (p,)."""
+        given = moment.projected if self.at_projected else moment.means
+        model, tolerance = self._model, self._setting.tol
+        if is_unstructured(model, given, tolerance):
+            return unstructured_bounds(given, moment.weights, pairs, tolerance)
+        solver = PairSolver(model, given, moment.weights)
+        return np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
+
+    def _pair_thresholds(self, moment: Moment, pairs: Pairs) -> Vector:
+        from mislid.rules._thresholds import arm_allowance
+
+        allowance = np.array([arm_allowance(n) for n in moment.counts.tolist()])
+        thresholds: Vector = self._pair_constant + allowance[pairs].sum(axis=1)
+        return thresholds
+
+
+def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
+    try:
+        return solver.solve(pair, tolerance).cost
+    except CertificateError:
+        return math.nan
+
+
+def best_of(facts: Facts, now: Moment) -> tuple[int, ...]:
+    """The m candidates that the estimates prefer, best first."""
+    top = top_arms(now.projected, facts.settings.m)
+    return tuple(top[np.argsort(-now.projected[top], kind="stable")].tolist())
+
+
+def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
+    """How the evidence for an answer grew until it was enough; None before there is an estimate."""
+    facts, first = rule.facts, rule.first
+    if first is None:
+        return None
+    last = facts.samples if facts.decision is None else facts.decision.samples
+    every = all_pairs(facts.K, np.sort(np.array(answer, dtype=np.int64)))
+    asked = _promising(rule, every, last)
+    now = rule.evidence([last], asked).shares[0]
+    order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
+    closest, others = asked[order[:CLOSEST]], asked[order[CLOSEST:]]
+    return History(
+        answer,
+        rule.evidence(grid(first, last, FINE), closest),
+        rule.evidence(grid(first, last, COARSE), others),
+        len(every) - len(order),
+    )
+
+
+def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:
+    """Those pairs that are hardest to tell apart by their two arms alone, where there are many."""
+    if len(pairs) <= SOLVED:
+        return pairs
+    now = rule.after(samples)
+    alone = unstructured_bounds(now.projected, now.weights, pairs, rule.facts.settings.tolerance)
+    return pairs[np.sort(np.argsort(alone, kind="stable")[:SOLVED])]
+
+
+def grid(first: int, last: int, most: int) -> list[int]:
+    """At most `most` whole numbers from first to last, both included.
+
+    >>> grid(3, 10, 4)
+    [3, 5, 8, 10]
+    """
+    even = np.linspace(first, last, min(most, last - first + 1))
+    return [round(number) for number in even.tolist()]

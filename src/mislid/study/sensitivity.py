@@ -1,0 +1,265 @@
+"""The misspecification dial: what a study's data say if means may be farther from linear, or less.
+
+docs/checks.md says what a value that is chosen after the data is worth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix
+from mislid.errors import ProblemError
+from mislid.study.decisions import Decider, best_arms
+from mislid.study.replay import Replay
+from mislid.study.result import Label
+from mislid.study.suspicions import residuals_of
+
+# The grid's values in every decade, and its decades.
+MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
+# Where something changes is located to this, relatively; below this part of the grid, it is at 0.
+ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
+# Beyond the grid, until the verdict is that of infinity.
+DOUBLINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRow:
+    """What the rule says to the data by now, with this misspecification.
+
+    Attributes
+    ----------
+    answer
+        The m candidates that the estimates prefer, best first; None where the estimate could not be
+        certified.
+    statistic, threshold
+        The evidence for the pair that is hardest to tell apart, and what it has to reach; both 0
+        while there are too few measurements for the rule to be tested.
+    decided
+        Whether the stopping rule is satisfied.
+    contradicted
+        Whether the data contradict the misspecification itself, as being too small. A decision that
+        rests on it says nothing then.
+    """
+
+    misspecification: float
+    answer: tuple[Label, ...] | None
+    statistic: float
+    threshold: float
+    decided: bool
+    contradicted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChange:
+    """The estimates prefer `before` up to this misspecification, and then `after`."""
+
+    misspecification: float
+    before: tuple[Label, ...] | None
+    after: tuple[Label, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How a study's answer depends on the misspecification.
+
+    Attributes
+    ----------
+    declared
+        The misspecification of the study; its guarantee is for this one.
+    largest
+        The largest misspecification for which the data by now decide; None if none does, infinite
+        if they do without any structure. It was tested and decides; larger values of the grid, and
+        one at most 0.1% larger, were tested and do not. Smaller ones need not: see `decides`.
+    answer
+        What they decide for at `largest`, best first; None if there is none.
+    smallest
+        The smallest misspecification that the data do not contradict, a lower confidence bound at
+        `level`, valid at all times at once.
+    decides
+        The ranges (low, high) of misspecifications for which the data by now decide, increasing.
+    changes
+        Where the preferred answer changes.
+    table
+        One row per value of a grid with 0, the declared one and infinity; empty before the first
+        design is measured.
+    """
+
+    declared: float
+    largest: float | None
+    answer: tuple[Label, ...] | None
+    smallest: float
+    level: float
+    decides: tuple[tuple[float, float], ...]
+    changes: tuple[AnswerChange, ...]
+    table: tuple[SensitivityRow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return "inf" if value == math.inf else value
+
+
+class _Verdict(NamedTuple):
+    """What the rule says: the preferred arms, best first, and its evidence."""
+
+    arms: tuple[int, ...] | None
+    statistic: float
+    threshold: float
+    decided: bool
+
+    def answer(self) -> frozenset[int] | None:
+        return None if self.arms is None else frozenset(self.arms)
+
+    def is_decided(self) -> bool:
+        return self.decided
+
+
+Aspect = Callable[[_Verdict], object]
+
+
+class _Dial:
+    """The rule's verdicts on the same data for other misspecifications."""
+
+    def __init__(self, decider: Decider, features: Matrix) -> None:
+        self.decider = decider
+        self._verdicts: dict[float, _Verdict] = {}
+        self.values = self._grid(_reach(decider, features))
+
+    def at(self, misspecification: float) -> _Verdict:
+        """Test as if this had been declared; nothing of earlier tests is made use of."""
+        if misspecification not in self._verdicts:
+            self._verdicts[misspecification] = _judge(self.decider, misspecification)
+        return self._verdicts[misspecification]
+
+    def _grid(self, reach: float) -> list[float]:
+        """Round values up to where structure is worth nothing, and on to what infinity gives."""
+        declared = self.decider.settings.misspecification
+        first = math.floor(math.log10(reach)) - DECADES
+        powers = range(first, first + DECADES + 2)
+        finite = [float(f"{a}e{power}") for power in powers for a in MANTISSAS]
+        count = sum(value < reach for value in finite) + 1
+        finite = sorted({0.0, *finite[:count], *([declared] if math.isfinite(declared) else [])})
+        for _ in range(DOUBLINGS):
+            if _same(self.at(finite[-1]), self.at(math.inf)):
+                break
+            finite.append(2.0 * finite[-1])
+        return [*finite, math.inf]
+
+    def flips(self, aspect: Aspect) -> Iterator[tuple[float, float]]:
+        """Neighbouring misspecifications between which an aspect of the verdict changes."""
+        for low, high in pairwise(self.values):
+            while aspect(self.at(low)) != aspect(self.at(high)):
+                before, low = self._locate(low, high, aspect)
+                yield before, low
+
+    def _locate(self, low: float, high: float, aspect: Aspect) -> tuple[float, float]:
+        """Bisect for a change from what there is at `low`."""
+        least, was = NEGLIGIBLE * self.values[-2], aspect(self.at(low))
+        while math.isfinite(high) and high - low > ACCURACY * high and high > least:
+            middle = 0.5 * (low + high)
+            if aspect(self.at(middle)) == was:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    def decides(self) -> tuple[tuple[float, float], ...]:
+        """The ranges in which the rule is satisfied."""
+        ends = [0.0] if self.at(0.0).decided else []
+        for before, after in self.flips(_Verdict.is_decided):
+            ends.append(after if self.at(after).decided else before)
+        if self.at(math.inf).decided:
+            ends.append(math.inf)
+        return tuple(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _same(one: _Verdict, other: _Verdict) -> bool:
+    return (one.answer(), one.decided) == (other.answer(), other.decided)
+
+
+def _reach(decider: Decider, features: Matrix) -> float:
+    """A misspecification that allows for any order of two empirical means."""
+    state = decider.state
+    seen = state.counts > 0.0
+    means = state.means[seen]
+    fit = features[seen] @ np.linalg.lstsq(features[seen], means, rcond=None)[0]
+    reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + decider.settings.tolerance
+    return reach if reach > 0.0 else float(np.sqrt(np.min(decider.setting.variance)))
+
+
+def _judge(decider: Decider, misspecification: float) -> _Verdict:
+    from mislid.rules._state import SAMPLES, STALLS, STATISTIC, TESTS, THRESHOLD, new_state
+    from mislid.rules._stopping import estimate_and_test, new_stopping
+
+    setting = decider.setting._replace(eps=misspecification)
+    patience = decider.stopping.patience
+    stopping = new_stopping(setting, decider.settings.stopping, 1.0, patience)
+    state, known = new_state(setting), decider.state
+    for name in ("counts", "sums", "weights", "means"):
+        getattr(state, name)[:] = getattr(known, name)
+    state.clock[SAMPLES] = known.clock[SAMPLES]
+    decided = bool(estimate_and_test(setting, stopping, state))
+    estimated_nothing = state.clock[STALLS] > 0 and state.clock[TESTS] == 0
+    return _Verdict(
+        arms=None if estimated_nothing else best_arms(state),
+        statistic=float(state.evidence[STATISTIC]),
+        threshold=float(state.evidence[THRESHOLD]),
+        decided=decided,
+    )
+
+
+def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
+    """Turn the dial over the data that there are by now."""
+    decider, labels = replay.decider, replay.state.candidates.labels
+    features = replay.state.candidates.features
+    if features is None:
+        raise ProblemError(
+            "sensitivity needs candidates with features: without them nothing is assumed to be "
+            "linear, and there is no misspecification to vary"
+        )
+    declared = decider.settings.misspecification
+    if not np.all(decider.state.counts[decider.design] > 0.0):
+        return Sensitivity(declared, None, None, 0.0, level, (), (), ())
+    smallest = residuals_of(decider, features).least(level)
+    dial = _Dial(decider, features)
+    decides = dial.decides()
+    largest = decides[-1][1] if decides else None
+
+    def answer(misspecification: float) -> tuple[Label, ...] | None:
+        arms = dial.at(misspecification).arms
+        return None if arms is None else tuple(labels[arm] for arm in arms)
+
+    def row(misspecification: float) -> SensitivityRow:
+        _, statistic, threshold, decided = dial.at(misspecification)
+        contradicted = misspecification < smallest
+        return SensitivityRow(
+            misspecification, answer(misspecification), statistic, threshold, decided, contradicted
+        )
+
+    return Sensitivity(
+        declared=declared,
+        largest=largest,
+        answer=None if largest is None else answer(largest),
+        smallest=smallest,
+        level=level,
+        decides=decides,
+        changes=tuple(
+            AnswerChange(after, answer(before), answer(after))
+            for before, after in dial.flips(_Verdict.answer)
+        ),
+        table=tuple(row(misspecification) for misspecification in dial.values),
+    )

@@ -1,0 +1,163 @@
+"""Reasons to doubt what a study was told, or its answer; docs/checks.md derives the tests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from mislid._validation import Labels, Matrix
+from mislid.rules.dispersion import Dispersion
+from mislid.rules.residuals import Residuals
+from mislid.study.decisions import Decider
+from mislid.study.replay import Replay
+
+MISSPECIFICATION, NOISE = "misspecification", "noise"
+DIVERGED, DISAGREEMENT = "diverged", "disagreement"
+# More arms than these are only counted.
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWarning:
+    """A reason for doubt.
+
+    Attributes
+    ----------
+    kind
+        `misspecification` or `noise`: the data contradict what was declared. `disagreement`: later
+        data prefer another answer. `diverged`: rules of this release, on this machine, choose other
+        arms than the log has.
+    message
+        What was found, and what to do.
+    level
+        How often a test warns without reason, at most, however often it is looked at; None where
+        nothing is uncertain.
+    statistic, threshold
+        What was found and what it has exceeded: the logarithm of the evidence, the lead of a
+        candidate that is not in the answer, or a number of trials.
+    """
+
+    kind: str
+    message: str
+    level: float | None
+    statistic: float
+    threshold: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON."""
+        return asdict(self)
+
+
+def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
+    """All reasons for doubt that there are by now."""
+    found = (_noise(replay, level), _misspecification(replay, level))
+    others = (_disagreement(replay), _diverged(replay))
+    return tuple(warning for warning in (*found, *others) if warning is not None)
+
+
+def residuals_of(decider: Decider, features: Matrix) -> Residuals:
+    """What the features leave of the means by now."""
+    state, noise = decider.state, decider.settings.deviations(features.shape[0])
+    return Residuals.of(features, state.counts, state.means, noise)
+
+
+def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
+    candidates, declared = replay.state.candidates, replay.state.settings.misspecification
+    if candidates.features is None or math.isinf(declared) or not replay.state.observations:
+        return None
+    residuals = residuals_of(replay.decider, candidates.features)
+    if not residuals.contradict(declared, level):
+        return None
+    farthest = candidates.labels[residuals.farthest(declared)]
+    return StudyWarning(
+        MISSPECIFICATION,
+        f"the measurements contradict the declared misspecification of {declared:g}: no linear "
+        f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
+        f"{farthest!r}. If the noise is right, the error rate of the answer is not proven: begin a "
+        "study with a larger misspecification and add these observations to it; sensitivity() "
+        "says what would be decided",
+        level,
+        residuals.log_evidence(declared),
+        -math.log(level),
+    )
+
+
+def _noise(replay: Replay, level: float) -> StudyWarning | None:
+    state = replay.state
+    noise = state.settings.deviations(state.candidates.K)
+    arms = [one.arm for one in state.observations]
+    scatter = Dispersion.of(arms, [one.value for one in state.observations], noise)
+    statistic, threshold = scatter.log_evidence(), -math.log(level)
+    if statistic <= threshold:
+        return None
+    suspects = scatter.suspects(level)
+    declared = [noise[arm] for arm in suspects]
+    estimated = [scatter.deviation(arm) * noise[arm] for arm in suspects]
+    factor = scatter.least_factor(level)
+    return StudyWarning(
+        NOISE,
+        f"the measurements of {_named(suspects, state.candidates.labels)} scatter more than the "
+        f"declared noise allows: their standard deviation is {_span(estimated)}, declared was "
+        f"{_span(declared)}, and it takes at least {factor:.3g} times that. The error rate of the "
+        "answer is not proven: begin a study with a larger noise, or with reward_range if values "
+        "are bounded, and add these observations to it; or find out whether values drift",
+        level,
+        statistic,
+        threshold,
+    )
+
+
+def _disagreement(replay: Replay) -> StudyWarning | None:
+    """The answer stays, but by now somebody else is ahead, by more than the tolerance."""
+    decision = replay.state.decision
+    if decision is None or not replay.decider.judged:
+        return None
+    decider = replay.decider
+    means, tolerance = decider.state.projected, decider.settings.tolerance
+    inside = np.array(decision.answer)
+    outside = np.setdiff1d(np.arange(means.size), inside)
+    challenger = int(outside[np.argmax(means[outside])])
+    incumbent = int(inside[np.argmin(means[inside])])
+    lead = float(means[challenger] - means[incumbent])
+    if lead <= tolerance:
+        return None
+    labels, later = replay.state.candidates.labels, len(replay.state.observations)
+    return StudyWarning(
+        DISAGREEMENT,
+        f"the answer was decided after {decision.samples} measurements and stays, but after "
+        f"{later} the estimates put {labels[challenger]!r} ahead of {labels[incumbent]!r}, by "
+        f"{lead:.3g} with a tolerance of {tolerance:g}. With the declared error rate an answer is "
+        "seldom wrong: look at the other warnings, and whether values drift",
+        None,
+        lead,
+        tolerance,
+    )
+
+
+def _diverged(replay: Replay) -> StudyWarning | None:
+    if replay.diverged == 0:
+        return None
+    return StudyWarning(
+        DIVERGED,
+        f"for {replay.diverged} of {len(replay.state.trials)} trials the rules would now choose "
+        "another arm than the log records: it was written by another release or on another kind "
+        "of processor. The log counts, and proofs hold whatever arms were chosen; to choose the "
+        "same ones, go on with the release that began",
+        None,
+        float(replay.diverged),
+        0.0,
+    )
+
+
+def _named(arms: list[int], labels: Labels) -> str:
+    shown = ", ".join(repr(labels[arm]) for arm in arms[:MOST_NAMED])
+    more = len(arms) - MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _span(values: list[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"

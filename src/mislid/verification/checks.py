@@ -1,0 +1,156 @@
+"""Go through a certificate, from the candidates to the seal, up to the first thing that fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mislid.verification._answer import read_decision, read_projection
+from mislid.verification._duality import Duality
+from mislid.verification._evidence import Rule, read_evidence
+from mislid.verification._limiting import check_limiting
+from mislid.verification._question import (
+    read_candidates,
+    read_data,
+    read_model,
+    read_settings,
+)
+from mislid.verification._reading import Failure, Label, Value, read, sha256_of
+from mislid.verification._thresholds import PROVEN
+
+SCHEMA, VERSION = "mislid-certificate", 1
+_PARTS = (
+    "schema", "version", "study", "versions", "candidates", "settings", "data", "model",
+    "projection", "decision", "evidence", "limiting", "seal",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of checking a certificate.
+
+    Attributes
+    ----------
+    ok
+        Whether everything holds.
+    failure
+        The first thing that does not hold, or None.
+    checks
+        What was derived again and holds, in order.
+    answer
+        The answer that the certificate claims, best first; empty where it does not hold.
+    rule, proven
+        The stopping rule that gave it, and whether the rule's error rate is proven to be at most
+        delta; None where the answer does not hold.
+    """
+
+    ok: bool
+    failure: str | None
+    checks: tuple[str, ...]
+    answer: tuple[Label, ...]
+    rule: str | None
+    proven: bool | None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON."""
+        return {**asdict(self), "checks": list(self.checks), "answer": list(self.answer)}
+
+
+@dataclass(slots=True)
+class _Trail:
+    """How far the checks have come."""
+
+    checks: list[str] = field(default_factory=list)
+    answer: tuple[Label, ...] = ()
+    rule: str | None = None
+
+    def end(self, failure: str | None) -> Verification:
+        proven = None if self.rule is None else PROVEN[self.rule]
+        return Verification(
+            failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
+        )
+
+
+def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verification:
+    """Check the certificate of a study's decision with nothing but NumPy.
+
+    Whatever is wrong, with the file or in it, is the verification's `failure`.
+
+    Parameters
+    ----------
+    certificate
+        The path of a file that `Certificate.save` wrote, or what `Certificate.to_dict` gives.
+
+    Examples
+    --------
+    >>> verify({"schema": "mislid-certificate", "version": 1}).failure
+    'study is missing'
+    """
+    trail = _Trail()
+    try:
+        with np.errstate(all="ignore"):
+            _go_through(read(certificate), trail)
+    except Failure as failure:
+        return trail.end(str(failure))
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError) as error:
+        after = trail.checks[-1] if trail.checks else "the beginning"
+        return trail.end(f"numbers are too large, too small or too alike after {after}: {error}")
+    return trail.end(None)
+
+
+def _go_through(whole: Value, trail: _Trail) -> None:
+    parts = _read_parts(whole)
+    trail.checks.append("schema")
+    candidates = read_candidates(parts["candidates"])
+    trail.checks.append("candidates")
+    settings = read_settings(parts["settings"], candidates)
+    trail.checks.append("settings")
+    data = read_data(parts["data"], candidates, settings)
+    trail.checks.append("data")
+    model = read_model(parts["model"], candidates, settings.eps)
+    trail.checks.append("model")
+    duality = Duality(model, data.weights)
+    projection = read_projection(parts["projection"], settings, data, duality)
+    trail.checks.append("projection")
+    decision, answer = read_decision(parts["decision"], candidates, settings, projection)
+    trail.answer, trail.rule = answer, settings.stopping
+    trail.checks.append("answer")
+    rule = Rule(candidates, settings, data, projection, duality)
+    evidence = read_evidence(parts["evidence"], rule, decision.arms)
+    trail.checks.append("evidence of every pair")
+    check_limiting(parts["limiting"], decision, rule, evidence)
+    trail.checks.append("closest alternative")
+    _check_seal(parts["seal"], whole.given)
+    trail.checks.append("seal")
+
+
+def _read_parts(whole: Value) -> dict[str, Value]:
+    """A certificate of the version that is understood here, with the parts that belong to it."""
+    if isinstance(whole.given, Mapping):
+        # A file of another kind or version may well have other parts.
+        kind = Value(whole.given.get("schema"), "schema")
+        version = Value(whole.given.get("version"), "version")
+        kind.text(SCHEMA)
+        if version.whole(1) != VERSION:
+            raise version.fail(f"{VERSION}, the one that this release can check")
+    parts = whole.parts(*_PARTS)
+    parts["study"].text()
+    for version in parts["versions"].parts("mislid", "numpy", "python").values():
+        version.text()
+    return parts
+
+
+def _check_seal(seal: Value, whole: Mapping[str, Any]) -> None:
+    """Nothing at all was changed."""
+    if seal.text() != sha256_of({key: whole[key] for key in whole if key != "seal"}):
+        raise Failure(
+            "seal must be the hash of all the rest: something was changed that the decision does "
+            "not depend on, such as a name or a version"
+        )

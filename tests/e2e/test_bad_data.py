@@ -1,0 +1,130 @@
+"""Bad files on the command line: one sentence that names the file, and nothing is written."""
+
+import io
+
+import numpy as np
+import pytest
+
+from mislid.cli import main
+
+FEATURES = np.random.default_rng(1).normal(size=(15, 8))
+MEANS = np.arange(15.0)
+
+
+@pytest.fixture
+def refused(capsys, tmp_path):
+    """Runs the command and checks how it refuses a file."""
+
+    def check(*arguments, names, sentence):
+        before = sorted(tmp_path.rglob("*"))
+        assert main([*map(str, arguments), "--quiet"]) == 1
+        said = capsys.readouterr()
+        assert not said.out
+        (line,) = said.err.splitlines()
+        assert line.startswith("Error: ")
+        assert line.endswith(".")
+        assert sentence in line
+        assert str(names) in line
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return check
+
+
+def lines(heading, line, count=20):
+    return "\n".join([heading, *(line.format(k=k) for k in range(count))]) + "\n"
+
+
+OBSERVATIONS = {
+    "truncated": ("name,x,reward\na,1,1\nb,2", "must have 3 cells in every line"),
+    "wrong columns": ("name,x,gain\na,1,1\n", "must have a column 'reward'; got the headings"),
+    "non-numeric": ("name,x,reward\na,red,1\n", "finite numbers; got 'red' in line 2, column 'x'"),
+    "empty": ("", "must be a file with observations"),
+    "no rows": ("name,x,reward\n", "must have a heading line and one line per observation"),
+    "constant features": (lines("name,x,reward", "c{k},7,{k}"), "a column that varies; all 1 are"),
+    "constant rewards": (lines("name,x,reward", "c{k},{k},7"), "y must vary; got 7 in all rows"),
+    "NaN rewards": ("name,x,reward\na,1,nan\n", "got 'nan' in line 2, column 'reward'"),
+    "missing rewards": ("name,x,reward\na,1,\n", "got '' in line 2, column 'reward'"),
+    "one candidate": (lines("name,x,reward", "c,7,{k}"), "must have at least 2 candidates"),
+}
+
+
+@pytest.mark.parametrize("kind", OBSERVATIONS)
+def test_observations(kind, tmp_path, refused):
+    text, sentence = OBSERVATIONS[kind]
+    path = tmp_path / "seen.csv"
+    path.write_text(text)
+    ask = ("represent", path, "--target", "reward", "--m", 1, "--output", tmp_path / "seen.npz")
+    refused(*ask, names=path, sentence=sentence)
+
+
+def saved(**arrays):
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
+
+
+WHOLE = saved(features=FEATURES, means=MEANS)
+ARCHIVES = {
+    "truncated": (WHOLE[: len(WHOLE) // 2], "is not a complete .npz file; it may be truncated"),
+    "wrong arrays": (saved(features=FEATURES), "it lacks means and holds features"),
+    "wrong sizes": (saved(features=FEATURES[:3], means=MEANS), "must have 3 entries"),
+    "non-numeric": (saved(features=np.full((15, 8), "x"), means=MEANS), "must hold real numbers"),
+    "empty": (b"", "empty"),
+    "no rows": (saved(features=np.empty((0, 8)), means=np.empty(0)), "at least 2 rows"),
+    "constant features": (saved(features=np.zeros((15, 8)), means=MEANS), "a nonzero entry"),
+    "NaN rewards": (saved(features=FEATURES, means=MEANS * np.nan), "must be finite; got nan"),
+}
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_instances(kind, tmp_path, refused):
+    content, sentence = ARCHIVES[kind]
+    path = tmp_path / "arms.npz"
+    path.write_bytes(content)
+    refused("run", path, "--m", 1, "--misspecification", 1, names=path, sentence=sentence)
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_published_instances(kind, tmp_path, refused):
+    content, sentence = ARCHIVES[kind]
+    path = tmp_path / "data" / "instances" / "B.npz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    ask = ("reproduce", "C", "--data", tmp_path / "data", "--output", tmp_path / "out")
+    refused(*ask, names=path, sentence=sentence)
+
+
+TABLES = {
+    "truncated": ("# misspecification=1\nmean,x\n1,2\n3", "must have 2 cells in every line"),
+    "wrong columns": ("# misspecification=1\nvalue,x\n1,2\n3,4\n", "must have a column 'mean'"),
+    "non-numeric": ("# misspecification=1\nmean,x\n1,two\n3,4\n", "got 'two' in line 3"),
+    "empty": ("", "must be a file with an instance"),
+    "no rows": ("mean,x\n", "must have a heading line and one line per arm"),
+    "constant features": ("# misspecification=1\nmean,x\n1,0\n3,0\n", "a nonzero entry"),
+    "NaN rewards": ("# misspecification=1\nmean,x\nnan,2\n3,4\n", "got 'nan' in line 3"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_instances_as_tables(kind, tmp_path, refused):
+    text, sentence = TABLES[kind]
+    path = tmp_path / "arms.csv"
+    path.write_text(text)
+    refused("run", path, "--m", 1, names=path, sentence=sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a,b\n1,2\n", "must begin with 'experiment,method,samples,error,seconds'; got 'a,b'"),
+        ("experiment,method,samples,error,seconds\nC,x,many,0,1\n", "got 'C,x,many,0,1' in line 2"),
+        ("experiment,method,samples,error,seconds\nC,x,3", "got 'C,x,3' in line 2"),
+        ("", "must begin with 'experiment,method,samples,error,seconds'; got ''"),
+    ],
+)
+def test_published_runs(text, sentence, tmp_path, refused):
+    path = tmp_path / "data" / "published" / "runs.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    ask = ("reproduce", "C", "--data", tmp_path / "data", "--output", tmp_path / "out")
+    refused(*ask, names=path, sentence=sentence)

@@ -1,0 +1,158 @@
+"""`mislid study` in processes of its own: at the same time, killed, interrupted, in a terminal."""
+
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import mislid
+from oracles.study_calls import COMPOUNDS, question
+
+SOURCE = Path(mislid.__file__).parents[1]
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": str(SOURCE),
+    "MISLID_STORAGE": "lab.db",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+COMMANDS = (
+    *("create", "ask", "tell", "import", "status", "result", "verify", "export"),
+    *("what-if", "sensitivity", "list", "copy", "delete", "upgrade"),
+)
+PATIENCE = 300
+
+
+def words(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "mislid", "study", *map(str, arguments)]
+
+
+def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        words(*arguments),
+        cwd=folder,
+        env=ENVIRONMENT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def command(folder: Path, *arguments: object) -> tuple[int, str, str]:
+    process = started(folder, *arguments)
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "compounds.csv").write_text(COMPOUNDS)
+    status, _, err = command(tmp_path, "create", "s", *question())
+    assert status == 0, err
+    return tmp_path
+
+
+def trials(folder: Path, sheet: str) -> list[int]:
+    with (folder / sheet).open(newline="") as file:
+        return [int(row["trial"]) for row in csv.DictReader(file)]
+
+
+def tells(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "lab.db")) as database:
+        return database.execute(
+            "SELECT count(*) FROM mislid_events WHERE kind = 'told'"
+        ).fetchone()[0]
+
+
+def test_help_loads_neither_compiler_nor_tables() -> None:
+    code = (
+        "import sys\nfrom mislid.cli import main\n"
+        f"for name in {COMMANDS}:\n"
+        "    assert main(['study', name, '--help']) == 0\n"
+        "assert main(['study', '--help']) == 0\n"
+        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'sqlalchemy'}\n"
+        "sys.exit(f'loaded {heavy}' if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Examples:") == len(COMMANDS) + 1
+    assert done.stdout.count("--format [table|json|csv]") == len(COMMANDS)
+
+
+@pytest.mark.slow
+def test_asks_at_the_same_time_hand_out_different_trials(folder: Path) -> None:
+    crew = [started(folder, "ask", "s", "-n", 5, "--csv", f"{at}.csv") for at in range(2)]
+    for process in crew:
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+    assert sorted(trials(folder, "0.csv") + trials(folder, "1.csv")) == list(range(10))
+
+
+@pytest.mark.slow
+def test_a_tell_that_is_killed_is_told_again(folder: Path) -> None:
+    """Whatever was told by then, the same sheet once more completes it and doubles nothing."""
+    status, _, err = command(folder, "ask", "s", "-n", 60, "--csv", "plate.csv")
+    assert status == 0, err
+    lines = (folder / "plate.csv").read_text().replace(",,,s", ",0.5,,s")
+    (folder / "plate.csv").write_text(lines)
+    process = started(folder, "tell", "s", "--csv", "plate.csv")
+    while tells(folder) < 5:
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    before = tells(folder)
+    assert 5 <= before < 60
+    status, out, err = command(folder, "tell", "s", "--csv", "plate.csv", "--format", "json")
+    assert status == 0, err
+    said = json.loads(out)
+    assert (len(said["unchanged"]), len(said["told"])) == (before, 60 - before)
+    status, out, _ = command(folder, "export", "s", "--format", "json")
+    assert set(Counter(row["trial"] for row in json.loads(out)).values()) == {1}
+    assert len(json.loads(out)) == 60
+
+
+@pytest.mark.slow
+def test_watching_ends_cleanly_with_ctrl_c(folder: Path) -> None:
+    process = started(folder, "status", "s", "--watch", 0.1, "--exit-code")
+    assert process.stdout is not None
+    assert "running" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 3
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_terminal_is_repainted_until_the_decision(folder: Path) -> None:
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        words("status", "s", "--watch", "0.1"),
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(follower)
+    shown = b""
+    while b"Ctrl-C to end" not in shown:
+        shown += os.read(leader, 4096)
+    (folder / "h.csv").write_text("arm,value\n" + "A12,0\nB07,0\nC33,9\nD01,4\n" * 3)
+    status, out, err = command(folder, "import", "s", "h.csv")
+    assert status == 0, err
+    assert "decided" in out
+    while b"answer" not in shown:
+        shown += os.read(leader, 4096)
+    assert process.wait(PATIENCE) == 0
+    os.close(leader)
+    assert b"A\033[J" in shown

@@ -1,0 +1,135 @@
+"""Studies that decided, of every kind, made in one go from given data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mislid
+from mislid.study import Study
+
+
+@dataclass(frozen=True)
+class Case:
+    """A study to be made: what it is asked, and how often each arm is measured."""
+
+    stopping: str
+    K: int = 6
+    d: int = 2
+    m: int = 2
+    eps: float = 0.2
+    tol: float = 0.0
+    noise: Any = 0.1
+    direction: str = "maximize"
+    algorithm: str = "mislid"
+    featureless: bool = False
+    integers: bool = False
+    redundant: bool = False  # a column that depends on others
+    collinear: bool = False  # two columns that are alike to eight digits
+    unmeasured: int = 0  # arms outside the spanner that nobody measures
+    level: float = 0.0  # added to all means
+    n: int = 20
+    seed: int = 0
+
+    def study(self, storage: Any = None) -> Study:
+        """Begin it, without data."""
+        labels = range(100, 100 + self.K) if self.integers else [f"arm {k}" for k in range(self.K)]
+        about: dict[str, Any] = {"candidates": list(labels)}
+        if not self.featureless:
+            table = dict(zip(labels, self.features.tolist(), strict=True))
+            about = {"candidates": table, "misspecification": self.eps}
+        return mislid.create_study(
+            study_name="case",
+            m=self.m,
+            noise=self.noise,
+            tolerance=self.tol,
+            direction=self.direction,
+            algorithm=self.algorithm,
+            stopping=self.stopping,
+            storage=storage,
+            **about,
+        )
+
+    @property
+    def features(self) -> Any:
+        """(K, d), and a column more where one is redundant."""
+        A = np.random.default_rng([self.seed, 1]).normal(size=(self.K, self.d))
+        A[:, 0] = 1.0  # so that a level is linear
+        if self.collinear:
+            A[:, -1] = A[:, -2] + 1e-8 * A[:, -1]
+        return np.column_stack([A, A @ np.arange(1.0, self.d + 1.0)]) if self.redundant else A
+
+    def rounds(self, storage: Any = None, most: int = 60, undecided: bool = False) -> Study:
+        """Measure every arm n times, again and again until it decides, as it should."""
+        study = self.study(storage)
+        rng = np.random.default_rng([self.seed, 2])
+        A, wobble = self.features, min(self.eps, 1.0)
+        means = A @ rng.normal(size=A.shape[1]) + self.level
+        means += rng.uniform(-wobble, wobble, size=self.K)
+        noise = np.broadcast_to(np.array(self.noise), (self.K,))
+        arms = np.arange(self.K)
+        if self.unmeasured:
+            arms = np.delete(arms, np.delete(arms, mislid.spanner(A))[: self.unmeasured])
+        arms = np.repeat(arms, self.n)
+        for _ in range(most):
+            values = means[arms] + noise[arms] * rng.normal(size=arms.size)
+            labels = [study.candidates.labels[arm] for arm in arms]
+            study.add_observations(list(zip(labels, values.tolist(), strict=True)))
+            if study.status == "decided":
+                return study
+        assert undecided, f"{self} does not decide"
+        return study
+
+
+CASES = {
+    "guaranteed by the mixture": Case("guaranteed", K=12, m=1, eps=0.0, n=2, seed=20),
+    "guaranteed by both": Case("guaranteed", K=8, m=2, eps=0.02, n=1, seed=20),
+    "guaranteed by two arms": Case("guaranteed", K=4, m=1, eps=3.0, seed=20),
+    "guaranteed, features none": Case("guaranteed", K=5, featureless=True, integers=True, seed=2),
+    "guaranteed, minimised": Case("guaranteed", direction="minimize", eps=0.01, n=1, seed=3),
+    "mixture, linear": Case("mixture", K=7, d=3, eps=0.0, seed=4),
+    "mixture, noise per arm": Case("mixture", K=4, m=1, noise=[0.1, 0.2, 0.3, 0.4], seed=5),
+    "mixture, a redundant column": Case("mixture", K=6, redundant=True, tol=0.1, seed=6),
+    "mixture, an arm not measured": Case(
+        "mixture", K=6, m=1, eps=0.01, unmeasured=1, algorithm="mislid-paper", seed=7
+    ),
+    "mixture, wide tube": Case("mixture", K=4, m=1, eps=100.0, seed=8),
+    "mixture, collinear": Case("mixture", K=7, d=3, eps=0.05, tol=0.5, collinear=True, seed=15),
+    "pairwise": Case("pairwise", K=5, tol=0.2, eps=0.1, direction="minimize", seed=9),
+    "paper, linear": Case("paper", K=5, m=1, eps=0.0, tol=0.5, seed=10),
+    "paper": Case("paper", K=5, m=1, eps=0.3, tol=0.5, seed=11),
+    "paper, as printed": Case("paper-printed", K=5, m=1, eps=0.1, tol=0.5, seed=12),
+    "heuristic": Case("heuristic", K=9, d=3, m=3, direction="minimize", n=2, seed=13),
+    "forty arms": Case("mixture", K=40, d=4, m=4, eps=0.05, n=4, level=10.0, seed=21),
+}
+
+
+def random_case(rng: np.random.Generator) -> Case:
+    """Small studies of all kinds; most decide within 30 rounds."""
+    K = int(rng.integers(2, 13))
+    d = int(rng.integers(1, min(K, 4) + 1))
+    stopping = str(rng.choice(["guaranteed", "mixture", "pairwise", "paper", "heuristic"]))
+    featureless = bool(rng.random() < 0.15)
+    lazy = not featureless and bool(rng.random() < 0.2)  # leaves arms out
+    one = float(rng.choice([0.05, 0.2, 1.0]))
+    return Case(
+        stopping,
+        K=K,
+        d=d,
+        m=int(rng.integers(1, K)),
+        eps=float(rng.choice([0.0, 0.02, 0.2, 1.0, 30.0, np.inf])),
+        tol=float(rng.choice([0.0, 0.0, 0.3, 2.0])),
+        noise=rng.uniform(0.05, 1.0, size=K).tolist() if rng.random() < 0.3 else one,
+        direction=str(rng.choice(["maximize", "minimize"])),
+        featureless=featureless,
+        integers=bool(rng.random() < 0.3),
+        redundant=bool(rng.random() < 0.2),
+        collinear=d > 1 and bool(rng.random() < 0.2),
+        algorithm="mislid-paper" if lazy else "mislid",
+        unmeasured=int(rng.integers(1, K)) if lazy else 0,
+        level=float(rng.choice([0.0, -3.0, 1000.0])),
+        n=int(rng.integers(1, 40)),
+        seed=int(rng.integers(1 << 30)),
+    )

@@ -1,0 +1,360 @@
+"""`mislid study ask`, `tell` and `import`: sheets go out and come back."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mislid.cli.study._sheet import outside
+from mislid.files import Draft
+from oracles.study_calls import Call, question, refused
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def filled(path: Path, values: dict[int, str], column: str = "value") -> None:
+    """Write into a sheet as the lab does."""
+    lines = rows(path.read_text())
+    for line in lines:
+        line[column] = values.get(int(line["trial"]), "")
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+@pytest.fixture
+def sheet(created: Call, folder: Path) -> Path:
+    """A sheet of four trials."""
+    done = created("ask", "s", "-n", 4, "--worker", "lab", "--csv", "plate.csv")
+    assert (done.status, done.err) == (0, "4 trials in plate.csv.\n")
+    return folder / "plate.csv"
+
+
+def test_a_sheet_has_what_the_lab_needs(sheet: Path) -> None:
+    assert sheet.read_text() == (
+        "trial,arm,x0,x1,value,state,study\n"
+        "0,A12,1.0,0.0,,,s\n1,B07,0.0,1.0,,,s\n2,C33,1.0,1.0,,,s\n3,D01,0.5,0.5,,,s\n"
+    )
+
+
+def test_trials_in_three_formats(created: Call, opened) -> None:
+    table = created("ask", "s", "-n", 2, "--worker", "w", "--lease", "1h").out.splitlines()
+    assert [line.split()[:2] for line in table] == [["trial", "arm"], ["0", "A12"], ["1", "B07"]]
+    said = json.loads(created("ask", "s", "-n", 2, "--worker", "w", "--format", "json").out)
+    assert [trial["trial"] for trial in said] == [0, 1]
+    assert said[1]["features"] == [0.0, 1.0]
+    assert [row["trial"] for row in rows(created("ask", "s", "-n", 2, "--format", "csv").out)] == [
+        "2",
+        "3",
+    ]
+    assert len(opened().pending) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800), (" 5 s", 5)]
+)
+def test_leases(created: Call, opened, text: str, seconds: float) -> None:
+    assert created("ask", "s", "--worker", "w", "--lease", text).status == 0
+    study = opened()
+    asked = study.events()[-1]
+    assert asked.fact.expires - asked.time == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "soon", "1w", "nan", "1e99"])
+def test_wrong_leases(created: Call, text: str) -> None:
+    refused(created("ask", "s", f"--lease={text}"), 2, "is no time such as 90, 30m, 1h or 2d")
+
+
+def test_a_sheet_is_not_overwritten(sheet: Path, created: Call, opened) -> None:
+    before = sheet.read_bytes()
+    refused(created("ask", "s", "--csv", "plate.csv"), 1, "'plate.csv' is there already")
+    assert sheet.read_bytes() == before
+    assert len(opened().pending) == 4
+    assert created("ask", "s", "--csv", "plate.csv", "--force").status == 0
+    assert [row["trial"] for row in rows(sheet.read_text())] == ["4"]
+
+
+@pytest.mark.parametrize("name", ["no/plate.csv", ".", "compounds.csv/plate.csv"])
+def test_a_sheet_that_cannot_be_is_refused_before_asking(created: Call, opened, name: str) -> None:
+    refused(created("ask", "s", "--csv", name), 1, "--csv must name")
+    assert opened().pending == []
+
+
+def test_a_directory_that_cannot_be_written(
+    created: Call, opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(draft: Draft, place: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Draft, "__init__", forbidden)
+    done = created("ask", "s", "--csv", "plate.csv")
+    refused(done, 1, "a file that can be written; got 'plate.csv' (Permission denied)")
+    assert opened().pending == []
+
+
+def test_trials_of_a_sheet_that_failed_are_named(
+    created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(draft: Draft, content: bytes, *, replace: bool = True) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "publish", full)
+        done = created("ask", "s", "-n", 2, "--worker", "lab", "--csv", "plate.csv")
+    refused(
+        done,
+        1,
+        "(No space left on device)",
+        "these trials were handed out: 0 (A12), 1 (B07)",
+        "`mislid study ask s --pending --worker lab --csv FILE`",
+    )
+    assert not (folder / "plate.csv").exists()
+    again = created("ask", "s", "--pending", "--worker", "lab", "--csv", "plate.csv")
+    assert again.status == 0
+    assert [row["arm"] for row in rows((folder / "plate.csv").read_text())] == ["A12", "B07"]
+
+
+def test_of_two_sheets_of_one_name_the_first_stays(
+    created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = Draft.publish
+
+    def late(draft: Draft, content: bytes, *, replace: bool = True) -> None:
+        (folder / "plate.csv").write_text("theirs")
+        publish(draft, content, replace=replace)
+
+    monkeypatch.setattr(Draft, "publish", late)
+    done = created("ask", "s", "--csv", "plate.csv")
+    refused(done, 1, "(File exists)", "handed out: 0 (A12)", "--pending --csv FILE")
+    assert (folder / "plate.csv").read_text() == "theirs"
+
+
+def test_pending_trials_are_given_without_asking(created: Call, opened) -> None:
+    created("ask", "s", "-n", 2, "--worker", "a")
+    created("ask", "s", "-n", 1)
+    events = len(opened().events())
+    said = json.loads(created("ask", "s", "--pending", "--format", "json").out)
+    assert [trial["trial"] for trial in said] == [0, 1, 2]
+    said = json.loads(created("ask", "s", "--pending", "--worker", "a", "--format", "json").out)
+    assert [trial["trial"] for trial in said] == [0, 1]
+    assert len(opened().events()) == events
+
+
+def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
+    filled(sheet, {0: "0.31", 1: " 0.5 "})
+    done = created("tell", "s", "--csv", "plate.csv")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "told          2  (trials 0-1)",
+        "empty         2  (trials 2-3)",
+        "measurements  2",
+        "status        running",
+    ]
+    assert [row[2:] for row in opened().observation_rows()] == [(0, "A12", 0.31), (1, "B07", 0.5)]
+    filled(sheet, {0: "0.31", 1: "0.5", 2: "9e-1"})
+    said = json.loads(created("tell", "s", "--csv", "plate.csv", "--format", "json").out)
+    assert {name: said[name] for name in ("told", "unchanged", "empty")} == {
+        "told": [2],
+        "unchanged": [0, 1],
+        "empty": [3],
+    }
+
+
+def test_the_same_sheet_again_changes_nothing(sheet: Path, created: Call, opened) -> None:
+    filled(sheet, {0: "0.31", 3: "0.5"})
+    created("tell", "s", "--csv", "plate.csv")
+    events = len(opened().events())
+    done = created("tell", "s", "--csv", "plate.csv", "--format", "csv")
+    assert [row["outcome"] for row in rows(done.out)] == [
+        "unchanged",
+        "unchanged",
+        "empty",
+        "empty",
+    ]
+    assert (done.status, len(opened().events())) == (0, events)
+
+
+def test_trials_that_failed(sheet: Path, created: Call, opened) -> None:
+    filled(sheet, {1: "fail", 2: "Failed"}, column="state")
+    said = json.loads(created("tell", "s", "--csv", "plate.csv", "--format", "json").out)
+    assert (said["failed"], said["empty"]) == ([1, 2], [0, 3])
+    assert created("tell", "s", 3, "--fail").status == 0
+    assert [trial.id for trial in opened().pending] == [0]
+
+
+def test_conflicts_keep_the_first_value_and_the_rest_is_told(
+    sheet: Path, created: Call, opened
+) -> None:
+    assert created("tell", "s", 1, 0.5).status == 0
+    filled(sheet, {0: "0.31", 1: "0.6", 2: "0.9"})
+    done = created("tell", "s", "--csv", "plate.csv", "--format", "json")
+    assert done.status == 1
+    said = json.loads(done.out)
+    assert (said["told"], said["conflict"]) == ([0, 2], [1])
+    assert done.err == (
+        "Error: conflicts: line 3: trial 1 has been told the value 0.5, which stays; "
+        "got the value 0.6.\n"
+    )
+    assert [row.value for row in opened().observation_rows()] == [0.5, 0.31, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaints"),
+    [
+        (["9,A12,1"], ["line 3: trial must be one that was asked, 0 to 3; got 9"]),
+        (["x,A12,1"], ["line 3: trial must be the number of one that was asked; got 'x'"]),
+        ([",A12,1"], ["line 3: trial must be the number of one that was asked; got ''"]),
+        (["-1,A12,1"], ["got '-1'"]),
+        (["1,B07,n/a"], ["line 3: a finite number is needed; got 'n/a'"]),
+        (["1,B07,nan"], ["got 'nan'"]),
+        (["1,B07,inf"], ["got 'inf'"]),
+        (["1,A12,1"], ["line 3: trial 1 is of arm 'B07'; got 'A12'"]),
+        (["1,B07,1", "1,B07,2"], ["line 4: trial 1 is told something else in line 3"]),
+        (["9,A12,1", "1,B07,nan"], ["line 3: trial must be", "line 4: a finite number"]),
+        (['1,B07,"0,5"'], ["may be a decimal comma or thousands"]),
+    ],
+)
+def test_a_sheet_with_anything_wrong_tells_nothing(
+    sheet: Path, created: Call, opened, lines: list[str], complaints: list[str]
+) -> None:
+    sheet.write_text("\n".join(["trial,arm,value", "0,A12,0.3", *lines, ""]))
+    refused(created("tell", "s", "--csv", "plate.csv"), 1, "nothing was told", *complaints)
+    assert opened().samples == 0
+
+
+def test_a_sheet_of_many_mistakes_is_cut(sheet: Path, created: Call) -> None:
+    sheet.write_text("trial,value\n" + "7,1\n" * 15)
+    done = created("tell", "s", "--csv", "plate.csv")
+    refused(done, 1, "line 11: ", "; and 5 more")
+    assert "line 12: " not in done.err
+
+
+def test_other_states_and_values_of_failures_are_refused(sheet: Path, created: Call) -> None:
+    sheet.write_text("trial,value,state\n0,,lost\n1,0.5,fail\n")
+    done = created("tell", "s", "--csv", "plate.csv")
+    refused(done, 1, "state must be empty, complete or fail; got 'lost'", "failed has no value")
+
+
+def test_a_sheet_of_another_study_is_refused(sheet: Path, created: Call) -> None:
+    created("create", "t", *question())
+    created("ask", "t", "-n", 4)
+    filled(sheet, {0: "0.31"})
+    done = created("tell", "t", "--csv", "plate.csv")
+    refused(done, 1, "line 2: it is of study 's', not 't'")
+
+
+def test_a_sheet_without_the_columns_is_refused(sheet: Path, created: Call) -> None:
+    sheet.write_text("arm,reading\nA12,1\n")
+    done = created("tell", "s", "--csv", "plate.csv")
+    refused(done, 1, "must have the columns 'trial' and 'value'; got the headings 'arm', 'reading'")
+    refused(created("tell", "s", "--csv", "no.csv"), 1, "must be a readable file; got 'no.csv'")
+
+
+def test_semicolons_and_decimal_commas(sheet: Path, created: Call, opened) -> None:
+    text = "﻿trial;arm;x0;value;study;\r\n0;A12;1.5;0,31;s;\r\n1; B07;1.5;-1,5;s;\r\n;;;;;\r\n"
+    sheet.write_bytes(text.encode())
+    assert created("tell", "s", "--csv", "plate.csv").status == 0
+    assert [row.value for row in opened().observation_rows()] == [0.31, -1.5]
+
+
+def test_one_trial_at_a_time(sheet: Path, created: Call, opened) -> None:
+    done = created("tell", "s", 0, -0.5)
+    assert done.out.startswith("told          1  (trials 0)\n")
+    assert created("tell", "s", "1", "+1e-2").status == 0
+    assert created("tell", "s", 0, -0.5).out.startswith("unchanged")
+    done = created("tell", "s", 0, 0.5)
+    assert done.status == 1
+    assert "trial 0 has been told the value -0.5, which stays" in done.err
+    assert [row.value for row in opened().observation_rows()] == [-0.5, 0.01]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["0"],
+        ["0", "1", "--fail"],
+        ["--fail"],
+        ["0", "1", "--csv", "plate.csv"],
+        ["--fail", "--csv", "plate.csv"],
+        ["0", "x"],
+        ["0", "nan"],
+        ["0", "0,5"],
+        ["zero", "1"],
+        ["0", "--typo"],
+    ],
+)
+def test_wrong_calls(sheet: Path, created: Call, opened, words: list[str]) -> None:
+    refused(created("tell", "s", *words), 2)
+    assert opened().samples == 0
+
+
+def test_an_unknown_trial(sheet: Path, created: Call) -> None:
+    refused(created("tell", "s", 4, 1), 1, "trial must be one that was asked, 0 to 3; got 4")
+
+
+def test_an_unknown_study(created: Call) -> None:
+    for words in (["ask", "x"], ["tell", "x", 0, 1], ["status", "x"], ["result", "x"]):
+        refused(created(*words), 1, "study_name must be of a study in this storage, 's'; got 'x'")
+
+
+def test_history(created: Call, folder: Path, opened) -> None:
+    (folder / "h.csv").write_text("when;compound;ic50\n1;C33;0,9\n2; A12;0,3\n;;\n")
+    columns = ["--arm-column", "compound", "--value-column", "ic50"]
+    done = created("import", "s", "h.csv", *columns, "--format", "json")
+    assert json.loads(done.out) == {
+        "imported": 2,
+        "samples": 2,
+        "status": "running",
+        "proven": True,
+    }
+    assert [row[2:] for row in opened().observation_rows()] == [
+        (None, "C33", 0.9),
+        (None, "A12", 0.3),
+    ]
+    refused(created("import", "s", "h.csv", *columns), 1, "were imported before, as event 2")
+    assert "imported      2\n" in created("import", "s", "h.csv", *columns, "--again").out
+    assert opened().samples == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("arm,value\nA12,1\nX,2\n", "line 3: 'X' is none of the candidates"),
+        ("arm,value\nA12,1\nB07,\n", "line 3: a value is missing"),
+        ("arm,value\nA12,1\nB07,nan\n", "line 3: a finite number is needed; got 'nan'"),
+        ("name,value\nA12,1\n", "--arm-column must name a column of 'h.csv', one of 'name'"),
+        ("arm,value\n", "a heading line and one line per measurement"),
+    ],
+)
+def test_bad_history_is_refused_as_a_whole(
+    created: Call, folder: Path, opened, content: str, complaint: str
+) -> None:
+    (folder / "h.csv").write_text(content)
+    refused(created("import", "s", "h.csv"), 1, complaint)
+    assert opened().samples == 0
+
+
+def test_integer_labels_are_found(study_command: Call, folder: Path, opened) -> None:
+    (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
+    study_command("create", "s", "--candidates", "names.csv", "--m", 1)
+    study_command("ask", "s", "-n", 3, "--csv", "plate.csv")
+    assert (folder / "plate.csv").read_text().startswith("trial,arm,value,state,study\n0,3,,,s\n")
+    filled(folder / "plate.csv", {0: "1", 1: "2", 2: "3"})
+    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
+    (folder / "h.csv").write_text("arm,value\n2,5\n")
+    assert study_command("import", "s", "h.csv").status == 0
+    assert [row.arm for row in opened().observation_rows()] == [3, 1, 2, 2]
+
+
+def test_values_outside_a_declared_range_are_refused() -> None:
+    bounded = SimpleNamespace(reward_range=(0.0, 1.0))
+    assert outside(0.5, bounded) is None
+    assert outside(1.5, bounded) == "a value must be from 0 to 1, as was declared; got 1.5"
+    assert outside(1e9, SimpleNamespace(reward_range=None)) is None

@@ -1,0 +1,210 @@
+"""`mislid study create`, and where studies are."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oracles.study_calls import COMPOUNDS, Call, question, refused
+
+
+def test_the_question_reaches_the_study(study_command: Call, opened) -> None:
+    done = study_command(
+        *("create", "s", "--candidates", "compounds.csv", "--m", 2, "--delta", 0.1),
+        *("--misspecification", 0.3, "--noise", 0.2, "--tolerance", 0.05, "--seed", 7),
+        *("--direction", "minimize", "--algorithm", "lingape", "--stopping", "paper"),
+        *("--format", "json"),
+    )
+    assert (done.status, done.err) == (0, "")
+    said = json.loads(done.out)
+    study = opened()
+    assert study.candidates.labels == ("A12", "B07", "C33", "D01")
+    assert study.candidates.features.tolist() == [[1, 0], [0, 1], [1, 1], [0.5, 0.5]]
+    expected = {
+        "m": 2,
+        "delta": 0.1,
+        "misspecification": 0.3,
+        "noise": (0.2,),
+        "tolerance": 0.05,
+        "direction": "minimize",
+        "algorithm": "lingape",
+        "stopping": "paper",
+        "seed": 7,
+    }
+    assert {name: getattr(study.settings, name) for name in expected} == expected
+    assert said["study"] == "s"
+    assert {name: said[name] for name in expected} == expected | {"noise": 0.2}
+
+
+def test_labels_noise_and_other_columns(study_command: Call, folder: Path, opened) -> None:
+    (folder / "arms.csv").write_text("day;sd;x;id\n3;0,5;1,25;007\n4;0,25;2;008\n")
+    done = study_command(
+        *("create", "s", "--candidates", "arms.csv", "--m", 1, "--misspecification", 0),
+        *("--label-column", "id", "--noise", "sd", "--ignore", "day"),
+    )
+    assert done.status == 0, done.err
+    assert "noise             0.25 to 0.5\n" in done.out
+    study = opened()
+    assert study.candidates.labels == ("007", "008")
+    assert study.candidates.features.tolist() == [[1.25], [2]]
+    assert study.settings.noise == (0.5, 0.25)
+
+
+def test_labels_alone(study_command: Call, folder: Path, opened) -> None:
+    (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
+    done = study_command("create", "s", "--candidates", "names.csv", "--m", 1, "--noise", 1)
+    assert done.status == 0, done.err
+    assert "3, with no features each" in done.out
+    assert opened().candidates.labels == (3, 1, 2)
+    assert opened().candidates.features is None
+
+
+def test_an_instance(study_command: Call, folder: Path, opened) -> None:
+    np.savez(
+        folder / "arms.npz",
+        features=np.eye(3),
+        means=[1.0, 2, 3],
+        names=["x", "y", "z"],
+        noise=[0.1, 0.2, 0.3],
+        misspecification=0.25,
+    )
+    assert study_command("create", "s", "--candidates", "arms.npz", "--m", 1).status == 0
+    study = opened()
+    assert study.candidates.labels == ("x", "y", "z")
+    assert study.settings.noise == (0.1, 0.2, 0.3)
+    assert study.settings.misspecification == 0.25
+    assert (
+        study_command("create", "t", "--candidates", "arms.npz", "--m", 1, "--noise", 2).status == 0
+    )
+    assert opened("t").settings.noise == (2.0,)
+
+
+def test_a_file_says_its_misspecification(study_command: Call, folder: Path, opened) -> None:
+    (folder / "a.csv").write_text(f"# misspecification=0.125\n{COMPOUNDS}")
+    assert study_command("create", "s", "--candidates", "a.csv", "--m", 1).status == 0
+    assert opened().settings.misspecification == 0.125
+
+
+def test_a_study_is_made_once(created: Call) -> None:
+    refused(created("create", "s", *question()), 1, "study_name must be new; got 's'")
+    assert created("create", "s", *question(), "--load-if-exists").status == 0
+    other = created("create", "s", *question("paper"), "--load-if-exists")
+    refused(other, 1, "stopping was 'guaranteed' and now is 'paper'")
+
+
+def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
+    table = study_command("create", "s", *question("heuristic")).out
+    assert "no proof (stopping rule 'heuristic')" in table
+    for form in ("json", "csv"):
+        done = study_command("create", form, *question("heuristic"), "--format", form)
+        assert "no proof" in done.out
+    assert "no proof" not in study_command("create", "t", *question()).out
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "sentence"),
+    [
+        ("id,mean,x\na,1,2\nb,2,3\n", [], "has a column 'mean', which is hardly a feature"),
+        ("id,noise,x\na,1,2\nb,2,3\n", [], "use it with --noise noise"),
+        ("id,x\na,1\n,3\n", [], "line 3, column 'id' is empty"),
+        ("id,x\na,1\nb,n/a\n", [], "line 3, column 'x': a finite number is needed; got 'n/a'"),
+        ("id,x\na,1\nb,2\na,3\n", [], "must be distinct; got 'a'"),
+        ("id,x\na,1\nb,3\n", ["--noise", "sd"], "a number or a column of 'arms.csv', one of 'id'"),
+        ("id,x\na,1\nb,3\n", ["--noise", "-1"], "noise must be a finite number above 0"),
+        ("id,x\na,1\nb,3\n", ["--label-column", "y"], "--label-column must name a column"),
+        ("id,x\na,1\nb,3\n", ["--ignore", "y"], "--ignore must name a column"),
+        ("id,x\na,1\nb,3\n", ["--m", "2"], "m must be an integer from 1 to 1"),
+        ("# names=integers\nid,x\n1,1\nb,3\n", [], "integers for names, as its first lines say"),
+        ("id\na\nb\n", ["--algorithm", "lingape"], "algorithm must be one of"),
+    ],
+)
+def test_bad_candidates_leave_no_storage_behind(
+    study_command: Call, folder: Path, content: str, words: list[str], sentence: str
+) -> None:
+    (folder / "arms.csv").write_text(content)
+    misspecification = ["--misspecification", "0.1"] if ",x" in content else []
+    ask = ["create", "s", "--candidates", "arms.csv", "--m", "1", *misspecification, *words]
+    refused(study_command(*ask), 1, sentence)
+    assert not (folder / "lab.db").exists()
+
+
+def test_features_need_a_misspecification(study_command: Call) -> None:
+    done = study_command("create", "s", "--candidates", "compounds.csv", "--m", 1)
+    refused(done, 1, "misspecification must be given for candidates with features")
+
+
+def test_a_range_of_rewards_is_passed_on(
+    study_command: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mislid.study
+
+    seen = []
+    real = mislid.study.create_study
+
+    def create(*, reward_range=None, **settings):
+        seen.append(reward_range)
+        return real(**settings)
+
+    monkeypatch.setattr(mislid.study, "create_study", create)
+    done = study_command("create", "s", *question(), "--reward-range", 0, 1)
+    assert (done.status, set(seen)) == (0, {(0.0, 1.0)}), done.err
+
+
+def test_what_create_lacks_is_named(study_command: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    import mislid.study
+
+    monkeypatch.setattr(mislid.study, "create_study", lambda *, candidates, m: None)
+    done = study_command("create", "s", *question(), "--reward-range", 0, 1)
+    refused(done, 1, "is not part of this release of mislid")
+
+
+def test_without_a_storage_the_way_out_is_named(
+    study_command: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MISLID_STORAGE")
+    for words in (["list"], ["ask", "s"], ["create", "s", *question()], ["upgrade"]):
+        refused(study_command(*words), 2, "give --storage, or set MISLID_STORAGE, such as lab.db")
+
+
+def test_a_mistyped_storage_makes_no_file(created: Call, folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    for address in ("lap.db", "sqlite:///lap.db"):
+        for words in (["list"], ["status", "s"], ["copy", "s", "--to", "x.db"], ["upgrade"]):
+            done = created(*words, "--storage", address)
+            refused(done, 1, f"storage must be there; got {address!r}")
+    refused(created("copy", "no", "--to", "x.db"), 1, "study_name must be of a study in this")
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_the_storage_is_a_path_or_an_address(created: Call, folder: Path) -> None:
+    for address in ("lab.db", "sqlite:///lab.db", folder / "lab.db", f"sqlite:///{folder}/lab.db"):
+        assert created("list", "--storage", address).out.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("mysql://host/lab", "storage must be an address such as 'sqlite:///lab.db'"),
+        ("sqlite://", "storage must name a file"),
+        ("postgresql://host:port/lab", "cannot be opened: check the address"),
+        ("postgresql://u:secret@host:port/lab", "'postgresql://u:***@host:port/lab' cannot be"),
+        ("compounds.csv", "is damaged or no database"),
+    ],
+)
+def test_a_bad_storage_is_one_sentence(study_command: Call, address: str, sentence: str) -> None:
+    refused(study_command("list", "--storage", address), 1, sentence)
+
+
+def test_a_storage_in_a_missing_directory(study_command: Call) -> None:
+    done = study_command("create", "s", *question(), "--storage", "no/lab.db")
+    refused(done, 1, "cannot be opened: check the address, and that its directory exists")
+
+
+def test_without_the_database_package_the_way_out_is_named(
+    created: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.delitem(sys.modules, "mislid.study.storage._sql", raising=False)
+    refused(created("list"), 1, "needs sqlalchemy (pip install 'mislid[study]')")

@@ -1,0 +1,129 @@
+"""`mislid study list`, `copy`, `delete` and `upgrade`."""
+
+import csv
+import io
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import mislid
+from oracles.study_calls import Call, question, refused
+
+
+def names(call: Call, *words: object) -> list[str]:
+    return [line["study"] for line in json.loads(call("list", *words, "--format", "json").out)]
+
+
+def test_the_list_in_three_formats(created: Call) -> None:
+    created("create", "t", *question("heuristic"))
+    created("ask", "t", "-n", 2)
+    table = created("list").out.splitlines()
+    assert table[0].split()[:3] == ["study", "status", "candidates"]
+    assert "no proof" in table[2]
+    one, two = csv.DictReader(io.StringIO(created("list", "--format", "csv").out))
+    assert (one["study"], one["guarantee"], two["pending"]) == ("s", "proven", "2")
+    assert names(created) == ["s", "t"]
+
+
+def test_an_empty_list(created: Call) -> None:
+    created("delete", "s", "--yes")
+    done = created("list", "--format", "json")
+    assert (done.status, done.out, done.err) == (0, "[]\n", "There are no studies yet.\n")
+
+
+def test_copies_go_on_apart(created: Call, opened) -> None:
+    created("ask", "s")
+    created("tell", "s", 0, 0.3)
+    assert created("copy", "s", "--as", "u").status == 0
+    assert created("copy", "s", "--to", "other.db", "--as", "v").status == 0
+    created("ask", "u")
+    assert names(created) == ["s", "u"]
+    assert names(created, "--storage", "other.db") == ["v"]
+    assert (opened("s").pending, len(opened("u").pending)) == ([], 1)
+    refused(created("copy", "s", "--as", "u"), 1, "study_name must be new; got 'u'")
+    refused(created("copy", "s"), 2, "give --to, --as or both")
+
+
+def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(created("delete", "s"), 1, "study 's' was not deleted: --yes says that you mean it")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    done = created("delete", "s")
+    assert (done.status, done.out) == (1, "")
+    assert "Delete study 's' and its 1 event, for good?" in done.err
+    assert names(created) == ["s"]
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert created("delete", "s").out == "deleted  s, 1 event\n"
+    assert names(created) == []
+    refused(created("delete", "s", "--yes"), 1, "study_name must be of a study in this storage")
+
+
+@dataclass(frozen=True)
+class FakeReport:
+    storage: str
+    before: int
+    after: int
+    backup: str | None
+    changed: bool
+
+
+def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def upgrade(storage: object, *, backup: object = None) -> FakeReport:
+        seen.append((storage, backup))
+        return FakeReport(str(storage), 1, 2, "lab.db.bak", changed)
+
+    monkeypatch.setattr(mislid, "upgrade_storage", upgrade, raising=False)
+    changed = True
+    assert "schema   1, now 2\nbackup   lab.db.bak\n" in created("upgrade").out
+    changed = False
+    assert "schema   2, up to date\n" in created("upgrade", "--backup", "b.db").out
+    assert json.loads(created("upgrade", "--format", "json").out)["changed"] is False
+    assert seen[:2] == [(Path("lab.db"), None), (Path("lab.db"), "b.db")]
+
+
+def test_an_address_that_no_driver_takes(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def upgrade(storage: object, *, backup: object = None) -> FakeReport:
+        raise ValueError("invalid literal for int() with base 10: 'port'")
+
+    monkeypatch.setattr(mislid, "upgrade_storage", upgrade, raising=False)
+    done = created("upgrade", "--storage", "postgresql://host:port/lab")
+    refused(done, 1, "cannot be opened: check the address (invalid literal")
+
+
+def test_a_storage_of_another_release(created: Call, folder: Path) -> None:
+    with sqlite3.connect(folder / "lab.db") as other:
+        other.execute("UPDATE mislid_schema SET version = 99, written_by = 'mislid 9.9'")
+    other.close()
+    for words in (["list"], ["ask", "s"], ["status", "s"]):
+        refused(created(*words), 1, "has schema version 99, newer than")
+
+
+def test_a_locked_storage(created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mislid.study.storage import _sql
+
+    monkeypatch.setattr(_sql.SQLStorage.__init__, "__kwdefaults__", {"timeout": 0.1})
+    other = sqlite3.connect(folder / "lab.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    refused(created("ask", "s"), 1, "has been held by another process for too long")
+    assert created("list").status == 0
+    other.close()
+
+
+def test_the_same_on_postgresql(
+    study_command: Call, folder: Path, postgresql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISLID_STORAGE", postgresql.new_schema())
+    assert study_command("create", "s", *question()).status == 0
+    assert study_command("ask", "s", "-n", 2, "--csv", "plate.csv").status == 0
+    sheet = folder / "plate.csv"
+    sheet.write_text(sheet.read_text().replace(",,,s", ",0.5,,s"))
+    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
+    assert study_command("copy", "s", "--to", "lab.db").status == 0
+    for storage in ([], ["--storage", "lab.db"]):
+        (line,) = json.loads(study_command("list", *storage, "--format", "json").out)
+        assert (line["study"], line["measurements"]) == ("s", 2)

@@ -1,0 +1,438 @@
+"""`mislid study status`, `result`, `verify`, `export`, and what other parts of a release give."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mislid
+from mislid.cli.study import status
+from mislid.study import Study
+from mislid.study.result import StudyResult
+from oracles.study_calls import POTENCY, Call, question, refused
+
+
+@dataclass(frozen=True)
+class FakeProgress:
+    samples: int = 2
+    more: float | None = 1234.5
+    more_low: float | None = 20.0
+    more_high: float | None = float("inf")
+    pair: tuple[str, str] | None = ("B07", "C33")
+    statistic: float | None = 3.25
+    threshold: float | None = 12.5
+    lower_bound: float | None = 99.0
+    note: str = ""
+    best_now: tuple[str, ...] = ("C33",)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class FakeWarning:
+    kind: str = "noise"
+    message: str = "the noise is larger than declared"
+    level: float = 0.01
+    statistic: float = 5.0
+    threshold: float = 4.0
+
+
+@dataclass(frozen=True)
+class FakeVerification:
+    failure: str | None = None
+    checks: tuple[str, ...] = ("the seal", "the sums")
+    answer: tuple[str, ...] = ("C33",)
+    rule: str | None = "guaranteed"
+    proven: bool | None = True
+    ok: bool = field(default=True)
+
+
+@dataclass(frozen=True)
+class FakeWhatIf:
+    m: int
+    more: float | None = 40.0
+    more_low: float | None = 30.0
+    more_high: float | None = 60.0
+    decided_now: bool = False
+    answer_now: tuple[str, ...] = ("C33", "B07")
+    note: str = ""
+    delta: float = 0.1
+    tolerance: float = 0.0
+    changed: tuple[str, ...] = ("m",)
+
+
+@dataclass(frozen=True)
+class FakeSensitivity:
+    declared: float = 0.2
+    largest: float | None = 0.35
+    smallest: float = 0.05
+
+    def to_dict(self) -> dict[str, Any]:
+        row = {
+            "misspecification": 0.0,
+            "answer": ("C33",),
+            "statistic": 20.5,
+            "threshold": 12.0,
+            "decided": True,
+        }
+        far = row | {"misspecification": "inf", "statistic": 3.0, "decided": False}
+        return asdict(self) | {"table": (row, far)}
+
+
+class FakeCertificate:
+    def save(self, path: str) -> None:
+        Path(path).write_text('{"schema": "mislid-certificate"}')
+
+
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release without any of the parts."""
+    for name in ("progress", "what_if", "what_ifs", "warnings", "sensitivity"):
+        monkeypatch.delattr(Study, name, raising=False)
+    for name in ("verify", "upgrade_storage"):
+        monkeypatch.delitem(mislid._HOMES, name, raising=False)
+        monkeypatch.delattr(mislid, name, raising=False)
+
+
+@pytest.fixture
+def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Parts that say what is wanted."""
+
+    def saying(progress: object = None, warnings: tuple[object, ...] = ()) -> None:
+        monkeypatch.setattr(
+            Study, "progress", lambda study: progress or FakeProgress(), raising=False
+        )
+        monkeypatch.setattr(Study, "warnings", lambda study: warnings, raising=False)
+
+    return saying
+
+
+@pytest.fixture
+def decided(created: Call, opened) -> Call:
+    opened().optimize(lambda trial: POTENCY[trial.arm])
+    return created
+
+
+@pytest.fixture
+def unproven(study_command: Call, opened) -> Call:
+    study_command("create", "s", *question("heuristic"))
+    opened().optimize(lambda trial: POTENCY[trial.arm])
+    return study_command
+
+
+def row(text: str) -> dict[str, str]:
+    (only,) = csv.DictReader(io.StringIO(text))
+    return only
+
+
+def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast) -> None:
+    forecast(warnings=(FakeWarning(),))
+    created("ask", "s", "-n", 3)
+    created("tell", "s", 0, 0.3)
+    done = created("status", "s")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "study             s",
+        "status            running",
+        "question          the 1 best of 4 candidates",
+        "guarantee         wrong with probability at most 0.05, proven",
+        "measurements      1",
+        "pending trials    2",
+        "best now          C33 (no answer yet)",
+        "limiting pair     B07 against C33",
+        "evidence          3.25 of 12.5",
+        "forecast          about 1,234 more measurements (20 to infinite)",
+        "any method needs  about 99 in all",
+        "warning           the noise is larger than declared",
+    ]
+    said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
+    assert said["pair"] == ["B07", "C33"]
+    assert said["more_high"] is None
+    assert said["warnings"][0]["kind"] == "noise"
+    line = row(created("status", "s", "--format", "csv").out)
+    assert line["pair"] == "B07; C33"
+    assert line["warnings"] == "the noise is larger than declared"
+    assert list(line) == list(said)
+
+
+def test_a_forecast_may_know_nothing_yet(created: Call, forecast) -> None:
+    forecast(FakeProgress(0, None, 0, None, None, None, None, None, "too early to say", ()))
+    table = created("status", "s").out
+    for word in ("best now", "limiting", "evidence", "any method"):
+        assert word not in table
+    assert "forecast        too early to say\n" in table
+
+
+def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> None:
+    forecast()
+    assert decided("status", "s", "--exit-code").status == 0
+    decided("create", "t", *question())
+    assert decided("status", "t", "--exit-code").status == 3
+    assert decided("status", "t").status == 0
+
+
+def test_a_release_without_parts_says_so(created: Call, lacking: None, folder: Path) -> None:
+    done = created("status", "s")
+    assert done.status == 0
+    assert "measurements    0\n" in done.out
+    assert "a forecast is not part of this release" in done.err
+    for words in (
+        ["what-if", "s", "--m", 2],
+        ["what-if", "s"],
+        ["sensitivity", "s"],
+        ["verify", "compounds.json"],
+        ["upgrade"],
+    ):
+        (folder / "compounds.json").write_text("{}")
+        refused(created(*words), 1, "is not part of this release of mislid")
+
+
+def test_a_study_without_an_answer_has_no_result(created: Call, forecast) -> None:
+    forecast()
+    refused(
+        created("result", "s"),
+        1,
+        "study 's' has not decided and has no answer yet, after 0 measurements; "
+        "best now, which is no answer: C33",
+    )
+    refused(created("export", "s", "--certificate", "c.json"), 1, "has not decided")
+
+
+def test_the_result_in_three_formats(decided: Call, opened) -> None:
+    result = opened().result
+    table = decided("result", "s").out
+    assert "answer         C33\n" in table
+    assert "guarantee      wrong with probability at most 0.05, proven\n" in table
+    said = json.loads(decided("result", "s", "--format", "json").out)
+    assert said["answer"] == ["C33"]
+    assert (said["proven"], said["agrees"]) == (True, True)
+    assert said["statistic"] == result.statistic
+    line = row(decided("result", "s", "--format", "csv").out)
+    assert (line["rank"], line["arm"], line["proven"]) == ("1", "C33", "true")
+    assert float(line["threshold"]) == result.threshold
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_an_answer_without_proof_is_labelled_everywhere(
+    unproven: Call, forecast, form: str
+) -> None:
+    forecast()
+    for words in (["result", "s"], ["status", "s"], ["status", "s", "--watch"], ["list"]):
+        done = unproven(*words, "--format", form)
+        assert done.status == 0, done.err
+        assert "no proof" in done.out
+    # Where only counts are printed, a truth value or a word says so.
+    told = unproven("tell", "s", 0, POTENCY["A12"], "--format", form).out
+    assert form == "csv" or ("no proof" in told) or ('"proven": false' in told)
+
+
+def test_later_data_that_disagree_are_reported(decided: Call, folder: Path, forecast) -> None:
+    (folder / "h.csv").write_text("arm,value\n" + "B07,9\n" * 40)
+    assert "status        decided" in decided("import", "s", "h.csv").out
+    result = decided("result", "s").out
+    assert "answer" in result
+    assert "B07: they disagree" in result
+    forecast(FakeProgress(best_now=("B07",)))
+    assert "best now        B07: later data disagree" in decided("status", "s").out
+    assert json.loads(decided("result", "s", "--format", "json").out)["agrees"] is False
+
+
+def test_asking_after_the_decision_is_noted(decided: Call) -> None:
+    assert "Note: the study has decided" in decided("ask", "s").err
+
+
+def test_a_certificate_is_written(
+    decided: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = property(lambda study: FakeResult(real.fget(study)))
+    real = Study.result
+    monkeypatch.setattr(Study, "result", fake)
+    done = decided("result", "s", "--certificate", "one.json")
+    assert (done.status, done.err) == (0, "Certificate in one.json.\n")
+    assert "answer" in done.out
+    done = decided("export", "s", "--certificate", "two.json")
+    assert (done.status, done.out) == (0, "")
+    assert (folder / "one.json").read_text() == (folder / "two.json").read_text()
+    refused(decided("export", "s", "--certificate", "no/c.json"), 1, "--certificate must name")
+
+
+class FakeResult:
+    """A result whose certificate is a fake."""
+
+    certificate = FakeCertificate()
+
+    def __init__(self, real: StudyResult) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def test_verify(study_command: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "c.json").write_text("{}")
+    seen = []
+
+    def verify(path: str) -> FakeVerification:
+        seen.append(path)
+        return found
+
+    monkeypatch.setattr(mislid, "verify", verify, raising=False)
+    found = FakeVerification()
+    done = study_command("verify", "c.json")
+    assert (done.status, done.out) == (0, "holds   the seal\nholds   the sums\nanswer  C33\n")
+    found = FakeVerification(proven=False)
+    for form in ("table", "json", "csv"):
+        assert "no proof" in study_command("verify", "c.json", "--format", form).out
+    found = FakeVerification(failure="data.sums[1] is 3", ok=False)
+    done = study_command("verify", "c.json")
+    assert done.status == 1
+    assert done.out.splitlines()[-1] == "FAILS  data.sums[1] is 3"
+    assert done.err == "Error: 'c.json' does not hold: data.sums[1] is 3.\n"
+    done = study_command("verify", "c.json", "--format", "json")
+    said = json.loads(done.out)
+    assert (done.status, said["ok"], said["failure"]) == (1, False, "data.sums[1] is 3")
+    assert set(seen) == {"c.json"}
+
+
+def test_what_is_no_certificate(study_command: Call) -> None:
+    refused(study_command("verify", "no.json"), 1, "FILE must be readable; got 'no.json'")
+    refused(study_command("verify", "compounds.csv"), 1, "it is not JSON")
+    refused(study_command("verify", "."), 1, "FILE must be readable")
+
+
+def test_what_if(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Study, "what_if", lambda study, **given: FakeWhatIf(**given), raising=False)
+    table = created("what-if", "s", "--m", 2).out
+    assert "m         2\n" in table
+    assert "forecast  about 40 more measurements (30 to 60)\n" in table
+    said = json.loads(created("what-if", "s", "--m", 2, "--format", "json").out)
+    assert (said["m"], said["more"], said["answer_now"]) == (2, 40.0, ["C33", "B07"])
+
+
+def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (
+        FakeWhatIf(2, note="", changed=("m",)),
+        FakeWhatIf(1, None, 90, None, note="beyond what was simulated", changed=("delta",)),
+        FakeWhatIf(1, decided_now=True, changed=("delta", "tolerance")),
+    )
+    monkeypatch.setattr(Study, "what_ifs", lambda study: rows, raising=False)
+    table = created("what-if", "s").out.splitlines()
+    assert table[1].startswith("m 2                     about 40 more measurements (30 to 60)")
+    assert "at least 90 more measurements (beyond what was simulated)" in table[2]
+    assert table[3].startswith("delta 0.1, tolerance 0  would have decided")
+    assert len(json.loads(created("what-if", "s", "--format", "json").out)) == 3
+    assert created("what-if", "s", "--format", "csv").out.count("\n") == 4
+
+
+def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Study, "sensitivity", lambda study: FakeSensitivity(), raising=False)
+    table = created("sensitivity", "s").out
+    assert "decides up to       0.35\n" in table
+    assert "contradicted below  0.05\n" in table
+    assert table.splitlines()[-1].split() == ["inf", "C33", "3", "12", "false"]
+    said = json.loads(created("sensitivity", "s", "--format", "json").out)
+    assert (said["largest"], said["table"][0]["answer"]) == (0.35, ["C33"])
+    lines = list(csv.DictReader(io.StringIO(created("sensitivity", "s", "--format", "csv").out)))
+    assert [line["decided"] for line in lines] == ["true", "false"]
+
+
+def test_the_report(created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mislid.cli.study import _parts
+
+    monkeypatch.setattr(
+        _parts, "write_report", lambda study, path: Path(path).write_text(study.study_name)
+    )
+    done = created("export", "s", "--html", "r.html")
+    assert (done.status, done.out, done.err) == (0, "", "Report in r.html.\n")
+    assert (folder / "r.html").read_text() == "s"
+
+
+def test_observations_and_events_for_other_programs(decided: Call, folder: Path, opened) -> None:
+    study = opened()
+    lines = list(csv.DictReader(io.StringIO(decided("export", "s").out)))
+    assert [float(line["value"]) for line in lines] == [r.value for r in study.observation_rows()]
+    assert lines[0]["arm"] == "A12"
+    done = decided("export", "s", "--events", "--format", "json", "--output", "log.json")
+    assert (done.out, done.err) == ("", f"{len(study.events())} events in log.json.\n")
+    log = json.loads((folder / "log.json").read_text())
+    assert [event["kind"] for event in log[:3]] == ["created", "asked", "told"]
+    assert log[1]["fact"]["arms"] == ["A12"]
+    assert log[-1]["fact"]["answer"] == ["C33"]
+    text = decided("export", "s", "--events").out
+    assert json.loads(list(csv.DictReader(io.StringIO(text)))[2]["fact"])["trial"] == 0
+    assert decided("export", "s", "--format", "table").out.splitlines()[0].split() == [
+        "event",
+        "time",
+        "trial",
+        "arm",
+        "value",
+    ]
+
+
+def test_watching_shows_every_change_until_it_has_decided(
+    created: Call, opened, forecast, monkeypatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast()
+    study = opened()
+    left = iter([lambda: study.ask(2), lambda: None, lambda: study.tell(0, 0.3), None])
+
+    def meanwhile(seconds: float) -> None:
+        assert seconds == 2.5
+        act = next(left)
+        (act or (lambda: study.optimize(lambda trial: POTENCY[trial.arm])))()
+
+    facts, _ = status.facts_of(study)
+    monkeypatch.setattr(status, "pause", meanwhile)
+    last = status._watch(study, facts, 2.5, status._View("table"))
+    lines = capsys.readouterr().out.splitlines()
+    assert last["status"] == "decided"
+    assert [line.split("  ")[1] for line in lines] == ["running"] * 3 + ["decided"]
+    assert "1 measurements  1 pending  evidence 3.25 of 12.5" in lines[2]
+    assert lines[-1].endswith("answer C33")
+
+
+def test_watching_ends_with_ctrl_c(created: Call, forecast, monkeypatch) -> None:
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    forecast()
+    monkeypatch.setattr(status, "pause", interrupted)
+    done = created("status", "s", "--watch")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.count("\n") == 1
+    assert created("status", "s", "--watch", "1.5", "--exit-code").status == 3
+    refused(created("status", "s", "--watch", "0"), 2)
+
+
+def test_a_terminal_is_painted_over(
+    created: Call, opened, forecast, monkeypatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    view = status._View("table")
+    facts, _ = status.facts_of(opened())
+    view(facts)
+    view(facts)
+    text = capsys.readouterr().out
+    height = text.partition("\033[")[0].count("\n")
+    assert height > 5
+    assert text.count(f"\033[{height}A\033[J") == 1
+    assert "Ctrl-C to end" in text
+
+
+def test_watching_in_other_formats_is_a_line_each(
+    created: Call, opened, forecast, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast()
+    facts, _ = status.facts_of(opened())
+    for form, lines in (("json", 2), ("csv", 3)):
+        view = status._View(form)
+        view(facts)
+        view(facts)
+        assert capsys.readouterr().out.count("\n") == lines

@@ -1,0 +1,129 @@
+"""What a study warns of."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.study import Study
+from mislid.study.events import Asked, entry_of
+from mislid.study.storage import MemoryStorage
+
+FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 1.0]}
+LINEAR = {"a": 0.2, "b": 0.3, "c": 0.5, "d": 0.35, "e": 0.4}
+
+
+def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **changes: object) -> Study:
+    given = {"candidates": FEATURES, "m": 1, "misspecification": 0.05, "noise": 0.1, **changes}
+    study = mislid.create_study(**given)  # type: ignore[arg-type]
+    rng = np.random.default_rng(5)
+    study.add_observations(
+        [(arm, means[arm] + spread * rng.standard_normal()) for _ in range(n) for arm in means]
+    )
+    return study
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_nothing_to_warn_of(direction: str) -> None:
+    assert study_of(LINEAR, direction=direction).warnings() == ()
+    assert mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1).warnings() == ()
+    assert mislid.create_study(candidates=["a", "b"], m=1).warnings() == ()
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_misspecification_that_is_too_small(direction: str) -> None:
+    study = study_of({**LINEAR, "c": 2.5}, direction=direction)
+    (warning,) = study.warnings()
+    assert (warning.kind, warning.level) == ("misspecification", 0.01)
+    assert warning.statistic > warning.threshold
+    assert "contradict the declared misspecification of 0.05" in warning.message
+    assert "the farthest is that of 'c'" in warning.message
+    least = study.sensitivity().smallest
+    assert 0.3 < least < 1.0
+    assert f"no linear model has all means within {least:.3g}" in warning.message
+    json.dumps(warning.to_dict(), allow_nan=False)
+    assert study_of({**LINEAR, "c": 2.5}, misspecification=2.0).warnings() == ()
+    assert study_of({**LINEAR, "c": 2.5}, misspecification=math.inf).warnings() == ()
+
+
+def test_levels() -> None:
+    study = study_of({**LINEAR, "c": 1.0}, n=20)
+    thresholds = []
+    for level in (0.5, 0.01, 1e-90):
+        found = study.warnings(level=level)
+        thresholds += [warning.threshold for warning in found]
+        assert all(warning.level == level for warning in found)
+    assert len(thresholds) == 2  # nothing is as sure as that
+    assert thresholds[1] - thresholds[0] == pytest.approx(math.log(50))
+
+
+def test_a_noise_that_is_too_small() -> None:
+    study = study_of(LINEAR, noise=[0.1, 0.03, 0.1, 0.1, 0.1], misspecification=math.inf)
+    (warning,) = study.warnings()
+    assert warning.kind == "noise"
+    assert warning.threshold == pytest.approx(math.log(100))
+    assert warning.statistic > warning.threshold
+    values = [row.value for row in study.observation_rows() if row.arm == "b"]
+    expected = f"standard deviation is {np.std(values, ddof=1):.3g}, declared was 0.03"
+    assert "the measurements of 'b' scatter more" in warning.message
+    assert expected in warning.message
+
+
+def test_noise_is_tested_without_features() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
+    study.add_observations([("a", 1.0), ("a", -1.0), ("b", 3.0), ("b", 2.0)] * 5)
+    assert [warning.kind for warning in study.warnings()] == ["noise"]
+
+
+def test_many_arms_are_counted() -> None:
+    (warning,) = study_of(LINEAR, spread=0.5, misspecification=math.inf).warnings()
+    assert "and 2 more scatter" in warning.message
+    assert "declared was 0.1," in warning.message
+
+
+def later(answer_mean: float, tolerance: float = 0.0) -> Study:
+    """A study that has decided for c, which then falls behind b."""
+    study = study_of({**LINEAR, "c": 2.0}, 20, 0.0, misspecification=math.inf, tolerance=tolerance)
+    assert study.result.answer == ("c",)  # type: ignore[union-attr]
+    study.add_observations([("c", answer_mean)] * 2000)
+    return study
+
+
+def test_later_data_that_disagree() -> None:
+    study = later(0.3)
+    (warning,) = [one for one in study.warnings() if one.kind == "disagreement"]
+    assert not study.result.agrees  # type: ignore[union-attr]
+    assert "decided after 100 measurements and stays" in warning.message
+    assert "'e' ahead of 'c'" in warning.message
+    assert warning.statistic == pytest.approx(0.4 - (20 * 2.0 + 2000 * 0.3) / 2020)
+    assert (warning.threshold, warning.level) == (0.0, None)
+    assert "disagreement" not in {one.kind for one in later(1.9).warnings()}
+
+
+def test_a_lead_within_the_tolerance_is_no_disagreement() -> None:
+    study = later(0.3, tolerance=0.2)
+    assert not study.result.agrees  # type: ignore[union-attr]
+    assert "disagreement" not in {one.kind for one in study.warnings()}
+
+
+def test_a_log_that_the_rules_would_not_have_written() -> None:
+    study = study_of(LINEAR, 2)
+    for _ in range(3):
+        study.tell(study.ask(), 0.1)
+    events = study.events()
+    place = next(k for k, event in enumerate(events) if isinstance(event.fact, Asked))
+    asked = events[place].fact
+    assert isinstance(asked, Asked)
+    other = dataclasses.replace(asked, arms=((asked.arms[0] + 1) % 5,))
+    events[place] = dataclasses.replace(events[place], fact=other)
+    storage = MemoryStorage()
+    storage.create("s", [entry_of(event) for event in events])
+    copy = mislid.load_study(storage=storage)
+    (warning,) = copy.warnings()
+    assert (warning.kind, warning.level, warning.threshold) == ("diverged", None, 0.0)
+    assert warning.statistic >= 1
+    assert f"for {warning.statistic:.0f} of 3 trials" in warning.message
+    assert study.warnings() == ()
