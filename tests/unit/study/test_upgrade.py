@@ -191,6 +191,19 @@ def test_a_backup_is_never_overwritten(old: Old, tmp_path: Path) -> None:
     assert old.file is None or Path(name).read_text() == "mine"
 
 
+def test_storages_of_one_database_are_upgraded_in_the_same_second(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_upgrade.time, "strftime", lambda *_: "now")
+    backups = []
+    for _ in range(3):
+        address = postgresql.new_schema()
+        schema_1.write(address, {})
+        backups.append(mislid.upgrade_storage(address).backup)
+    first = "mislid_backup_v1_now"
+    assert backups == [first, f"{first}_2", f"{first}_3"]
+
+
 def test_a_disk_without_room_for_the_backup(
     old_file: Old, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

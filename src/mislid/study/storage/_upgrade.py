@@ -7,6 +7,7 @@ new ones.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -94,7 +95,7 @@ def upgrade(database: Database, backup: str | None) -> UpgradeReport:
         if file is not None:
             kept = _back_up_file(file, Path(backup or f"{file}.v{version}-backup"), before)
         else:
-            kept = _back_up_tables(connection, backup or _backup_name(version), before)
+            kept = _back_up_tables(connection, backup or _new_schema(connection, version), before)
         for step in range(version, VERSION):
             _STEPS[step](connection)
         set_version(connection)
@@ -199,8 +200,12 @@ def _new_file(file: Path, backup: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def _backup_name(version: int) -> str:
-    return f"mislid_backup_v{version}_{time.strftime('%Y%m%d_%H%M%S', time.gmtime())}"
+def _new_schema(connection: Connection, version: int) -> str:
+    """A name that is free: one database may hold several storages, upgraded in the same second."""
+    name = f"mislid_backup_v{version}_{time.strftime('%Y%m%d_%H%M%S', time.gmtime())}"
+    taken = set(sa.inspect(connection).get_schema_names())
+    others = (f"{name}_{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], others) if one not in taken)
 
 
 def _back_up_tables(connection: Connection, backup: str, digest: str) -> str:
