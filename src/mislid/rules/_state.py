@@ -18,8 +18,8 @@ from mislid.geometry._search import LINEAR, PROJECTED, SearchSpace, search_space
 from mislid.rules._select import list_top
 
 # Positions in State.clock: how often something was done, or the samples when it was done last.
-# ROUNDS: the sampling rule answered an alternative. PAIRED: the evidence was that of a pair by its
-# two arms alone.
+# ROUNDS: the sampling rule answered an alternative. PAIRED: the proof likely to end first was that of
+# pairs by their two arms alone.
 SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED, PAIRED = range(10)
 # Positions in State.evidence: of the last stopping test.
 STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
@@ -55,6 +55,7 @@ class State(NamedTuple):
     evidence: Vector  # (4,) of the last stopping test
     doubt: Vector  # (K,) the alternative that a stopping test found last
     doubted: Indices  # (2,) its challenger and incumbent, -1 before the first
+    lagging: Indices  # (2,) the pair that has least of its threshold by its two arms alone
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
     work: Vector  # (K,)
@@ -80,6 +81,7 @@ def new_state(setting: Setting) -> State:
         evidence=np.zeros(4),
         doubt=doubt,
         doubted=np.full(2, -1, np.int64),
+        lagging=np.full(2, -1, np.int64),
         test=search_space(setting.X, setting.m, slots),
         play=search_space(setting.X, setting.m, slots),
         work=work,

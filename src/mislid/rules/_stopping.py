@@ -185,6 +185,8 @@ def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
             if cost / threshold < least:
                 least = cost / threshold
                 _record(state, cost, threshold, i, j)
+                state.lagging[0] = i
+                state.lagging[1] = j
     return settled == space.bounds.shape[0]
 
 
@@ -221,16 +223,18 @@ def _left_by_pairs(setting: Setting, stopping: Stopping, state: State) -> float:
 def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
     """Whether the closest alternative, of this cost and pair, is far enough.
 
-    While `guaranteed` is undecided, the evidence is that of the proof that is likely to end first:
-    what the pair that lags behind has by its two arms alone, or what every open pair has by the
-    mixture, which grows in proportion to the samples.
+    While `guaranteed` is undecided, the evidence is that of the proof nearer to its end: what the
+    pair that lags behind has by its two arms alone, or what every open pair has by the mixture.
+    Sampling aims at the one that is likely to end first; a mixture's evidence grows in proportion
+    to the samples.
     """
     threshold = _threshold(setting, stopping, state, cost)
     answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
-    if not answer and stopping.code == GUARANTEED:
+    if stopping.code == GUARANTEED and not answer:
         samples = float(state.clock[SAMPLES])
         if _left_by_pairs(setting, stopping, state) < samples * (threshold / cost - 1.0):
             state.clock[PAIRED] = state.clock[SAMPLES]
+        if cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold:
             return False
     _record(state, cost, threshold, i, j)
     return answer
