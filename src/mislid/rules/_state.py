@@ -18,8 +18,8 @@ from mislid.geometry._search import LINEAR, PROJECTED, SearchSpace, search_space
 from mislid.rules._select import list_top
 
 # Positions in State.clock: how often something was done, or the samples when it was done last.
-# ROUNDS: the sampling rule answered an alternative. PAIRED: the proof likely to end first was that of
-# pairs by their two arms alone.
+# ROUNDS: the sampling rule answered an alternative. PAIRED: the proof likely to end first was that
+# of pairs by their two arms alone.
 SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED, PAIRED = range(10)
 # Positions in State.evidence: of the last stopping test.
 STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
