@@ -120,19 +120,16 @@ class Rule:
 
     def after(self, samples: int) -> Moment:
         """Estimate and threshold after so many measurements, at least `first`."""
-        from mislid.rules._state import LAST_TEST, SAMPLES, SEARCHED, THRESHOLD
+        from mislid.rules._state import THRESHOLD, begin_with
         from mislid.rules._stopping import estimate_and_test
 
         state = self._decider.state
         counts = self.facts.counts_after(samples)
         sums = self.facts.settings.sign * self.facts.sums_after(samples)
-        state.counts[:], state.sums[:] = counts, sums
-        state.means[:] = np.divide(sums, counts, out=np.zeros(counts.size), where=counts > 0.0)
-        state.weights[:] = (counts + self._setting.phantom) / self._setting.variance
         # The rule must not spare work by what it remembers from another time.
-        state.clock[[LAST_TEST, SEARCHED]], state.clock[SAMPLES] = 0, samples
-        state.doubted[:], state.evidence[:] = -1, math.nan
+        begin_with(self._setting, state, counts, sums)
         self._stopping.mixture.last[:] = 0.0
+        state.evidence[:] = math.nan
         estimate_and_test(self._setting, self._stopping, state)
         return Moment(
             samples,

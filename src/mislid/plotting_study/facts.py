@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
+from mislid.study.certificate import sha256_of
 from mislid.study.events import Decided, Event, entry_of
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import StudyState
@@ -109,8 +109,8 @@ class Facts:
 
     @cached_property
     def candidates_fingerprint(self) -> str:
-        """SHA-256 of labels and features as JSON, keys sorted, without spaces, in ASCII."""
-        return _digest([json.dumps(self.candidates.plain(), sort_keys=True, separators=(",", ":"))])
+        """SHA-256 of labels and features, as in a certificate."""
+        return sha256_of(self.candidates.plain())
 
     def counts_after(self, samples: int) -> Vector:
         """Measurements of every candidate (K,) among the first so many."""

@@ -89,6 +89,17 @@ def new_state(setting: Setting) -> State:
     )
 
 
+def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> None:
+    """Let a state have these measurements, counts (K,) and sums (K,), and no past."""
+    state.clock[:] = 0
+    state.clock[SAMPLES] = int(counts.sum())
+    state.evidence[:] = 0.0
+    state.doubted[:] = state.lagging[:] = -1
+    state.counts[:], state.sums[:] = counts, sums
+    state.weights[:] = (counts + setting.phantom) / setting.variance
+    state.means[:] = sums / np.maximum(counts, 1.0)
+
+
 @inner
 def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
     """Take in one measurement."""

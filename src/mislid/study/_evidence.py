@@ -160,7 +160,7 @@ class Judgement:
         """
         from mislid.algorithms import as_algorithm
         from mislid.algorithms._setting import new_setting
-        from mislid.rules._state import SAMPLES, STALLS, THRESHOLD, new_state
+        from mislid.rules._state import STALLS, THRESHOLD, begin_with, new_state
         from mislid.rules._stopping import estimate_and_test, new_stopping
 
         settings, rule = self.settings, self.settings.stopping
@@ -174,9 +174,7 @@ class Judgement:
             settings.mean_bound,
         )
         state = new_state(setting)
-        state.counts[:], state.means[:] = self.data.counts, self.means
-        state.sums[:], state.weights[:] = settings.sign * self.data.sums, self.weights
-        state.clock[SAMPLES] = self.data.samples
+        begin_with(setting, state, self.data.counts, settings.sign * self.data.sums)
         stopping = new_stopping(setting, MIXTURE if rule == GUARANTEED else rule)
         estimate_and_test(setting, stopping, state)
         if state.clock[STALLS] > 0:

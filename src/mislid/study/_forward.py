@@ -99,15 +99,11 @@ class Forward:
 
     def begin(self) -> bool:
         """Go back to the data; whether they decide."""
-        from mislid.rules._state import QUEUED, ROUNDS, SAMPLES
+        from mislid.rules._state import QUEUED, ROUNDS, begin_with
 
-        state, setting, data = self._decider.state, self._decider.setting, self.data
-        state.clock[:] = 0
-        state.clock[SAMPLES] = data.samples
+        state = self._decider.state
+        begin_with(self._decider.setting, state, self.data.counts, self.data.sums)
         state.clock[ROUNDS], state.clock[QUEUED] = self._habits.rounds, self._habits.queued
-        state.doubted[:] = -1
-        state.counts[:], state.sums[:], state.means[:] = data.counts, data.sums, data.means
-        state.weights[:] = (data.counts + setting.phantom) / setting.variance
         for array, kept in zip(self._decider.sampler.memory, self._habits.memory, strict=True):
             array[...] = kept
         return self._judge()

@@ -202,16 +202,14 @@ def _reach(decider: Decider, features: Matrix) -> float:
 
 
 def _judge(decider: Decider, misspecification: float) -> _Verdict:
-    from mislid.rules._state import SAMPLES, STALLS, STATISTIC, TESTS, THRESHOLD, new_state
+    from mislid.rules._state import STALLS, STATISTIC, TESTS, THRESHOLD, begin_with, new_state
     from mislid.rules._stopping import estimate_and_test, new_stopping
 
     setting = decider.setting._replace(eps=misspecification)
     patience = decider.stopping.patience
     stopping = new_stopping(setting, decider.settings.stopping, 1.0, patience)
     state, known = new_state(setting), decider.state
-    for name in ("counts", "sums", "weights", "means"):
-        getattr(state, name)[:] = getattr(known, name)
-    state.clock[SAMPLES] = known.clock[SAMPLES]
+    begin_with(setting, state, known.counts, known.sums)
     decided = bool(estimate_and_test(setting, stopping, state))
     estimated_nothing = state.clock[STALLS] > 0 and state.clock[TESTS] == 0
     return _Verdict(
