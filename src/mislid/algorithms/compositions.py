@@ -50,7 +50,7 @@ class Algorithm:
         """What to change in the plan."""
         raise NotImplementedError
 
-    def known(self, truth: Instance | None, m: int) -> dict[str, Any]:
+    def known(self, truth: Instance | None, setting: Setting) -> dict[str, Any]:
         """What to change in the plan besides, for a rule that knows the true means."""
         return {}
 
@@ -65,7 +65,7 @@ class Algorithm:
         from mislid.rules._propose import Sampler
 
         K, d = setting.X.shape
-        plan = new_plan(K, **self.codes(model, setting.m), **self.known(truth, setting.m))
+        plan = new_plan(K, **self.codes(model, setting.m), **self.known(truth, setting))
         learners = K if plan.per_answer else 1
         # As many recent challengers as the published runs kept.
         memory = new_memory(K, learners, self.first_gap(), setting.m + d + 2)
@@ -267,9 +267,11 @@ class Oracle(Algorithm):
 
         return {"sampler": rules.FIXED, "tracking": rules.D_TRACKING}
 
-    def known(self, truth: Instance | None, m: int) -> dict[str, Any]:
+    def known(self, truth: Instance | None, setting: Setting) -> dict[str, Any]:
         """The optimal allocation."""
         if truth is None:
             raise ProblemError("algorithm must not be 'oracle' where the true means are unknown")
-        time = characteristic_time(truth.model, truth.means, m, noise=truth.noise)
+        time = characteristic_time(
+            truth.model, truth.means, setting.m, noise=truth.noise, tolerance=setting.tol
+        )
         return {"allocation": np.ascontiguousarray(time.allocation)}

@@ -206,6 +206,8 @@ def characteristic_time(
     min { sum_k w_k (mu_k - lambda_k)^2 / (2 sigma_k^2) : lambda in the model,
     lambda_i >= lambda_j + tolerance }  for means mu (K,) and noise sigma (K,).
     Any delta-correct method needs at least T kl(1 - delta, delta) samples on average (Theorem 1).
+    With a tolerance several answers may be right: this T is for proving the m best ones, and
+    another right answer may take fewer samples.
     Means outside the model's tube are allowed: the cost of bringing them into it counts.
 
     T is infinite when the means are a model, tolerance is 0 and the m-th and the next mean are

@@ -21,6 +21,7 @@ from mislid.model import Model
 from mislid.rules._mixture import SPREADS, Mixture, mixture_price, new_mixture
 from mislid.rules._state import (
     LAST_TEST,
+    PAIRED,
     SAMPLES,
     SEARCHED,
     STALLS,
@@ -255,8 +256,8 @@ def test_pairwise_asks_every_pair() -> None:
     assert set(verdicts) == {True, False}
 
 
-def settled_by(data: Data) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[float]]:
-    """Which pairs `guaranteed` settles by their own arms, which by the mixture; all thresholds."""
+def proofs(data: Data) -> tuple[NDArray[np.bool_], Floats, Floats, float]:
+    """Of every pair: settled by its own arms or not, its own threshold, its cost; the mixture's."""
     setting = setting_of(data)
     pairs = all_pairs(data.model.K, estimated(data)[1])
     costs, levels = pair_ratios(data, pairs, data.delta / 2)
@@ -266,7 +267,43 @@ def settled_by(data: Data) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[f
         pair_alternative(data.model, data.means, data.weights, i, j, tolerance=data.tol).cost
         for i, j in pairs.tolist()
     ]
-    return costs >= levels, np.array(structured) >= threshold, [*levels, threshold]
+    return costs >= levels, levels, np.array(structured), threshold
+
+
+def settled_by(data: Data) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[float]]:
+    """Which pairs `guaranteed` settles by their own arms, which by the mixture; all thresholds."""
+    alone, levels, structured, threshold = proofs(data)
+    return alone, structured >= threshold, [*levels, threshold]
+
+
+def left_by_pairs(data: Data) -> float:
+    """Measurements until each arm has what its gap to the other side asks for."""
+    means, incumbents = estimated(data)
+    inside = np.isin(np.arange(data.model.K), incumbents)
+    gaps = np.where(inside, means - means[~inside].max(), means[inside].min() - means) + data.tol
+    levels = [pairwise_threshold(n, n, data.model.K, data.m, data.delta / 2) for n in data.counts]
+    needed = data.noise**2 * 4 * np.array(levels) / gaps**2
+    return float(np.sum(np.maximum(needed - data.counts, 0.0)))
+
+
+def test_guaranteed_aims_at_the_proof_that_is_likely_to_end_first() -> None:
+    aims = []
+    for data in samples(6, 150):
+        answer, state = verdict(data, "guaranteed")
+        alone, _, structured, threshold = proofs(data)
+        if answer:
+            continue
+        together = data.counts.sum() * (threshold / structured[~alone].min() - 1.0)
+        by_pairs = state.clock[PAIRED] == state.clock[SAMPLES]
+        assert by_pairs == (left_by_pairs(data) < together)
+        aims.append(by_pairs)
+        costs, levels = pair_ratios(
+            data, all_pairs(data.model.K, estimated(data)[1]), data.delta / 2
+        )
+        lagging = all_pairs(data.model.K, estimated(data)[1])[np.argmin(costs / levels)]
+        if costs.min() > 0:
+            assert state.lagging.tolist() == lagging.tolist()
+    assert set(aims) == {True, False}
 
 
 def test_guaranteed_settles_each_pair_by_either_proof() -> None:

@@ -119,3 +119,13 @@ def test_bad_input(change: dict, message: str) -> None:
     options = {"m": 2, **change}
     with pytest.raises(ProblemError, match=message):
         identify(INSTANCE, **options)
+
+
+def test_the_oracle_knows_the_tolerance() -> None:
+    exact, tolerant = (
+        identify(INSTANCE, 3, algorithm="oracle", tolerance=tolerance, stopping="heuristic").counts
+        for tolerance in (0.0, 1.0)
+    )
+    # Without tolerance arms 2 and 3 are hard to tell apart; with it, no pair stands out so much.
+    assert exact[2:4].sum() / exact.sum() > 0.8
+    assert tolerant[2:4].sum() / tolerant.sum() < 0.7
