@@ -20,6 +20,7 @@ BENCHMARKS = (
     "sizes",
     "samples",
     "studies",
+    "forecasts",
 )
 
 

@@ -262,7 +262,10 @@ def test_values_that_do_not_fit_the_file(file, ask):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fly"], "command must be one of run, bound, reproduce, data, represent, demo; got 'fly'"),
+        (
+            ["fly"],
+            "command must be one of run, bound, study, reproduce, data, represent, demo; got 'fly'",
+        ),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
         (["bound", "a.npz", "--m", "x"], "'x' is not a valid integer"),

@@ -26,7 +26,8 @@ def draw_forecast(contents: Contents) -> Figure | None:
     None where there is no forecast, or nothing to foresee.
     """
     outlook = contents.outlook
-    if all(row.question == AS_ASKED and row.is_done for row in outlook.forecasts):
+    done = all(row.question == AS_ASKED and row.is_done for row in outlook.forecasts)
+    if done or contents.facts.samples == 0:
         return None
     with drawing():
         figure = new_figure(0.34 * len(outlook.forecasts) + 1.25)

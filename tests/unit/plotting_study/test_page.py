@@ -71,6 +71,11 @@ class Page(HTMLParser):
         return found[1:]
 
     @property
+    def settings(self) -> dict[str, str]:
+        """The last table, of settings and versions."""
+        return dict(self.tables[-1][1:])
+
+    @property
     def pictures(self) -> list[str | None]:
         return [given["aria-label"] for _, given in self.seen if given.get("role") == "img"]
 
@@ -99,8 +104,9 @@ def test_a_decided_study(decided: Study, decided_contents: Contents) -> None:
     assert f"Decided after {result.samples:,} measurements by the rule “guaranteed”" in found.text()
     assert "proven to be at most 5%" in found.text()
     assert "No guarantee" not in found.text()
-    assert found.pictures == ["means with confidence intervals, and shares", "evidence over time"]
-    assert [tag for tag, _ in found.seen].count("svg") == 2
+    pictures = ["means with confidence intervals, and shares", "evidence over time", "forecast"]
+    assert found.pictures == pictures
+    assert [tag for tag, _ in found.seen].count("svg") == 3
 
 
 def test_the_table_has_the_numbers_of_the_study(decided: Study, decided_contents: Contents) -> None:
@@ -122,7 +128,7 @@ def test_the_table_has_the_numbers_of_the_study(decided: Study, decided_contents
 
 
 def test_settings_versions_and_fingerprints_are_named(decided_contents: Contents) -> None:
-    rows = dict(Page(page(decided_contents)).table("")[0:])
+    rows = Page(page(decided_contents)).settings
     facts = decided_contents.facts
     assert rows["m"] == "1"
     assert rows["misspecification"] == "0.1"
@@ -178,7 +184,7 @@ def test_a_rule_without_a_proof_is_labelled(stopping: str) -> None:
         assert f"No guarantee. The stopping rule “{stopping}”" in found.text()
         assert "proven to be" not in found.text()
         assert "≤ 5%" not in found.text()
-        assert dict(found.table(""))["stopping"].startswith(f"{stopping} (no guarantee)")
+        assert found.settings["stopping"].startswith(f"{stopping} (no guarantee)")
 
 
 def test_a_study_without_features() -> None:
@@ -187,7 +193,7 @@ def test_a_study_without_features() -> None:
     found = read(study)
     assert study.status == "decided"
     assert [row[0] for row in found.table("candidate")] == ["3", "2", "1"]
-    assert dict(found.table(""))["candidates"] == "3, without features"
+    assert found.settings["candidates"] == "3, without features"
 
 
 def test_later_data_that_disagree_are_reported() -> None:
@@ -327,4 +333,4 @@ def test_large_studies_stay_small_pages() -> None:
     assert len(text.encode()) < 3_000_000
     found = Page(text)
     assert len(found.table("candidate")) == K
-    assert len(found.pictures) == 4
+    assert len(found.pictures) == 5
