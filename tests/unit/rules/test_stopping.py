@@ -31,7 +31,7 @@ from mislid.rules._state import (
     State,
     new_state,
 )
-from mislid.rules._stopping import CODES, estimate_and_test, new_stopping
+from mislid.rules._stopping import CODES, PRACTICE, estimate_and_test, new_stopping
 from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import (
@@ -283,7 +283,7 @@ def left_by_pairs(data: Data) -> float:
     gaps = np.where(inside, means - means[~inside].max(), means[inside].min() - means) + data.tol
     levels = [pairwise_threshold(n, n, data.model.K, data.m, data.delta / 2) for n in data.counts]
     needed = data.noise**2 * 4 * np.array(levels) / gaps**2
-    return float(np.sum(np.maximum(needed - data.counts, 0.0)))
+    return PRACTICE * float(np.sum(np.maximum(needed - data.counts, 0.0)))
 
 
 def test_guaranteed_aims_at_the_proof_that_is_likely_to_end_first() -> None:
