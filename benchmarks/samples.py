@@ -60,7 +60,7 @@ class Effort:
 
 EFFORTS = {
     "D": Effort(40, 12, budget=25),
-    "E": Effort(6, 2, budget=25),
+    "E": Effort(3, 1, budget=25),
     "many arms": Effort(3, 1),
 }
 PUBLISHED_EFFORT, FAMILY_EFFORT, QUICK = Effort(200, 100), Effort(10, 3), Effort(2, 1)
