@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
                 Method("LUCB, standard width", "lucb"),
                 Method("LUCB, standard width", "lucb", GUARANTEED, most=25),
                 Method("our default", "mislid"),
-                Method("our default", "mislid", GUARANTEED),
+                Method("our default", "mislid", GUARANTEED, most=50),
                 Method(
                     "MisLid, tricks, AdaHedge",
                     "mislid-authors-tricks",
