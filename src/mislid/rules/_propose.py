@@ -23,6 +23,7 @@ from mislid.rules._rivals import Rivals, rival_arm
 from mislid.rules._simple import fixed_arm, uniform_arm
 from mislid.rules._state import (
     ANSWERED,
+    LAGGING,
     PAIRED,
     ROUNDS,
     SAMPLES,
@@ -85,7 +86,7 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
             set_play_weights(setting, memory, NEGLIGIBLE)
         i, j = state.doubted[0], state.doubted[1]
         if paired:
-            i, j = state.lagging[0], state.lagging[1]
+            i, j = state.doubted[LAGGING], state.doubted[LAGGING + 1]
             move_pair(state.means, weights, i, j, setting.tol, space.arms[BELOW])
         elif not (responding and _is_answered(plan, state)):
             status = STALLED

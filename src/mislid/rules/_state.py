@@ -21,8 +21,11 @@ from mislid.rules._select import list_top
 # ROUNDS: the sampling rule answered an alternative. PAIRED: the proof likely to end first was that
 # of pairs by their two arms alone.
 SAMPLES, TESTS, LAST_TEST, ROUNDS, QUEUED, STALLS, JUDGED, ANSWERED, SEARCHED, PAIRED = range(10)
-# Positions in State.evidence: of the last stopping test.
-STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT = range(4)
+# Positions in State.evidence: of the last stopping test. LEFT: measurements until every pair is
+# settled by its two arms alone, about.
+STATISTIC, THRESHOLD, CHALLENGER, INCUMBENT, LEFT = range(5)
+# Position in State.doubted.
+LAGGING = 2
 
 
 class Setting(NamedTuple):
@@ -52,10 +55,10 @@ class State(NamedTuple):
     means: Vector  # (K,) empirical, 0 before the first measurement
     projected: Vector  # (K,) the nearest model; an arm without measurements at its linear value
     incumbents: Indices  # (m,) the m best of the projected means, increasing
-    evidence: Vector  # (4,) of the last stopping test
+    evidence: Vector  # (5,) of the last stopping test
     doubt: Vector  # (K,) the alternative that a stopping test found last
-    doubted: Indices  # (2,) its challenger and incumbent, -1 before the first
-    lagging: Indices  # (2,) the pair that has least of its threshold by its two arms alone
+    doubted: Indices  # (4,) its challenger and incumbent; from LAGGING on, the pair that has least
+    # of its threshold by its two arms alone. Every array here makes calls with a state dearer.
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
     work: Vector  # (K,)
@@ -78,10 +81,9 @@ def new_state(setting: Setting) -> State:
         means=means,
         projected=projected,
         incumbents=np.arange(setting.m, dtype=np.int64),
-        evidence=np.zeros(4),
+        evidence=np.zeros(LEFT + 1),
         doubt=doubt,
-        doubted=np.full(2, -1, np.int64),
-        lagging=np.full(2, -1, np.int64),
+        doubted=np.full(LAGGING + 2, -1, np.int64),
         test=search_space(setting.X, setting.m, slots),
         play=search_space(setting.X, setting.m, slots),
         work=work,
@@ -94,7 +96,7 @@ def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> 
     state.clock[:] = 0
     state.clock[SAMPLES] = int(counts.sum())
     state.evidence[:] = 0.0
-    state.doubted[:] = state.lagging[:] = -1
+    state.doubted[:] = -1
     state.counts[:], state.sums[:] = counts, sums
     state.weights[:] = (counts + setting.phantom) / setting.variance
     state.means[:] = sums / np.maximum(counts, 1.0)

@@ -31,7 +31,9 @@ from mislid.rules._state import (
     CHALLENGER,
     INCUMBENT,
     JUDGED,
+    LAGGING,
     LAST_TEST,
+    LEFT,
     PAIRED,
     SAMPLES,
     SEARCHED,
@@ -167,39 +169,6 @@ def _pair_threshold(stopping: Stopping, i: int, j: int) -> float:
 
 
 @inner
-def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
-    """Whether every pair is settled by its own two arms; settled ones become exempt."""
-    space, incumbents, m = state.test, state.incumbents, setting.m
-    challengers = space.places[CHALLENGERS]
-    list_challengers(state.counts.shape[0], incumbents, challengers)
-    for k in range(state.counts.shape[0]):
-        stopping.allowance[k] = thresholds.arm_allowance(state.counts[k])
-    least, settled = np.inf, 0
-    for a in range(challengers.shape[0] - m):
-        i = challengers[a]
-        for b in range(m):
-            j = incumbents[b]
-            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-            threshold = _pair_threshold(stopping, i, j)
-            passed = cost >= threshold
-            settled += passed
-            space.pairs[EXEMPT, a * m + b] = passed
-            if cost / threshold < least:
-                least = cost / threshold
-                _record(state, cost, threshold, i, j)
-                state.lagging[0] = i
-                state.lagging[1] = j
-    return settled == space.bounds.shape[0]
-
-
-@inner
-def is_due(stopping: Stopping, state: State) -> bool:
-    """Whether it is time for a test."""
-    samples = state.clock[SAMPLES]
-    return samples > stopping.patience and samples > stopping.gamma * state.clock[LAST_TEST]
-
-
-@inner
 def _left_by_pairs(setting: Setting, stopping: Stopping, state: State) -> float:
     """About how many measurements are left until every pair is settled by its own two arms.
 
@@ -222,6 +191,40 @@ def _left_by_pairs(setting: Setting, stopping: Stopping, state: State) -> float:
 
 
 @inner
+def _test_pairs(setting: Setting, stopping: Stopping, state: State) -> bool:
+    """Whether every pair is settled by its own two arms; settled ones become exempt."""
+    space, incumbents, m = state.test, state.incumbents, setting.m
+    challengers = space.places[CHALLENGERS]
+    list_challengers(state.counts.shape[0], incumbents, challengers)
+    for k in range(state.counts.shape[0]):
+        stopping.allowance[k] = thresholds.arm_allowance(state.counts[k])
+    least, settled = np.inf, 0
+    for a in range(challengers.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            threshold = _pair_threshold(stopping, i, j)
+            passed = cost >= threshold
+            settled += passed
+            space.pairs[EXEMPT, a * m + b] = passed
+            if cost / threshold < least:
+                least = cost / threshold
+                _record(state, cost, threshold, i, j)
+                state.doubted[LAGGING] = i
+                state.doubted[LAGGING + 1] = j
+    state.evidence[LEFT] = _left_by_pairs(setting, stopping, state)
+    return settled == space.bounds.shape[0]
+
+
+@inner
+def is_due(stopping: Stopping, state: State) -> bool:
+    """Whether it is time for a test."""
+    samples = state.clock[SAMPLES]
+    return samples > stopping.patience and samples > stopping.gamma * state.clock[LAST_TEST]
+
+
+@inner
 def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: int, j: int) -> bool:
     """Whether the closest alternative, of this cost and pair, is far enough.
 
@@ -233,8 +236,7 @@ def _weigh(setting: Setting, stopping: Stopping, state: State, cost: float, i: i
     threshold = _threshold(setting, stopping, state, cost)
     answer = cost > threshold if stopping.code <= PAPER_PRINTED else cost >= threshold
     if stopping.code == GUARANTEED and not answer:
-        samples = float(state.clock[SAMPLES])
-        if _left_by_pairs(setting, stopping, state) < samples * (threshold / cost - 1.0):
+        if state.evidence[LEFT] < float(state.clock[SAMPLES]) * (threshold / cost - 1.0):
             state.clock[PAIRED] = state.clock[SAMPLES]
         if cost * state.evidence[THRESHOLD] < state.evidence[STATISTIC] * threshold:
             return False

@@ -20,6 +20,7 @@ from mislid.geometry.projection import project
 from mislid.model import Model
 from mislid.rules._mixture import SPREADS, Mixture, mixture_price, new_mixture
 from mislid.rules._state import (
+    LAGGING,
     LAST_TEST,
     PAIRED,
     SAMPLES,
@@ -302,7 +303,7 @@ def test_guaranteed_aims_at_the_proof_that_is_likely_to_end_first() -> None:
         )
         lagging = all_pairs(data.model.K, estimated(data)[1])[np.argmin(costs / levels)]
         if costs.min() > 0:
-            assert state.lagging.tolist() == lagging.tolist()
+            assert state.doubted[LAGGING:].tolist() == lagging.tolist()
     assert set(aims) == {True, False}
 
 
