@@ -59,7 +59,7 @@ def propose(setting: Setting, plan: Plan, memory: Memory, state: State, uniform:
 
     The game (Algorithm 1 of the paper) first takes an arm from the learner's allocation, then the
     closest alternative answers and the learner learns. A best response is the arm that tells the
-    alternative at the counts apart; where a proof by two arms alone is nearer to its end, the arm
+    alternative at the counts apart; where a proof by two arms alone is likely to end first, the arm
     that helps it most. A round whose alternative could not be certified teaches
     nothing; it is counted.
     """

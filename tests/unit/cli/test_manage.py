@@ -4,12 +4,11 @@ import csv
 import io
 import json
 import sqlite3
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from mislid.study.storage._upgrade import UpgradeReport
 from oracles.study_calls import Call, question, refused
 
 
@@ -61,24 +60,12 @@ def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) ->
     refused(created("delete", "s", "--yes"), 1, "study_name must be of a study in this storage")
 
 
-@dataclass(frozen=True)
-class FakeReport:
-    storage: str
-    before: int
-    after: int
-    backup: str | None
-    changed: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def upgrade(storage: object, *, backup: object = None) -> FakeReport:
+    def upgrade(storage: object, *, backup: object = None) -> UpgradeReport:
         seen.append((storage, backup))
-        return FakeReport(str(storage), 1, 2, "lab.db.bak", changed)
+        return UpgradeReport(str(storage), 1, 2, "lab.db.bak", changed)
 
     monkeypatch.setattr("mislid.study.upgrade_storage", upgrade)
     changed = True
@@ -90,7 +77,7 @@ def test_upgrade(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_address_that_no_driver_takes(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def upgrade(storage: object, *, backup: object = None) -> FakeReport:
+    def upgrade(storage: object, *, backup: object = None) -> UpgradeReport:
         raise ValueError("invalid literal for int() with base 10: 'port'")
 
     monkeypatch.setattr("mislid.study.upgrade_storage", upgrade)
