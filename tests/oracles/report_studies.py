@@ -1,13 +1,14 @@
-"""Small studies for reports, and stand-ins for what other parts of a study foresee."""
+"""Small studies for reports, and what they might foresee."""
 
+import copy
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import mislid
-from mislid.study import Study
+from mislid.study import Progress, Sensitivity, SensitivityRow, Study, WhatIf
+from mislid.study.overview import Overview
 
 FEATURES = {
     "a": [1.0, 0.0],
@@ -38,27 +39,26 @@ def decided_study(sign: float = 1.0, **changes: Any) -> Study:
     return study
 
 
-class Foresight:
-    """A study that also has the methods of other parts."""
-
-    def __init__(self, study: Study, **parts: Any) -> None:
-        self.study_name, self.events = study.study_name, study.events
-        vars(self).update({name: _giving(answer) for name, answer in parts.items()})
-
-
-def _giving(answer: Any) -> Callable[..., Any]:
-    def method() -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return method
+def changed(overview: Overview, **parts: Any) -> Overview:
+    """The same moment, with some of what it shows replaced."""
+    other = copy.copy(overview)
+    vars(other).update(parts)
+    return other
 
 
-def what_if(more: float | None, low: float, high: float | None, **changed: Any) -> SimpleNamespace:
+def what_if(more: int | None, low: int, high: int | None, **changes: Any) -> WhatIf:
     question = {"m": 2, "delta": 0.05, "tolerance": 0.0, "misspecification": 0.1}
-    return outcome(more, low, high, **question | changed, changed=tuple(changed))
+    given = {**question, **changes, "changed": tuple(changes)}
+    return WhatIf(more, low, high, "", **given, decided_now=False, answer_now=())
 
 
-def outcome(more: float | None, low: float, high: float | None, **others: Any) -> SimpleNamespace:
-    return SimpleNamespace(more=more, more_low=low, more_high=high, **others)
+def progress(more: int | None, low: int, high: int | None, **others: Any) -> Progress:
+    return Progress(30, more, low, high, **{"note": "", **others})
+
+
+def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:
+    return Sensitivity(0.1, largest, None, smallest, 0.01, (), (), rows)
+
+
+def dial_row(width: float, answer: Any, statistic: float, decided: bool) -> SensitivityRow:
+    return SensitivityRow(width, answer, statistic, 20.0, decided, contradicted=width < 0.02)

@@ -202,7 +202,7 @@ def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -
 
 def _drawing(picture: str) -> Callable[[TradeOff], None]:
     """What saves the picture; found missing before the training, not after it."""
-    from mislid.plotting_trade_off import save_trade_off
+    from mislid.plotting import save_trade_off
 
     if not Path(picture).parent.is_dir():
         raise ProblemError(f"picture must be in an existing directory; got {picture!r}")

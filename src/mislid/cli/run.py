@@ -115,7 +115,7 @@ def _warn_of_tie(instance: Instance, m: int) -> None:
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
     from pathlib import Path
 
-    from mislid.plotting_runs import save_runs
+    from mislid.plotting import save_runs
 
     try:
         save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])

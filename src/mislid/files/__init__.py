@@ -1,5 +1,6 @@
 """Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ __all__ = [
     "Sheet",
     "Spreadsheet",
     "Table",
+    "as_plain",
     "decimal",
+    "new_place",
     "place_to_write",
     "read_sheet",
     "read_spreadsheet",
@@ -68,13 +71,40 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
 
 def place_to_write(path: str | os.PathLike[str]) -> Path:
     """Give the place of an instance to be written, or say why it cannot be there."""
-    place = _with_suffix(path, ".npz", ".csv")
+    return new_place(_with_suffix(path, ".npz", ".csv"))
+
+
+def new_place(path: Any, name: str = "path") -> Path:
+    """Where a file may be written; `name` is what the user calls the path.
+
+    >>> new_place("no/such/directory/arms.npz", "--output")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: --output must name a file in an existing directory;
+    got 'no/such/directory/arms.npz', whose directory does not exist
+    """
+    place = _as_path(path, name)
     if place.is_dir() or not place.parent.is_dir():
         raise ProblemError(
-            f"path must name a file in an existing directory; got {str(place)!r}, "
+            f"{name} must name a file in an existing directory; got {str(place)!r}, "
             + ("a directory" if place.is_dir() else "whose directory does not exist")
         )
     return place
+
+
+def as_plain(value: Any) -> Any:
+    """Values of JSON, which has no infinity: "inf"; what is not a number becomes null.
+
+    >>> as_plain({"upper": float("inf"), "pair": (1, float("nan"))})
+    {'upper': 'inf', 'pair': [1, None]}
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {key: as_plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(entry) for entry in value]
+    return value
 
 
 def _content(place: Path, what: str) -> bytes:
@@ -91,11 +121,15 @@ def _content(place: Path, what: str) -> bytes:
     return content
 
 
-def _with_suffix(path: Any, *suffixes: str) -> Path:
+def _as_path(path: Any, name: str = "path") -> Path:
     try:
-        place = Path(path)
+        return Path(path)
     except TypeError:
-        raise ProblemError(f"path must be a string or a path; got {path!r}") from None
+        raise ProblemError(f"{name} must be a string or a path; got {path!r}") from None
+
+
+def _with_suffix(path: Any, *suffixes: str) -> Path:
+    place = _as_path(path)
     if place.suffix.lower() not in suffixes:
         raise FileFormatError(f"path must end in {' or '.join(suffixes)}; got {str(place)!r}")
     return place

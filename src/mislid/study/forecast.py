@@ -20,6 +20,7 @@ from numpy.random import SeedSequence, default_rng
 
 from mislid._validation import Vector, as_count
 from mislid.errors import CertificateError, ProblemError
+from mislid.files import as_plain
 from mislid.study._forward import Data, Evidence, Forward, Habits, data_of, habits_of
 from mislid.study.events import Decided
 from mislid.study.replay import Replay
@@ -86,8 +87,9 @@ class Progress:
     best_now: tuple[Label, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON; infinite numbers become None."""
-        return _plain(self)
+        """Values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,9 @@ class WhatIf:
         return {name: getattr(self, name) for name in ASKED}
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON; infinite numbers become None."""
-        return _plain(self)
+        """Values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
+        return plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,14 +271,3 @@ def _too_early(missing: int) -> ToGo:
 
 def _whole(number: float) -> int | None:
     return None if math.isinf(number) else int(number)
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    values = dataclasses.asdict(record).items()
-    return {name: _plain_value(value) for name, value in values}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value

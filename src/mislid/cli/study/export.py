@@ -60,7 +60,7 @@ def command(
         if certificate is not None:
             save_certificate(decided(study), certificate)
         if html is not None:
-            from mislid.plotting_study import write_report
+            from mislid.report import write_report
 
             write_report(study, html)
             click.echo(f"Report in {html}.", err=True)

@@ -11,14 +11,11 @@ import numpy.typing as npt
 from mislid._validation import as_top_m, as_weights
 from mislid.errors import ProblemError
 from mislid.model import Instance
+from mislid.plotting.theme import BEST, CONTRAST, GREY, LINES, PAPER, REST, tidy
 from mislid.simulation.progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-BEST, REST, OPTIMAL, GREY = "#2a7f9e", "#a9c9d6", "#d1495b", "#6b7280"
-# The first is the method that a picture is about.
-COLOURS = ("#2a7f9e", "#e08e45", "#6b7280", "#7a5195", "#3d8361", "#b23a48")
 
 
 def plot_allocation(
@@ -31,33 +28,56 @@ def plot_allocation(
 ) -> None:
     """The share of the measurements that every arm got, against an even share.
 
-    Arms are ordered by their true means, best first, the m best in a darker colour. `optimal` (K,)
-    is the allocation to compare with, as `characteristic_time` gives it.
+    Arms are ordered by their true means, best first, the m best in a darker colour.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    instance
+        The arms.
+    m
+        How many are the answer.
+    counts
+        Measurements of every arm (K,).
+    optimal
+        The allocation (K,) to compare with, as `characteristic_time` gives it.
+
+    Raises
+    ------
+    ProblemError
+        Where m, counts or optimal do not fit the instance.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mislid import Instance, Model
+    >>> axes = Figure().subplots()
+    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
+    >>> plot_allocation(axes, instance, 1, [10, 30])
+    >>> [float(bar.get_height()) for bar in axes.patches]
+    [0.75, 0.25]
     """
     m = as_top_m(m, instance.K)
     taken = as_weights(counts, instance.K, "counts")
     order = np.argsort(-instance.means, kind="stable")
     place = np.arange(order.size)
     share = taken[order] / taken.sum()
-    axes.bar(place[:m], share[:m], color=BEST, label=f"measured, the {m} best")
-    axes.bar(place[m:], share[m:], color=REST, label="measured, the others")
+    bars = [
+        axes.bar(place[:m], share[:m], color=BEST, label=f"measured, the {m} best"),
+        axes.bar(place[m:], share[m:], color=REST, label="measured, the others"),
+    ]
+    lines = []
     if optimal is not None:
         ideal = as_weights(optimal, instance.K, "optimal")[order]
-        (marks,) = axes.plot(place, ideal / ideal.sum(), "D", label="optimal allocation")
-        marks.set(ms=7, mfc="white", mec=OPTIMAL, mew=1.6, zorder=3, clip_on=False)
-    axes.axhline(1.0 / order.size, color=GREY, lw=0.9, ls="--", label="even share")
+        lines = axes.plot(place, ideal / ideal.sum(), "D", label="optimal allocation")
+        lines[0].set(ms=7, mfc=PAPER, mec=CONTRAST, mew=1.6, zorder=3, clip_on=False)
+    even = axes.axhline(1.0 / order.size, color=GREY, lw=0.9, ls="--", label="even share")
     _name_arms(axes, instance, order)
     axes.yaxis.set_major_formatter("{x:.0%}")
     axes.set_ylabel("share of the measurements")
-    handles, labels = axes.get_legend_handles_labels()
-    bars_first = np.argsort([not label.startswith("measured") for label in labels], kind="stable")
-    axes.legend(
-        [handles[at] for at in bars_first],
-        [labels[at] for at in bars_first],
-        frameon=False,
-        fontsize=8.5,
-    )
-    _tidy(axes)
+    axes.legend(handles=[*bars, *lines, even], frameon=False, fontsize=8.5)
+    tidy(axes)
 
 
 def plot_evidence(
@@ -65,14 +85,37 @@ def plot_evidence(
 ) -> None:
     """How the evidence of runs grew, as a share of what their stopping rule asks for.
 
-    `runs` are what callbacks were given, by name. `bound` is the number of measurements that any
-    method needs on average.
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    runs
+        What the callbacks of runs were given, by name; the first run is drawn boldest.
+    bound
+        The number of measurements that any method needs on average.
+
+    Raises
+    ------
+    ProblemError
+        Where there is no run, or one without anything.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mislid import Instance, Model, identify
+    >>> seen = []
+    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
+    >>> found = identify(instance, 1, callback=seen.append)
+    >>> axes = Figure().subplots()
+    >>> plot_evidence(axes, {"mislid": seen})
+    >>> int(axes.lines[1].get_xdata()[-1]) == found.samples
+    True
     """
     if not runs or not all(runs.values()):
         raise ProblemError("runs must hold at least one run, each with what its callback was given")
     axes.axhline(1.0, color=GREY, lw=0.9, ls="--")
     for at, (name, seen) in enumerate(runs.items()):
-        last, colour = seen[-1], COLOURS[at % len(COLOURS)]
+        last, colour = seen[-1], LINES[at % len(LINES)]
         label = f"{name}: {last.samples:,}" + ("" if last.evidence >= 1.0 else ", not sure")
         axes.plot(
             [progress.samples for progress in seen],
@@ -84,7 +127,7 @@ def plot_evidence(
         )
         axes.plot([last.samples], [last.evidence], "o", color=colour, ms=7, zorder=4)
     if bound is not None:
-        axes.axvline(bound, color=OPTIMAL, lw=1.2, ls=":", label=f"lower bound: {bound:,.0f}")
+        axes.axvline(bound, color=CONTRAST, lw=1.2, ls=":", label=f"lower bound: {bound:,.0f}")
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, 1.12)
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -93,7 +136,7 @@ def plot_evidence(
     axes.set_xlabel("measurements")
     axes.set_ylabel("evidence, as a share of the threshold")
     axes.legend(frameon=False, fontsize=8.5, loc="lower right")
-    _tidy(axes)
+    tidy(axes)
 
 
 def _name_arms(axes: Axes, instance: Instance, order: npt.NDArray[np.intp]) -> None:
@@ -107,7 +150,3 @@ def _name_arms(axes: Axes, instance: Instance, order: npt.NDArray[np.intp]) -> N
         rotation_mode="anchor",
     )
     axes.set_xlabel("arm, best first")
-
-
-def _tidy(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)

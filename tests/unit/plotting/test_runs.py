@@ -10,7 +10,9 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 
 from mislid.errors import ProblemError
-from mislid.plotting_runs import COLUMNS, DOT, FINE, LONGEST, OVER, plot_runs, save_runs
+from mislid.plotting import plot_runs, save_runs
+from mislid.plotting.runs import COLUMNS, LONGEST
+from mislid.plotting.theme import BEST, CONTRAST, INK, REST
 from mislid.simulation.replicate import Row
 
 
@@ -40,20 +42,20 @@ def columns(axes):
 
 def test_boxes_over_delta_are_red_and_others_are_not(axes):
     plot_runs(axes, GROUPS, 0.05)
-    assert boxes(axes) == [FINE, OVER]
+    assert boxes(axes) == [BEST, CONTRAST]
     labels = axes.get_yticklabels()
     assert [label.get_text() for label in labels] == ["good", "bad"]
-    assert [to_hex(label.get_color()) for label in labels] == ["#000000", OVER]
+    assert [to_hex(label.get_color()) for label in labels] == [INK, CONTRAST]
 
 
 def test_a_rate_of_delta_itself_is_allowed(axes):
     plot_runs(axes, {"edge": rows(range(100, 140), wrong=2)}, 0.05)
-    assert boxes(axes) == [FINE]
+    assert boxes(axes) == [BEST]
 
 
 def test_runs_without_an_answer_are_not_errors(axes):
     plot_runs(axes, {"tired": [Row(0, 100, None, "budget exhausted", 0.1)]}, 0.05)
-    assert boxes(axes) == [FINE]
+    assert boxes(axes) == [BEST]
     assert columns(axes)[1] == ["1", "100", "0.0%"]
 
 
@@ -62,7 +64,7 @@ def test_every_run_is_a_grey_dot(axes):
     scattered = [drawn for drawn in axes.collections if isinstance(drawn, PathCollection)]
     for dots, group in zip(scattered, GROUPS.values(), strict=True):
         np.testing.assert_array_equal(dots.get_offsets()[:, 0], [row.samples for row in group])
-        assert to_hex(dots.get_facecolor()[0]) == DOT
+        assert to_hex(dots.get_facecolor()[0]) == REST
 
 
 def test_the_mean_is_marked_and_written(axes):

@@ -1,4 +1,4 @@
-"""How the evidence of every pair grew: a study's own rule, asked at some of its past times."""
+"""What was measured, and how the evidence grew: a study's own rule, asked at past times."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry._pair_solver import PairSolver
 from mislid.geometry.duality import is_unstructured, unstructured_bounds
 from mislid.geometry.pairs import Pairs, all_pairs, top_arms
-from mislid.plotting_study.facts import Facts
-from mislid.rules.thresholds import pair_constant
+from mislid.rules.thresholds import deviation_constant, pair_constant
 from mislid.study.decisions import Decider
+from mislid.study.events import Decided
+from mislid.study.settings import Candidates, Settings
+
+Arms = NDArray[np.int64]
 
 # Times at which the closest pairs are looked at, and all of them.
 FINE, COARSE = 60, 30
@@ -23,6 +27,82 @@ CLOSEST = 10
 # Pairs drawn, and pairs of which these are chosen: a solve takes about a third of a millisecond.
 DRAWN, SOLVED = 400, 2_000
 BY_FEATURES, BY_TWO_ARMS = "by all measurements and the features", "by its two arms alone"
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What was asked, measured and decided, in numbers.
+
+    Attributes
+    ----------
+    settings, candidates
+        The question.
+    arms, values
+        The n measurements in their order: indices of candidates, and values in the user's sign.
+    decision
+        The recorded one, or None before there is one.
+    """
+
+    settings: Settings
+    candidates: Candidates
+    arms: Arms
+    values: Vector
+    decision: Decided | None
+
+    @property
+    def K(self) -> int:
+        """Number of candidates."""
+        return self.candidates.K
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self.arms.size
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The candidates' labels as texts (K,)."""
+        return [str(label) for label in self.candidates.labels]
+
+    @cached_property
+    def noise(self) -> Vector:
+        """Standard deviations (K,)."""
+        return self.settings.deviations(self.K)
+
+    @cached_property
+    def counts(self) -> Vector:
+        """Measurements of every candidate (K,)."""
+        return self.counts_after(self.samples)
+
+    @cached_property
+    def means(self) -> Vector:
+        """Their means (K,), in the user's sign; not a number where nothing was measured."""
+        with np.errstate(invalid="ignore"):
+            means: Vector = self.sums_after(self.samples) / self.counts
+        return means
+
+    @cached_property
+    def half_widths(self) -> Vector:
+        """Half the widths of confidence intervals around the means (K,).
+
+        Each holds its true mean with probability at least 1 - delta, at all times at once and
+        whatever rule chose the candidates: `deviation_constant` for a set of one arm. Infinite
+        where nothing was measured.
+        """
+        level = deviation_constant(-math.log(self.settings.delta))
+        evidence = level + _allowances(self.counts)
+        with np.errstate(divide="ignore"):
+            widths: Vector = self.noise * np.sqrt(2.0 * evidence / self.counts)
+        return widths
+
+    def counts_after(self, samples: int) -> Vector:
+        """Measurements of every candidate (K,) among the first so many."""
+        return np.bincount(self.arms[:samples], minlength=self.K).astype(np.float64)
+
+    def sums_after(self, samples: int) -> Vector:
+        """Sums of their values (K,), in the user's sign."""
+        sums = np.bincount(self.arms[:samples], self.values[:samples], self.K)
+        return sums.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,27 +174,27 @@ class History:
 class Rule:
     """A study's stopping rule, which can be asked about any number of its first measurements."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, record: Record) -> None:
         from mislid.rules._stopping import GUARANTEED, HEURISTIC, MIXTURE, PAIRWISE, new_stopping
 
-        self.facts = facts
-        self._decider = Decider(facts.settings, facts.candidates)
+        self.record = record
+        self._decider = Decider(record.settings, record.candidates)
         setting, code = self._decider.setting, self._decider.stopping.code
         self.at_projected = HEURISTIC <= code < MIXTURE
         self.by_pairs = code in (PAIRWISE, GUARANTEED)
         self.by_features = code != PAIRWISE
         share = 0.5 if code == GUARANTEED else 1.0
-        name = "mixture" if code == GUARANTEED else facts.settings.stopping
+        name = "mixture" if code == GUARANTEED else record.settings.stopping
         self._setting = setting._replace(delta=share * setting.delta)
         self._stopping = new_stopping(self._setting, name)
-        self._pair_constant = pair_constant(facts.K, setting.m, self._setting.delta)
+        self._pair_constant = pair_constant(record.K, setting.m, self._setting.delta)
         wide = setting.widening if self.at_projected else 0.0
-        self._model = facts.candidates.model(facts.settings.misspecification + wide)
+        self._model = record.candidates.model(record.settings.misspecification + wide)
 
     @cached_property
     def first(self) -> int | None:
         """The number of measurements from which on there is an estimate; None before that."""
-        order = [np.flatnonzero(self.facts.arms == arm)[:1] for arm in self._decider.design]
+        order = [np.flatnonzero(self.record.arms == arm)[:1] for arm in self._decider.design]
         seen = np.concatenate(order)
         return int(seen.max()) + 1 if seen.size == len(order) else None
 
@@ -124,8 +204,8 @@ class Rule:
         from mislid.rules._stopping import estimate_and_test
 
         state = self._decider.state
-        counts = self.facts.counts_after(samples)
-        sums = self.facts.settings.sign * self.facts.sums_after(samples)
+        counts = self.record.counts_after(samples)
+        sums = self.record.settings.sign * self.record.sums_after(samples)
         # The rule must not spare work by what it remembers from another time.
         begin_with(self._setting, state, counts, sums)
         self._stopping.mixture.last[:] = 0.0
@@ -166,11 +246,16 @@ class Rule:
         return np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
 
     def _pair_thresholds(self, moment: Moment, pairs: Pairs) -> Vector:
-        from mislid.rules._thresholds import arm_allowance
-
-        allowance = np.array([arm_allowance(n) for n in moment.counts.tolist()])
-        thresholds: Vector = self._pair_constant + allowance[pairs].sum(axis=1)
+        allowances = _allowances(moment.counts)
+        thresholds: Vector = self._pair_constant + allowances[pairs].sum(axis=1)
         return thresholds
+
+
+def _allowances(counts: Vector) -> Vector:
+    """What the thresholds of single arms grow by with their counts (K,)."""
+    from mislid.rules._thresholds import arm_allowance
+
+    return np.array([arm_allowance(n) for n in counts.tolist()])
 
 
 def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
@@ -180,19 +265,19 @@ def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
         return math.nan
 
 
-def best_of(facts: Facts, now: Moment) -> tuple[int, ...]:
+def best_of(record: Record, now: Moment) -> tuple[int, ...]:
     """The m candidates that the estimates prefer, best first."""
-    top = top_arms(now.projected, facts.settings.m)
+    top = top_arms(now.projected, record.settings.m)
     return tuple(top[np.argsort(-now.projected[top], kind="stable")].tolist())
 
 
 def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
     """How the evidence for an answer grew until it was enough; None before there is an estimate."""
-    facts, first = rule.facts, rule.first
+    record, first = rule.record, rule.first
     if first is None:
         return None
-    last = facts.samples if facts.decision is None else facts.decision.samples
-    every = all_pairs(facts.K, np.sort(np.array(answer, dtype=np.int64)))
+    last = record.samples if record.decision is None else record.decision.samples
+    every = all_pairs(record.K, np.sort(np.array(answer, dtype=np.int64)))
     asked = _promising(rule, every, last)
     now = rule.evidence([last], asked).shares[0]
     order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
@@ -210,7 +295,7 @@ def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:
     if len(pairs) <= SOLVED:
         return pairs
     now = rule.after(samples)
-    alone = unstructured_bounds(now.projected, now.weights, pairs, rule.facts.settings.tolerance)
+    alone = unstructured_bounds(now.projected, now.weights, pairs, rule.record.settings.tolerance)
     return pairs[np.sort(np.argsort(alone, kind="stable")[:SOLVED])]
 
 

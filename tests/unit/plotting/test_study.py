@@ -1,6 +1,5 @@
 """The pictures of a report, by what they show."""
 
-import dataclasses
 import math
 import re
 from typing import Any
@@ -10,20 +9,12 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from mislid.plotting_study import (
-    Contents,
-    as_png,
-    draw_candidates,
-    draw_evidence,
-    draw_forecast,
-    gather,
-)
-from mislid.plotting_study.candidates_figure import MOST, ROWS
-from mislid.plotting_study.evidence_figure import apart
-from mislid.plotting_study.outlook import Forecast, Outlook
-from mislid.plotting_study.theme import BEST, DARK, OPTIMAL, REST, as_markup, shorten
-from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
+from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
+from mislid.plotting.study import MOST, ROWS, apart
+from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
+from mislid.report.style import DARK, as_markup
+from mislid.study.overview import Overview
+from oracles.report_studies import MEANS, changed, decided_study, new_study, progress, what_if
 
 
 def names(axes: Any) -> list[str]:
@@ -51,44 +42,44 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
     ]
 
 
-def test_means_intervals_and_estimates_are_in_rows_best_first(decided_contents: Contents) -> None:
-    (figure,) = draw_candidates(decided_contents)
+def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: Overview) -> None:
+    (figure,) = draw_candidates(decided_overview)
     left = figure.axes[0]
-    facts, order = decided_contents.facts, decided_contents.order
-    assert names(left) == [facts.labels[arm] for arm in order]
+    order = decided_overview.order
+    assert names(left) == [decided_overview.labels[arm] for arm in order]
     assert names(left)[0] == "c"
     drawn = intervals(left)
     for row, arm in enumerate(order):
-        mean, half = facts.means[arm], facts.half_widths[arm]
+        mean, half = decided_overview.means[arm], decided_overview.half_widths[arm]
         np.testing.assert_allclose(drawn[row], [mean - half, mean + half])
     estimates = next(line for line in left.lines if line.get_marker() == "D")
-    np.testing.assert_array_equal(estimates.get_xdata(), decided_contents.estimates[order])
+    np.testing.assert_array_equal(estimates.get_xdata(), decided_overview.estimates[order])
     colours = [to_hex(group.get_colors()[0]) for group in left.collections[1:]]
     assert colours == [BEST, REST]
 
 
-def test_shares_stand_beside_the_optimal_ones(decided_contents: Contents) -> None:
-    (figure,) = draw_candidates(decided_contents)
+def test_shares_stand_beside_the_optimal_ones(decided_overview: Overview) -> None:
+    (figure,) = draw_candidates(decided_overview)
     right = figure.axes[1]
-    facts, order = decided_contents.facts, decided_contents.order
+    order = decided_overview.order
     shares = [bar.get_width() for bar in right.patches]
-    np.testing.assert_allclose(shares, facts.counts[order] / facts.samples)
+    np.testing.assert_allclose(shares, decided_overview.counts[order] / decided_overview.samples)
     assert to_hex(right.patches[0].get_facecolor()) == BEST
     optimal = next(line for line in right.lines if line.get_marker() == "d")
-    assert decided_contents.optimal is not None
-    np.testing.assert_allclose(optimal.get_xdata(), decided_contents.optimal[order])
-    assert to_hex(optimal.get_markeredgecolor()) == OPTIMAL
-    without = dataclasses.replace(decided_contents, optimal=None)
+    assert decided_overview.optimal is not None
+    np.testing.assert_allclose(optimal.get_xdata(), decided_overview.optimal[order])
+    assert to_hex(optimal.get_markeredgecolor()) == CONTRAST
+    without = changed(decided_overview, _optimum=(None, ""))
     assert not any(line.get_marker() == "d" for line in draw_candidates(without)[0].axes[1].lines)
 
 
 def test_a_study_that_minimises_shows_the_users_sign() -> None:
     study = decided_study(-1.0, direction="minimize")
-    contents = gather(study)
-    (figure,) = draw_candidates(contents)
+    overview = study.overview()
+    (figure,) = draw_candidates(overview)
     assert names(figure.axes[0])[0] == "c"
-    np.testing.assert_allclose(contents.facts.means[2], -MEANS["c"], atol=0.2)
-    np.testing.assert_allclose(contents.estimates, contents.facts.means, atol=0.2)
+    np.testing.assert_allclose(overview.means[2], -MEANS["c"], atol=0.2)
+    np.testing.assert_allclose(overview.estimates, overview.means, atol=0.2)
     assert float(np.mean(intervals(figure.axes[0])[0.0])) < 0.0
 
 
@@ -98,16 +89,16 @@ def test_many_candidates_fill_several_figures_without_overlaps() -> None:
     rng = np.random.default_rng(0)
     labels = study.candidates.labels
     study.add_observations([(labels[k % K], k % K / K + rng.normal()) for k in range(2 * K)])
-    contents = gather(study)
-    figures = draw_candidates(contents)
+    overview = study.overview()
+    figures = draw_candidates(overview)
     rows = [names(figure.axes[0]) for figure in figures]
     assert [len(row) for row in rows] == [22, 41, 40]
     assert max(map(len, rows)) <= ROWS
     assert [name for row in rows for name in row] == [
-        shorten(contents.facts.labels[arm]) for arm in contents.order
+        shorten(overview.labels[arm]) for arm in overview.order
     ]
     assert len({figure.axes[0].get_xlim() for figure in figures}) == 1
-    evidence = draw_evidence(contents)
+    evidence = draw_evidence(overview)
     assert evidence is not None
     for figure in (*figures, evidence):
         assert overlapping(figure) == []
@@ -115,12 +106,12 @@ def test_many_candidates_fill_several_figures_without_overlaps() -> None:
 
 def test_beyond_a_number_candidates_are_left_to_the_table() -> None:
     study = new_study(candidates=list(range(MOST + 40)), m=1)
-    assert sum(len(names(figure.axes[0])) for figure in draw_candidates(gather(study))) == MOST
+    assert sum(len(names(figure.axes[0])) for figure in draw_candidates(study.overview())) == MOST
 
 
-def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_contents: Contents) -> None:
-    figure = draw_evidence(running_contents)
-    seen = running_contents.history
+def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Overview) -> None:
+    figure = draw_evidence(running_overview)
+    seen = running_overview.history
     assert figure is not None
     assert seen is not None
     above, below = figure.axes
@@ -130,12 +121,12 @@ def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_contents: Co
     assert len(curves) == 6
     np.testing.assert_array_equal(bold[0].get_ydata(), seen.closest.shares[:, 0])
     assert len(bold) == 1
-    challenger, incumbent = (running_contents.facts.labels[arm] for arm in seen.closest.pairs[0])
+    challenger, incumbent = (running_overview.labels[arm] for arm in seen.closest.pairs[0])
     texts = [text.get_text() for text in above.texts]
     assert len(texts) == 6
     assert any(text.startswith(f"{incumbent} before {challenger}: ") for text in texts)
     threshold = next(line for line in above.lines if list(line.get_ydata()) == [1.0, 1.0])
-    assert to_hex(threshold.get_color()) == OPTIMAL
+    assert to_hex(threshold.get_color()) == CONTRAST
     _, statistics, thresholds = seen.closest.of_pair(0)
     np.testing.assert_array_equal(below.lines[0].get_ydata(), statistics)
     np.testing.assert_array_equal(below.lines[1].get_ydata(), thresholds)
@@ -145,15 +136,15 @@ def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_contents: Co
 def test_pairs_far_away_are_thin_lines() -> None:
     study = new_study(candidates=list(range(20)), m=2)
     study.add_observations([(k, 0.01 * k) for k in range(20)] * 3)
-    figure = draw_evidence(gather(study))
+    figure = draw_evidence(study.overview())
     assert figure is not None
     assert len(figure.axes[0].collections[0].get_segments()) == 2 * 18 - 10
 
 
-def test_the_decision_is_marked(decided_contents: Contents, running_contents: Contents) -> None:
-    decision = decided_contents.facts.decision
+def test_the_decision_is_marked(decided_overview: Overview, running_overview: Overview) -> None:
+    decision = decided_overview.decision
     assert decision is not None
-    figure, other = draw_evidence(decided_contents), draw_evidence(running_contents)
+    figure, other = draw_evidence(decided_overview), draw_evidence(running_overview)
     assert figure is not None
     assert other is not None
     marks = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
@@ -171,14 +162,14 @@ def test_labels_are_moved_apart(wanted: list[float]) -> None:
     assert np.all(np.argsort(heights, kind="stable") == np.argsort(wanted, kind="stable"))
 
 
-def test_a_forecast_has_a_row_for_every_question(running: Study) -> None:
+def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> None:
     others = (
         what_if(0, 0, 0, m=1),
         what_if(20, 10, None, delta=0.005),
         what_if(None, 900, None, tolerance=0.25, misspecification=math.inf),
     )
-    study = Foresight(running, progress=outcome(100, 50, 300, lower_bound=40.0), what_ifs=others)
-    figure = draw_forecast(gather(study))
+    asked = progress(100, 50, 300, lower_bound=40.0)
+    figure = draw_forecast(changed(running_overview, progress=asked, what_ifs=others))
     assert figure is not None
     (axes,) = figure.axes
     assert names(axes) == [
@@ -206,31 +197,30 @@ def test_a_forecast_has_a_row_for_every_question(running: Study) -> None:
     assert overlapping(figure) == []
 
 
-def test_a_forecast_without_end_is_said_in_words(running_contents: Contents) -> None:
-    endless = Forecast("as asked", math.inf, math.inf, math.inf, "too early: nobody knows")
-    outlook = Outlook(forecasts=(endless,), lower_bound=math.inf)
-    figure = draw_forecast(dataclasses.replace(running_contents, outlook=outlook))
+def test_a_forecast_without_end_is_said_in_words(running_overview: Overview) -> None:
+    endless = progress(None, 9, None, note="too early: nobody knows", lower_bound=math.inf)
+    figure = draw_forecast(changed(running_overview, progress=endless, what_ifs=()))
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].texts] == ["too early"]
     as_png(figure, 40)
 
 
-def test_nothing_is_foreseen_of_a_study_that_has_ended(decided_contents: Contents) -> None:
-    outlook = Outlook(forecasts=(Forecast("as asked", 0.0, 0.0, 0.0, ""),))
-    assert draw_forecast(dataclasses.replace(decided_contents, outlook=outlook)) is None
+def test_nothing_is_foreseen_of_a_study_that_has_ended(decided_overview: Overview) -> None:
+    ended = changed(decided_overview, progress=progress(0, 0, 0), what_ifs=())
+    assert draw_forecast(ended) is None
 
 
 def test_there_is_no_picture_of_what_is_not_known() -> None:
-    contents = gather(new_study())
-    assert draw_evidence(contents) is None
-    assert draw_forecast(contents) is None
+    overview = new_study().overview()
+    assert draw_evidence(overview) is None
+    assert draw_forecast(overview) is None
 
 
 def test_figures_in_a_page_follow_its_colours_and_share_no_names(
-    decided_contents: Contents,
+    decided_overview: Overview,
 ) -> None:
-    drawn = [as_markup(figure, "x", "c") for figure in draw_candidates(decided_contents)]
-    again = as_markup(draw_candidates(decided_contents)[0], "x", "d")
+    drawn = [as_markup(figure, "x", "c") for figure in draw_candidates(decided_overview)]
+    again = as_markup(draw_candidates(decided_overview)[0], "x", "d")
     assert not any(colour in drawn[0] for colour in DARK)
     assert "var(--best)" in drawn[0]
     defined = [set(re.findall(r' id="([^"]*)"', text)) for text in (drawn[0], again)]
@@ -244,7 +234,7 @@ def test_figures_in_a_page_follow_its_colours_and_share_no_names(
 def test_any_label_can_be_drawn_as_it_is(label: str) -> None:
     study = new_study(candidates=[label, "plain"])
     study.add_observations([(label, 1.0), ("plain", 0.0)])
-    (figure,) = draw_candidates(gather(study))
+    (figure,) = draw_candidates(study.overview())
     assert names(figure.axes[0])[0] == shorten(label)
     drawn = as_markup(figure, "x", "c")
     escaped = shorten(label).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

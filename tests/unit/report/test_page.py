@@ -5,7 +5,6 @@ import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,22 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.plotting_study import Contents, report, write_report
-from mislid.plotting_study.page import page
+from mislid.report import page as page_module
+from mislid.report import report, write_report
+from mislid.report.page import page
 from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
+from mislid.study.overview import Overview
+from mislid.study.suspicions import StudyWarning
+from oracles.report_studies import (
+    MEANS,
+    changed,
+    decided_study,
+    dial,
+    dial_row,
+    new_study,
+    progress,
+    what_if,
+)
 
 VOID = {"meta", "br"}
 
@@ -80,24 +91,13 @@ class Page(HTMLParser):
         return [given["aria-label"] for _, given in self.seen if given.get("role") == "img"]
 
 
-def dial_row(width: float, answer: Any, statistic: float, decided: bool, **more: Any) -> Any:
-    return SimpleNamespace(
-        misspecification=width,
-        answer=answer,
-        statistic=statistic,
-        threshold=20.0,
-        decided=decided,
-        **more,
-    )
+def read(seen: Study | Overview) -> Page:
+    return Page(report(seen) if isinstance(seen, Study) else page(seen))
 
 
-def read(study: Any) -> Page:
-    return Page(report(study))
-
-
-def test_a_decided_study(decided: Study, decided_contents: Contents) -> None:
-    found = Page(page(decided_contents))
-    result = decided.result
+def test_a_decided_study(finished: Study, decided_overview: Overview) -> None:
+    found = Page(page(decided_overview))
+    result = finished.result
     assert result is not None
     assert "Which of 5 candidates has the largest mean?" in found.text("h1")
     assert found.text().startswith("assay: a study assay: Which of 5")
@@ -109,10 +109,12 @@ def test_a_decided_study(decided: Study, decided_contents: Contents) -> None:
     assert [tag for tag, _ in found.seen].count("svg") == 3
 
 
-def test_the_table_has_the_numbers_of_the_study(decided: Study, decided_contents: Contents) -> None:
-    rows = Page(page(decided_contents)).table("candidate")
-    observed = decided.observations().groupby("arm").value
-    widths = dict(zip("abcde", decided_contents.facts.half_widths, strict=True))
+def test_the_table_has_the_numbers_of_the_study(
+    finished: Study, decided_overview: Overview
+) -> None:
+    rows = Page(page(decided_overview)).table("candidate")
+    observed = finished.observations().groupby("arm").value
+    widths = dict(zip("abcde", decided_overview.half_widths, strict=True))
     assert {row[0] for row in rows} == set(MEANS)
     for label, count, *numbers, inside in rows:
         values = observed.get_group(label)
@@ -127,25 +129,24 @@ def test_the_table_has_the_numbers_of_the_study(decided: Study, decided_contents
         assert (inside == "yes") == (label == "c")
 
 
-def test_settings_versions_and_fingerprints_are_named(decided_contents: Contents) -> None:
-    rows = Page(page(decided_contents)).settings
-    facts = decided_contents.facts
+def test_settings_versions_and_fingerprints_are_named(decided_overview: Overview) -> None:
+    rows = Page(page(decided_overview)).settings
     assert rows["m"] == "1"
     assert rows["misspecification"] == "0.1"
     assert rows["stopping"].startswith("guaranteed (proven: ")
     assert rows["candidates"] == "5, with 2 features"
     assert f"mislid {mislid.__version__}, NumPy {np.__version__}" in rows["written by"]
-    assert rows["SHA-256 of the log"] == facts.fingerprint
-    assert rows["SHA-256 of the candidates"] == facts.candidates_fingerprint
+    assert rows["SHA-256 of the log"] == decided_overview.fingerprint
+    assert rows["SHA-256 of the candidates"] == decided_overview.candidates_fingerprint
     assert "mean bound" not in rows
 
 
-def test_a_running_study(running_contents: Contents) -> None:
-    found = Page(page(running_contents))
+def test_a_running_study(running_overview: Overview) -> None:
+    found = Page(page(running_overview))
     assert "Not decided yet." in found.text()
     assert "30 measurements so far" in found.text()
     assert "2 trials are open." in found.text()
-    best = [running_contents.facts.labels[arm] for arm in running_contents.best_now]
+    best = [running_overview.labels[arm] for arm in running_overview.best_now]
     assert f"In front now: {' and '.join(best)}." in found.text()
     marked = {row[0] for row in found.table("candidate") if row[-1] == "yes"}
     assert marked == set(best)
@@ -220,9 +221,9 @@ def test_every_label_and_name_is_escaped() -> None:
     study = new_study(study_name="<i>name</i>", candidates=features, m=2)
     study.add_observations([(label, float(k)) for k, label in enumerate(NASTY)] * 30)
     assert study.status == "decided"
-    warning = SimpleNamespace(kind="<u>noise", message="<b>&", level=0.05)
-    dial = SimpleNamespace(largest=0.1, declared=0.1, table=[dial_row(0.1, (NASTY[0],), 2.0, True)])
-    text = report(Foresight(study, warnings=(warning,), sensitivity=dial))
+    warning = StudyWarning("<u>noise", "<b>&", 0.05, 2.0, 1.0)
+    sensitivity = dial(0.1, dial_row(0.1, (NASTY[0],), 2.0, True))
+    text = page(changed(study.overview(), warnings=(warning,), sensitivity=sensitivity))
     found = Page(text)
     assert not {"script", "i", "u", "b"} & {tag for tag, _ in found.seen}
     assert "\x1b" not in text
@@ -234,50 +235,71 @@ def test_every_label_and_name_is_escaped() -> None:
     assert found.table("if it were")[0][1] == NASTY[0]
 
 
-def test_nothing_is_fetched_and_nothing_runs(decided_contents: Contents) -> None:
-    text = page(decided_contents)
+def test_nothing_is_fetched_and_nothing_runs(decided_overview: Overview) -> None:
+    text = page(decided_overview)
     assert "http" not in text
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\((?!#)|javascript:", text)
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_study_gives_the_same_page(decided: Study, tmp_path: Path) -> None:
-    write_report(decided, tmp_path / "one.html")
-    write_report(decided, str(tmp_path / "two.html"))
+def test_the_same_study_gives_the_same_page(finished: Study, tmp_path: Path) -> None:
+    write_report(finished, tmp_path / "one.html")
+    write_report(finished, str(tmp_path / "two.html"))
     first, second = ((tmp_path / name).read_bytes() for name in ("one.html", "two.html"))
     assert first == second
     assert first.decode().startswith("<!DOCTYPE html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", "two.html"]
 
 
-def test_a_forecast_is_told_drawn_and_tabled(running: Study) -> None:
-    study = Foresight(
-        running,
-        progress=outcome(1234.4, 800.0, 2000.0, lower_bound=90.0),
-        what_ifs=(what_if(7, 5, 9, m=1),),
-    )
-    found = read(study)
+def test_a_page_is_of_one_moment_while_others_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = new_study(storage=tmp_path / "lab.db", noise=1.0)
+    study.add_observations(list(MEANS.items()) * 3)
+    other = mislid.load_study(storage=tmp_path / "lab.db")
+    before = report(study)
+
+    def between(part: Any) -> Any:
+        def telling(overview: Overview) -> Any:
+            other.tell(other.ask(), 9.0)
+            study.add_observations([("a", -9.0)])
+            return part(overview)
+
+        return telling
+
+    for name in ("headline", "key_numbers", "draw_candidates", "draw_evidence", "forecasts_of"):
+        part = getattr(page_module, name)
+        monkeypatch.setattr(page_module, name, between(part))
+    assert report(study) == before
+    assert study.samples == 15 + 5 * 2
+    assert report(study) != before
+    for opened in (study, other):
+        opened._storage.close()
+
+
+def test_a_forecast_is_told_drawn_and_tabled(running_overview: Overview) -> None:
+    asked, other = progress(1234, 800, 2000, lower_bound=90.0), what_if(7, 5, 9, m=1)
+    found = read(changed(running_overview, progress=asked, what_ifs=(other,)))
     assert "About 1,200 more are expected to be needed (between 800 and 2,000)." in found.text()
     rows = found.table("question")
     assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
     assert rows[1] == ["1 best instead of 2", "7", "5", "9", ""]
     assert found.pictures[-1] == "forecast"
-    open_end = Foresight(running, progress=outcome(7, 5, None, lower_bound=None))
+    open_end = changed(running_overview, progress=progress(7, 5, None))
     assert "About 7 more are expected to be needed (at least 5)." in read(open_end).text()
-    early = outcome(None, 3, None, lower_bound=None, note="too early: 3 are missing")
-    text = read(Foresight(running, progress=early)).text()
+    early = progress(None, 3, None, note="too early: 3 are missing")
+    text = read(changed(running_overview, progress=early)).text()
     assert "There is no end in sight. Too early: 3 are missing" in text
 
 
-def test_the_misspecification_dial_is_a_table(decided: Study) -> None:
-    table = [
-        dial_row(0.0, ("c",), 30.0, True, contradicted=True),
+def test_the_misspecification_dial_is_a_table(decided_overview: Overview) -> None:
+    rows = [
+        dial_row(0.0, ("c",), 30.0, True),
         dial_row(0.1, ("c",), 21.0, True),
         dial_row(0.2, None, math.inf, False),
     ]
-    dial = SimpleNamespace(largest=0.15, declared=0.1, smallest=0.02, table=table)
-    found = read(Foresight(decided, sensitivity=dial))
+    found = read(changed(decided_overview, sensitivity=dial(0.15, *rows, smallest=0.02)))
     assert "decide up to a misspecification of 0.15; 0.1 was declared." in found.text()
     assert "They contradict any below 0.02." in found.text()
     assert found.table("if it were") == [
@@ -285,26 +307,28 @@ def test_the_misspecification_dial_is_a_table(decided: Study) -> None:
         ["0.1", "c", "21", "20", "yes"],
         ["0.2", "", "∞", "20", "no"],
     ]
-    always = SimpleNamespace(largest=math.inf, declared=0.1, table=table)
-    assert (
-        "decide without any structure; 0.1" in read(Foresight(decided, sensitivity=always)).text()
-    )
-    never = SimpleNamespace(largest=None, declared=0.1, table=[])
-    assert "not even for 0" in read(Foresight(decided, sensitivity=never)).text()
+    always = read(changed(decided_overview, sensitivity=dial(math.inf, *rows)))
+    assert "decide without any structure; 0.1" in always.text()
+    never = read(changed(decided_overview, sensitivity=dial(None)))
+    assert "not even for 0" in never.text()
 
 
-def test_warnings_are_in_a_box(decided: Study) -> None:
-    warning = SimpleNamespace(kind="noise", message="It varies more than declared.", level=0.05)
-    found = read(Foresight(decided, warnings=(warning,)))
+def test_warnings_are_in_a_box(decided_overview: Overview) -> None:
+    warning = StudyWarning("noise", "It varies more than declared.", 0.05, 2.0, 1.0)
+    found = read(changed(decided_overview, warnings=(warning,)))
     assert "Noise. It varies more than declared." in found.text("li")
     assert any(given.get("class") == "box" for _, given in found.seen)
-    silent = read(Foresight(decided, warnings=()))
+    silent = read(decided_overview)
     assert not any(given.get("class") == "box" for _, given in silent.seen)
 
 
-def test_what_cannot_be_said_is_left_out_or_explained(running: Study) -> None:
-    problem = ProblemError("there are too few measurements")
-    found = read(Foresight(running, progress=problem, sensitivity=problem, what_ifs=problem))
+def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(overview: Overview) -> None:
+        raise ProblemError("there are too few measurements")
+
+    for part in ("progress", "what_ifs", "sensitivity"):
+        monkeypatch.setattr(Overview, part, property(unknown))
+    found = read(running)
     assert found.text().count("there are too few measurements") == 2
     assert "forecast" not in found.pictures
 

@@ -7,38 +7,18 @@ import pytest
 
 from mislid import pair_alternative
 from mislid.geometry.pairs import all_pairs
-from mislid.plotting_study.contents import Contents, gather
-from mislid.plotting_study.evidence import BY_TWO_ARMS, DRAWN, Rule, history
-from mislid.plotting_study.facts import read_facts
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import deviation_constant, pairwise_threshold
 from mislid.study import Study
+from mislid.study.history import BY_TWO_ARMS, DRAWN, Rule, history
+from mislid.study.overview import Overview
 from oracles.report_studies import MEANS, decided_study, measuring, new_study
-
-
-def test_facts_are_those_of_the_study(running: Study) -> None:
-    facts = read_facts(running)
-    table = running.observations()
-    for k, label in enumerate(facts.labels):
-        mine = table.value[table.arm == label]
-        assert facts.counts[k] == len(mine)
-        np.testing.assert_allclose(facts.means[k], mine.mean(), rtol=1e-12)
-    assert (facts.samples, facts.pending, facts.decision) == (30, 2, None)
-    assert facts.updated == running.events()[-1].time
-
-
-def test_fingerprints_change_with_what_they_are_of(decided: Study) -> None:
-    facts = read_facts(decided)
-    again, other = read_facts(decided), read_facts(new_study(candidates=["a", "b"]))
-    assert again.fingerprint == facts.fingerprint != other.fingerprint
-    assert again.candidates_fingerprint == facts.candidates_fingerprint
-    assert facts.candidates_fingerprint != other.candidates_fingerprint
 
 
 def test_half_widths_are_those_of_the_deviation_inequality() -> None:
     study = new_study(candidates=["x", "y", "z"], noise=[0.1, 2.0, 1.0], delta=0.01)
     study.add_observations([("x", 0.0)] * 9 + [("y", 1.0)])
-    widths = read_facts(study).half_widths
+    widths = study.overview().half_widths
     for width, n, noise in ((widths[0], 9, 0.1), (widths[1], 1, 2.0)):
         evidence = 2 * math.log(4 + math.log(n)) + deviation_constant(math.log(100))
         assert n * width**2 / (2 * noise**2) == pytest.approx(evidence, rel=1e-12)
@@ -55,10 +35,10 @@ def test_intervals_cover_at_all_times_at_once() -> None:
     n = np.arange(1, most + 1)
     study = new_study(candidates=["x", "y"], noise=1.0, delta=delta)
     study.add_observations([("x", 0.0)] * most)
-    assert read_facts(study).counts[0] == most
+    assert study.overview().counts[0] == most
     level = deviation_constant(-math.log(delta))
     width = np.sqrt(2 * (2 * np.log(4 + np.log(n)) + level) / n)
-    np.testing.assert_allclose(read_facts(study).half_widths[0], width[-1], rtol=1e-12)
+    np.testing.assert_allclose(study.overview().half_widths[0], width[-1], rtol=1e-12)
     worst = np.max(np.abs(noise / n) / width, axis=1)
     assert binomtest(int(np.sum(worst > 1.0)), runs, delta, "greater").pvalue > 1e-4
     assert binomtest(int(np.sum(worst > 0.5)), runs, delta, "greater").pvalue < 1e-4
@@ -70,11 +50,11 @@ def test_all_pairs_reach_the_threshold_when_the_study_decides(stopping: str, sig
     study = decided_study(
         sign, m=2, stopping=stopping, direction="maximize" if sign > 0 else "minimize"
     )
-    facts = read_facts(study)
-    decision = facts.decision
+    overview = study.overview()
+    decision = overview.decision
     assert decision is not None
-    rule = Rule(facts)
-    pairs = all_pairs(facts.K, np.sort(np.array(decision.answer)))
+    rule = Rule(overview)
+    pairs = all_pairs(overview.K, np.sort(np.array(decision.answer)))
     evidence = rule.evidence([decision.samples - 1, decision.samples], pairs)
     before, after = evidence.shares.min(axis=1)
     assert before < 1.0 <= after
@@ -84,29 +64,30 @@ def test_all_pairs_reach_the_threshold_when_the_study_decides(stopping: str, sig
     assert any(np.allclose(one, recorded, rtol=1e-8) for one in by_either)
 
 
-def test_statistics_and_thresholds_of_both_proofs(running_contents: Contents) -> None:
-    facts, seen = running_contents.facts, running_contents.history
+def test_statistics_and_thresholds_of_both_proofs(running_overview: Overview) -> None:
+    overview = running_overview
+    seen = overview.history
     assert seen is not None
-    assert running_contents.now is not None
-    weights, means = facts.counts, facts.means
-    model = facts.candidates.model(0.1)
+    assert overview.now is not None
+    weights, means = overview.counts, overview.means
+    model = overview.candidates.model(0.1)
     for p, (i, j) in enumerate(seen.closest.pairs.tolist()):
         nearest = pair_alternative(model, means, weights, i, j)
         np.testing.assert_allclose(seen.closest.statistics[0, -1, p], nearest.cost, rtol=1e-8)
         alone = max(means[j] - means[i], 0) ** 2 / (2 / weights[i] + 2 / weights[j])
         np.testing.assert_allclose(seen.closest.statistics[1, -1, p], alone, rtol=1e-12)
-        needed = pairwise_threshold(facts.counts[i], facts.counts[j], 5, 2, 0.025)
+        needed = pairwise_threshold(overview.counts[i], overview.counts[j], 5, 2, 0.025)
         np.testing.assert_allclose(seen.closest.thresholds[1, -1, p], needed, rtol=1e-12)
-    assert np.all(seen.closest.thresholds[0, -1] == running_contents.now.threshold)
+    assert np.all(seen.closest.thresholds[0, -1] == overview.now.threshold)
 
 
 def test_an_earlier_look_leaves_nothing_behind(running: Study) -> None:
-    facts = read_facts(running)
-    pairs = all_pairs(facts.K, np.array([0, 1]))
-    rule = Rule(facts)
+    overview = running.overview()
+    pairs = all_pairs(overview.K, np.array([0, 1]))
+    rule = Rule(overview)
     first = rule.evidence([30, 10, 20, 30], pairs)
     for n, samples in enumerate((30, 10, 20, 30)):
-        alone = Rule(facts).evidence([samples], pairs)
+        alone = Rule(overview).evidence([samples], pairs)
         np.testing.assert_allclose(first.statistics[:, n], alone.statistics[:, 0], rtol=1e-9)
         np.testing.assert_allclose(first.thresholds[:, n], alone.thresholds[:, 0], rtol=1e-9)
 
@@ -115,11 +96,11 @@ def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
     study = new_study(candidates={k: [1.0, k, k * k] for k in range(12)}, m=3, noise=30.0)
     means = {k: 0.1 * k for k in range(12)}
     study.optimize(measuring(means, 30.0), n_trials=200)
-    contents = gather(study)
-    seen = contents.history
+    overview = study.overview()
+    seen = overview.history
     assert seen is not None
     pairs = [*seen.closest.pairs.tolist(), *seen.others.pairs.tolist()]
-    assert sorted(pairs) == all_pairs(12, np.sort(np.array(contents.answer))).tolist()
+    assert sorted(pairs) == all_pairs(12, np.sort(np.array(overview.leaders))).tolist()
     now = np.concatenate([seen.closest.shares[-1], seen.others.shares[-1]])
     assert np.all(np.diff(now) >= 0.0)
     assert seen.share == now[0]
@@ -130,19 +111,19 @@ def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
 def test_the_history_of_an_answer_ends_with_its_decision() -> None:
     study = decided_study()
     study.add_observations([("a", 50.0)] * 500)
-    contents = gather(study)
-    seen, decision = contents.history, contents.facts.decision
+    overview = study.overview()
+    seen, decision = overview.history, overview.decision
     assert seen is not None
     assert decision is not None
     assert seen.closest.times[-1] == seen.others.times[-1] == decision.samples
     np.testing.assert_allclose(seen.share, decision.statistic / decision.threshold, rtol=1e-8)
-    assert seen.answer == decision.answer != contents.best_now
+    assert seen.answer == decision.answer != overview.best_now
 
 
 def test_many_pairs_leave_out_the_far_ones() -> None:
     study = new_study(candidates=list(range(102)), m=50, noise=1.0)
     study.add_observations([(k, float(k)) for k in range(102)])
-    seen = gather(study).history
+    seen = study.overview().history
     assert seen is not None
     assert len(seen.closest.pairs) + len(seen.others.pairs) == DRAWN
     assert seen.undrawn == 50 * 52 - DRAWN
@@ -151,16 +132,16 @@ def test_many_pairs_leave_out_the_far_ones() -> None:
 
 def test_there_is_no_history_before_the_first_round() -> None:
     study = new_study()
-    assert history(Rule(read_facts(study)), ()) is None
+    assert history(Rule(study.overview()), ()) is None
     study.add_observations([("a", MEANS["a"])])
-    contents = gather(study)
-    assert (contents.history, contents.now, contents.best_now) == (None, None, ())
+    overview = study.overview()
+    assert (overview.history, overview.now, overview.best_now) == (None, None, ())
 
 
 def test_without_features_two_arms_are_all_there_is() -> None:
     study = new_study(candidates=list(MEANS), stopping="pairwise")
     study.optimize(measuring(MEANS), n_trials=5_000)
-    seen = gather(study).history
+    seen = study.overview().history
     assert seen is not None
     name, statistics, thresholds = seen.closest.of_pair(0)
     assert name == BY_TWO_ARMS

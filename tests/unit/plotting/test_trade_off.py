@@ -8,14 +8,9 @@ import pytest
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from mislid.plotting_trade_off import (
-    ALONE,
-    COLOURS,
-    plot_misspecification,
-    plot_pulls,
-    plot_time,
-    save_trade_off,
-)
+from mislid.plotting import plot_misspecification, plot_pulls, plot_time, save_trade_off
+from mislid.plotting.theme import INK
+from mislid.plotting.trade_off import COLOURS
 from mislid.representation import Choice, TradeOff
 
 
@@ -72,7 +67,7 @@ def test_every_choice_is_a_point(axes, plot, solid, dashed, label):
 
 def test_the_time_without_features_is_a_line(axes):
     plot_time(axes, TRADE_OFF)
-    assert [line.get_ydata()[0] for line in axes.lines if line.get_color() == ALONE] == [120.0]
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_color() == INK] == [120.0]
     assert axes.get_ylim()[1] > 120.0
     assert "4 best" in axes.get_title()
 
@@ -85,7 +80,7 @@ def test_what_is_infinite_is_left_out(axes):
 
 def test_no_line_where_the_time_without_features_is_infinite(axes):
     plot_time(axes, TradeOff(4, ROWS, math.inf))
-    assert ALONE not in [line.get_color() for line in axes.lines]
+    assert INK not in [line.get_color() for line in axes.lines]
 
 
 @pytest.mark.parametrize(("pulls", "scale"), [(10.0, "linear"), (1000.0, "log")])

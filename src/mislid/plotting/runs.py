@@ -11,19 +11,30 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.errors import ProblemError
+from mislid.plotting.theme import (
+    BEST,
+    CONTRAST,
+    GREY,
+    INK,
+    PAPER,
+    REST,
+    drawing,
+    new_figure,
+    save_png,
+    scale,
+    tidy,
+)
 from mislid.simulation.replicate import Row
 from mislid.simulation.summary import summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FINE, OVER, DOT, LABEL = "#2a7f9e", "#d1495b", "#9aa5b1", "#5b6570"
-# A linear axis hides boxes that are more than this many times smaller than the largest value.
-SPREAD = 30.0
+# More dots than these would make a drawing in vectors unwieldy.
 MANY = 50
-# Inches of a figure, letters of a name in one line, half the height of a box, and where the columns
-# of text end, in points right of the axes.
-WIDTH, LONGEST, BOX = 9.5, 32, 0.26
+# Letters of a name in one line, half the height of a box, and where the columns of text end, in
+# points right of the axes.
+LONGEST, BOX = 32, 0.26
 COLUMNS = (30, 90, 132)
 
 
@@ -38,28 +49,54 @@ def plot_runs(
 
     Boxes hold the middle half, whiskers the 5th to the 95th percentile, a diamond the mean. Number
     of runs, mean and error rate stand to the right; where the rate exceeds delta, name and box are
-    red. Groups named in `dashed`, of others' runs for example, have empty dashed boxes.
+    red.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    groups
+        Finished runs by the name of their algorithm; the first is at the top.
+    delta
+        The error rate that was asked for.
+    dashed
+        Names of groups with empty dashed boxes, such as runs of others.
+
+    Raises
+    ------
+    ProblemError
+        Where there is no group, or one without runs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> runs = [Row(run, 100 + run, True, "stopped", 0.1) for run in range(5)]
+    >>> axes = Figure().subplots()
+    >>> plot_runs(axes, {"mislid": runs}, delta=0.05)
+    >>> [text.get_text() for text in axes.texts][3:]
+    ['5', '102', '0.0%']
     """
     if not groups or not all(groups.values()):
         raise ProblemError("groups must hold at least one algorithm, each with finished runs")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
-    colours = [OVER if error > delta else FINE for error in errors]
+    colours = [CONTRAST if error > delta else BEST for error in errors]
     for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
         _draw_dots(axes, at, values)
         _draw_box(axes, at, values, colour, empty=name in dashed)
-    _scale(axes, np.concatenate(samples))
+    scale(axes, "x", np.concatenate(samples).tolist())
     _write_columns(axes, samples, errors)
     axes.set_yticks(range(len(groups)), [fill(name, LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
-        label.set_color(OVER if colour == OVER else "black")
+        label.set_color(colour if colour == CONTRAST else INK)
     # The first group is at the top, below the columns' headings.
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.set_xlabel("samples until stopping")
-    axes.set_title(f"red: wrong more often than {delta:.3g}", fontsize=9, loc="left")
-    axes.grid(axis="x", color=DOT, alpha=0.25, lw=0.6)
+    note = f"red: wrong more often than {delta:.3g}"
+    axes.set_title(note, fontsize=9, fontweight="normal", loc="left")
+    axes.grid(axis="x", color=REST, alpha=0.25, lw=0.6)
     axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
 
 
 def height_of(groups: int) -> float:
@@ -68,22 +105,31 @@ def height_of(groups: int) -> float:
 
 
 def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
-    """`plot_runs` as a file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """`plot_runs` as a PNG file, whole or not at all.
 
-    figure = Figure(figsize=(WIDTH, height_of(len(groups))), layout="constrained")
-    FigureCanvasAgg(figure)
-    plot_runs(figure.subplots(), groups, delta)
-    figure.savefig(path, dpi=150)
+    Parameters
+    ----------
+    path
+        Where it goes.
+    groups, delta
+        As in `plot_runs`.
+
+    Raises
+    ------
+    ProblemError
+        Where there is no group, or one without runs.
+    """
+    with drawing():
+        figure = new_figure(height_of(len(groups)))
+        plot_runs(figure.subplots(), groups, delta)
+    save_png(figure, path)
 
 
 def _draw_dots(axes: Axes, at: int, values: Vector) -> None:
     """Dots above each other where many are alike, the same in every picture."""
     upwards = np.random.default_rng(at).uniform(-0.3, 0.3, values.size)
     size = 14 if values.size <= 200 else 5
-    dots = axes.scatter(values, at + upwards, s=size, color=DOT, alpha=0.5, lw=0, zorder=1)
-    # Thousands of dots would make a drawing in vectors unwieldy.
+    dots = axes.scatter(values, at + upwards, s=size, color=REST, alpha=0.5, lw=0, zorder=1)
     dots.set_rasterized(values.size > MANY)
 
 
@@ -106,7 +152,7 @@ def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) 
     axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
     axes.vlines([middle], at - BOX, at + BOX, color=colour, lw=1.4, zorder=2)
-    axes.plot([values.mean()], [at], "D", ms=6, mfc="white", mec=colour, mew=1.6, zorder=4)
+    axes.plot([values.mean()], [at], "D", ms=6, mfc=PAPER, mec=colour, mew=1.6, zorder=4)
 
 
 def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> None:
@@ -126,18 +172,6 @@ def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> No
                 ha="right",
                 va="center",
                 fontsize=8.5,
-                color="black" if line >= 0 else LABEL,
+                color=INK if line >= 0 else GREY,
                 annotation_clip=False,
             )
-
-
-def _scale(axes: Axes, values: Vector) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    positive = values[values > 0]
-    if positive.size and positive.max() > SPREAD * positive.min():
-        axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        axes.set_xlim(left=0.0)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

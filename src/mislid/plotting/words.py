@@ -110,3 +110,8 @@ def moment(seconds: float) -> str:
     '2023-11-14 22:13 UTC'
     """
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def visible(text: str) -> str:
+    """A text without control characters, which no page may contain; others take their places."""
+    return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)

@@ -1,15 +1,17 @@
+"""Two studies that pictures and reports are about: one has decided, one goes on."""
+
 import matplotlib as mpl
 import pytest
 
 mpl.use("Agg")
 
-from mislid.plotting_study import Contents, gather
 from mislid.study import Study
+from mislid.study.overview import Overview
 from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
 @pytest.fixture(scope="session")
-def decided() -> Study:
+def finished() -> Study:
     return decided_study()
 
 
@@ -23,10 +25,10 @@ def running() -> Study:
 
 
 @pytest.fixture(scope="session")
-def decided_contents(decided: Study) -> Contents:
-    return gather(decided)
+def decided_overview(finished: Study) -> Overview:
+    return finished.overview()
 
 
 @pytest.fixture(scope="session")
-def running_contents(running: Study) -> Contents:
-    return gather(running)
+def running_overview(running: Study) -> Overview:
+    return running.overview()

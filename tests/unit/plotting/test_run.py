@@ -12,7 +12,8 @@ from matplotlib.colors import to_hex
 
 from mislid import Instance, Model, identify
 from mislid.errors import ProblemError
-from mislid.plotting import BEST, COLOURS, REST, plot_allocation, plot_evidence
+from mislid.plotting import plot_allocation, plot_evidence
+from mislid.plotting.theme import BEST, LINES, REST
 
 INSTANCE = Instance(
     Model(np.eye(4), 1.0), [0.2, 2.0, 1.5, -1.0], names=["one", "two", "three", "four"]
@@ -68,7 +69,7 @@ def test_evidence_is_drawn_over_samples(axes: plt.Axes, seen: list) -> None:
     np.testing.assert_array_equal(line.get_xdata(), [progress.samples for progress in seen])
     np.testing.assert_array_equal(line.get_ydata(), [progress.evidence for progress in seen])
     assert end.get_xdata()[0] == seen[-1].samples
-    assert [part.get_color() for part in (line, other)] == list(COLOURS[:2])
+    assert [part.get_color() for part in (line, other)] == list(LINES[:2])
     assert bound.get_xdata()[0] == 12.4
     first, second = f"{seen[-1].samples:,}", f"{seen[-2].samples:,}, not sure"
     assert labels(axes) == [f"first: {first}", f"second: {second}", "lower bound: 12"]

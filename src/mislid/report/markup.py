@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from mislid.plotting.words import visible
+
 
 class Html(str):
     """A text that is markup."""
@@ -59,8 +61,3 @@ def table(
         body.append(element("tr", element("th", first, scope="row"), *cells, **mark))
     content = element("table", element("thead", head), element("tbody", *body), **kind)
     return element("div", content, class_="wide")
-
-
-def visible(text: str) -> str:
-    """A text without control characters, which no page may contain."""
-    return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
