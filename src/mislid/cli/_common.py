@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print the result.",
-)
+STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
 
 def examples(*calls: str) -> str:
@@ -32,11 +25,83 @@ def examples(*calls: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
+def format_option(default: str = "table") -> Callable[[F], F]:
+    """--format."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json", "csv"]),
+        default=default,
+        show_default=True,
+        help="How to print the result.",
+    )
+
+
+def m_option(*, required: bool = True) -> Callable[[F], F]:
+    """--m."""
+    return click.option(
+        "--m", type=click.IntRange(1), required=required, help="How many of the best to find."
+    )
+
+
+def question_options(*, changes: bool = False) -> Callable[[F], F]:
+    """--m, --misspecification, --delta and --tolerance.
+
+    Where they are `changes` of a question, what is left out stays as it is.
+    """
+
+    def default(value: float) -> dict[str, Any]:
+        return {} if changes else {"default": value, "show_default": True}
+
+    declared = "" if changes else "; by default what the file declares"
+    return lambda command: _with(
+        command,
+        m_option(required=not changes),
+        click.option(
+            "--misspecification",
+            type=click.FloatRange(0),
+            help="Largest deviation of the means from linearity in the features, inf for no "
+            f"structure{declared}.",
+        ),
+        click.option(
+            "--delta",
+            type=click.FloatRange(0, 0.5, min_open=True),
+            help="Error rate.",
+            **default(0.05),
+        ),
+        click.option(
+            "--tolerance",
+            type=click.FloatRange(0),
+            help="How much better than one of the answer another may be.",
+            **default(0.0),
+        ),
+    )
+
+
+def rule_options(command: F) -> F:
+    """--algorithm and --stopping."""
+    return _with(
+        command,
+        click.option(
+            "--algorithm",
+            default="mislid",
+            show_default=True,
+            help="What chooses: mislid, mislid-paper, mislid-authors, mislid-authors-tricks, "
+            "mislid-authors-greedy, lingape, lingifa, lucb, lucb-authors, lingame, uniform or, "
+            "where the means are known, oracle.",
+        ),
+        click.option(
+            "--stopping",
+            type=click.Choice(STOPPING),
+            default="guaranteed",
+            show_default=True,
+            help="When to stop; heuristic comes with no guarantee.",
+        ),
+    )
+
+
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."
-)
-m_option = click.option(
-    "--m", type=click.IntRange(1), required=True, help="Number of arms to find."
 )
 
 
@@ -57,37 +122,17 @@ def quiet_option(help: str = "No progress bar.") -> Callable[[F], F]:  # noqa: A
 
 
 def instance_options(command: F) -> F:
-    """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
+    """FILE, --m, --misspecification, --delta, --tolerance, --noise and --format."""
     return _with(
         command,
         click.argument("file", type=click.Path()),
-        m_option,
-        click.option(
-            "--misspecification",
-            type=click.FloatRange(0),
-            help="Largest deviation of the means from linearity, inf for no structure; "
-            "by default what the file declares.",
-        ),
+        question_options(),
         click.option(
             "--noise",
             type=click.FloatRange(0, min_open=True),
             help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
         ),
-        click.option(
-            "--delta",
-            type=click.FloatRange(0, 0.5, min_open=True),
-            default=0.05,
-            show_default=True,
-            help="Error rate.",
-        ),
-        click.option(
-            "--tolerance",
-            type=click.FloatRange(0),
-            default=0.0,
-            show_default=True,
-            help="How much better than an arm of the answer one outside it may be.",
-        ),
-        format_option,
+        format_option(),
     )
 
 

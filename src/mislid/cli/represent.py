@@ -47,7 +47,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 @click.command("represent")
 @click.argument("file", type=click.Path())
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the rewards.")
-@m_option
+@m_option()
 @click.option("--name", metavar="COLUMN", help="Column of the candidates' names; by default name.")
 @click.option(
     "--group",
@@ -129,7 +129,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
 @click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
-@format_option
+@format_option()
 @quiet_option()
 @one_sentence_errors
 def command(

@@ -13,6 +13,7 @@ from mislid.cli._common import (
     load,
     one_sentence_errors,
     quiet_option,
+    rule_options,
     worker_options,
 )
 from mislid.cli._print import as_csv, as_json, as_table, number
@@ -21,25 +22,10 @@ if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.simulation.replicate import Row
 
-STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
-
 
 @click.command("run")
 @instance_options
-@click.option(
-    "--algorithm",
-    default="mislid",
-    show_default=True,
-    help="mislid, mislid-paper, mislid-authors, mislid-authors-tricks, mislid-authors-greedy, "
-    "lingape, lingifa, lucb, lucb-authors, lingame, uniform or oracle.",
-)
-@click.option(
-    "--stopping",
-    type=click.Choice(STOPPING),
-    default="guaranteed",
-    show_default=True,
-    help="When to stop; heuristic comes with no guarantee.",
-)
+@rule_options
 @click.option(
     "--gamma",
     type=click.FloatRange(1),

@@ -17,7 +17,7 @@ from mislid.plotting.theme import (
     scale,
     shorten,
 )
-from mislid.plotting.words import about, number, whole
+from mislid.plotting.words import number, roughly, whole
 from mislid.study.forecast import Progress, WhatIf
 from mislid.study.overview import Overview
 from mislid.study.settings import Settings
@@ -136,13 +136,13 @@ def _in_words(row: Forecast) -> str:
     if row.is_done:
         return "enough by now"
     if math.isfinite(row.high):
-        return f"{about(row.more)} more ({about(row.low)} to {about(row.high)})"
+        return f"{roughly(row.more)} more ({roughly(row.low)} to {roughly(row.high)})"
     if math.isfinite(row.more):
-        return f"{about(row.more)} more (at least {about(row.low)})"
+        return f"{roughly(row.more)} more (at least {roughly(row.low)})"
     early, colon, _ = row.note.partition(":")
     if colon or math.isinf(row.low):
         return shorten(early or "no end in sight", _LONGEST)
-    return f"at least {about(row.low)} more"
+    return f"at least {roughly(row.low)} more"
 
 
 def _question(given: WhatIf, settings: Settings) -> str:

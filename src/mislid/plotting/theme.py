@@ -124,13 +124,15 @@ def scale(axes: Axes, direction: str, values: Iterable[float], room: float = 1.0
 
     `room` is how much farther than the largest value it goes.
     """
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     shown = [value for value in values if 0.0 < value < float("inf")]
     low, high = min(shown, default=1.0), max(shown, default=1.0)
     axis = axes.xaxis if direction == "x" else axes.yaxis
     if high > SPREAD * low:
         axes.set(**{f"{direction}scale": "log", f"{direction}lim": (low / room**2, high * room**4)})
+        few_decades = high < 1000.0 * low
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,)))
         axis.set_minor_formatter(NullFormatter())
     else:
         axes.set(**{f"{direction}lim": (0.0, room * high)})

@@ -32,10 +32,10 @@ def whole(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else number(value)
 
 
-def about(value: float) -> str:
+def roughly(value: float) -> str:
     """A number of measurements that nobody knows exactly: two digits.
 
-    >>> about(1394980), about(87.4), about(123.4)
+    >>> roughly(1394980), roughly(87.4), roughly(123.4)
     ('1,400,000', '87', '120')
     """
     return whole(float(f"{value:.2g}") if value >= 100.0 else value)

@@ -6,7 +6,7 @@ import math
 
 from mislid.errors import MislidError
 from mislid.plotting.forecast import AS_ASKED, Forecast
-from mislid.plotting.words import about, listed, measurements, number, percent, rate
+from mislid.plotting.words import listed, measurements, number, percent, rate, roughly
 from mislid.report.markup import Html, element, markup
 from mislid.study.events import Decided
 from mislid.study.overview import Overview
@@ -89,9 +89,9 @@ def _forecast(overview: Overview) -> str:
         return ""
     if math.isinf(asked.more):
         return f"There is no end in sight. {asked.note[:1].upper()}{asked.note[1:]}"
-    between = f"between {about(asked.low)} and {about(asked.high)}"
-    known = between if math.isfinite(asked.high) else f"at least {about(asked.low)}"
-    return f"About {about(asked.more)} more are expected to be needed ({known})."
+    between = f"between {roughly(asked.low)} and {roughly(asked.high)}"
+    known = between if math.isfinite(asked.high) else f"at least {roughly(asked.low)}"
+    return f"About {roughly(asked.more)} more are expected to be needed ({known})."
 
 
 def _as_asked(overview: Overview) -> Forecast | None:
@@ -119,7 +119,7 @@ def key_numbers(overview: Overview) -> Html:
         needed = "was" if overview.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
     if asked is not None and not overview.decided and math.isfinite(asked.more):
-        shown["to go, about"] = about(asked.more)
+        shown["to go, about"] = roughly(asked.more)
     shown["error rate"] = f"{'≤ ' if overview.rule.guaranteed else 'wanted: '}" + rate(
         overview.settings.delta
     )

@@ -27,7 +27,6 @@ from mislid.study.suspicions import StudyWarning, warnings_of
 # How often a test of what was declared warns without reason, as in `Study.warnings`.
 LEVEL = 0.01
 UNCHECKED = "unchecked"
-NO_PROOF = "no proof"
 # Candidates times pairs beyond which an optimal allocation would take more than some seconds.
 LARGEST_GAME = 400_000
 
@@ -213,7 +212,7 @@ def is_proven(stopping: str) -> bool:
 def guarantee(settings: Settings) -> str:
     """What an answer is worth, in words."""
     if not is_proven(settings.stopping):
-        return f"{NO_PROOF} (stopping rule {settings.stopping!r})"
+        return f"no proof (stopping rule {settings.stopping!r})"
     return f"wrong with probability at most {settings.delta:g}, proven"
 
 

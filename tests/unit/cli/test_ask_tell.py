@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mislid.cli.study._sheet import outside
+from mislid.cli.study._sheets import outside
 from mislid.files import Draft
 from oracles.study_calls import Call, question, refused
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from mislid.cli._print import as_csv
 from mislid.errors import FileFormatError, ProblemError
@@ -37,8 +37,8 @@ class Filled(NamedTuple):
     empty: list[int]
 
 
-def sheet_rows(study_name: str, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
-    """Headings and rows of a sheet: trial, arm, features, and columns to be filled in."""
+def sheet_text(study_name: str, trials: Sequence[Trial]) -> str:
+    """A sheet: trial, arm, features, and columns to be filled in."""
     features = 0 if not trials or trials[0].features is None else len(trials[0].features)
     heading = ["trial", "arm", *(f"x{at}" for at in range(features)), "value", "state", "study"]
     rows = [
@@ -52,12 +52,7 @@ def sheet_rows(study_name: str, trials: Sequence[Trial]) -> tuple[list[str], lis
         ]
         for trial in trials
     ]
-    return heading, rows
-
-
-def sheet_bytes(study_name: str, trials: Sequence[Trial]) -> bytes:
-    """The content of a sheet's file."""
-    return f"{as_csv(*sheet_rows(study_name, trials))}\n".encode()
+    return as_csv(heading, rows)
 
 
 def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
@@ -100,6 +95,17 @@ def refuse_wrong(path: str, verb: str, wrong: Sequence[str]) -> None:
         )
 
 
+def refuse_unknown_columns(table: Spreadsheet, wanted: Iterable[tuple[str, str]]) -> None:
+    """Refuse options, given with their values, that do not name a column."""
+    for option, heading in wanted:
+        if not table.sheet.has(heading):
+            headings = ", ".join(map(repr, table.sheet.headings))
+            raise ProblemError(
+                f"{option} must name a column of {table.sheet.path!r}, one of {headings}; "
+                f"got {heading!r}"
+            )
+
+
 def outside(value: float, settings: Settings) -> str | None:
     """What is wrong with a value outside the range that was declared, if one was."""
     low, high = settings.reward_range or (-math.inf, math.inf)
@@ -115,7 +121,7 @@ def _row(
     study = _cell(table, "study", at)
     if study and study != study_name.strip():
         raise ProblemError(f"it is of study {study!r}, not {study_name!r}")
-    number = _trial(_cell(table, "trial", at))
+    number = trial_number(_cell(table, "trial", at))
     record = state.trial(number)
     label = str(state.candidates.labels[record.arm])
     arm = _cell(table, "arm", at)
@@ -137,7 +143,8 @@ def _row(
     return Told(table.sheet.rows[at][0], number, value)
 
 
-def _trial(cell: str) -> int:
+def trial_number(cell: str) -> int:
+    """The number of a trial that was asked, as people write it."""
     if not cell.isascii() or not cell.isdigit():
         raise ProblemError(f"trial must be the number of one that was asked; got {cell!r}")
     return int(cell)
