@@ -8,24 +8,17 @@ from mislid.plotting.run import plot_allocation, plot_evidence
 from mislid.plotting.runs import plot_runs, save_runs
 from mislid.plotting.study import draw_candidates, draw_evidence
 from mislid.plotting.theme import as_png
-from mislid.plotting.trade_off import (
-    plot_misspecification,
-    plot_pulls,
-    plot_time,
-    save_trade_off,
-)
+from mislid.plotting.trade_off import draw_trade_off, save_trade_off
 
 __all__ = [
     "as_png",
     "draw_candidates",
     "draw_evidence",
     "draw_forecast",
+    "draw_trade_off",
     "plot_allocation",
     "plot_evidence",
-    "plot_misspecification",
-    "plot_pulls",
     "plot_runs",
-    "plot_time",
     "save_runs",
     "save_trade_off",
 ]

@@ -84,7 +84,7 @@ def plot_runs(
     for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
         _draw_dots(axes, at, values)
         _draw_box(axes, at, values, colour, empty=name in dashed)
-    scale(axes, "x", np.concatenate(samples).tolist())
+    scale(axes, "x", np.concatenate(samples).tolist(), room=None)
     _write_columns(axes, samples, errors)
     axes.set_yticks(range(len(groups)), [fill(name, LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
@@ -118,6 +118,15 @@ def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     ------
     ProblemError
         Where there is no group, or one without runs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> runs = [Row(run, 100 + run, True, "stopped", 0.1) for run in range(5)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_runs(Path(folder) / "figure.png", {"mislid": runs}, delta=0.05)
+    ...     (Path(folder) / "figure.png").read_bytes()[1:4]
+    b'PNG'
     """
     with drawing():
         figure = new_figure(height_of(len(groups)))

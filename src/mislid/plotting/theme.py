@@ -85,6 +85,11 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     -------
     bytes
         The content of a PNG file.
+
+    Examples
+    --------
+    >>> as_png(new_figure(1.0), dpi=20)[1:4]
+    b'PNG'
     """
     return _rendered(figure, "png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
 
@@ -119,23 +124,25 @@ def only_rows(axes: Axes, count: int) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def scale(axes: Axes, direction: str, values: Iterable[float], room: float = 1.08) -> None:
+def scale(axes: Axes, direction: str, values: Iterable[float], room: float | None = 1.08) -> None:
     """A linear axis ("x" or "y") from 0, or a logarithmic one where values are far apart.
 
-    `room` is how much farther than the largest value it goes.
+    It goes on for `room` times the largest value; None leaves its end to matplotlib.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     shown = [value for value in values if 0.0 < value < float("inf")]
     low, high = min(shown, default=1.0), max(shown, default=1.0)
-    axis = axes.xaxis if direction == "x" else axes.yaxis
+    axis, limit = getattr(axes, f"{direction}axis"), getattr(axes, f"set_{direction}lim")
     if high > SPREAD * low:
-        axes.set(**{f"{direction}scale": "log", f"{direction}lim": (low / room**2, high * room**4)})
+        axes.set(**{f"{direction}scale": "log"})
         few_decades = high < 1000.0 * low
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,)))
         axis.set_minor_formatter(NullFormatter())
+        if room is not None:
+            limit(low / room**2, high * room**4)
     else:
-        axes.set(**{f"{direction}lim": (0.0, room * high)})
+        limit(0.0, None if room is None else room * high)
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
 
 

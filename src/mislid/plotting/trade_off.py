@@ -16,12 +16,12 @@ from mislid.plotting.theme import (
     new_figure,
     save_png,
     scale,
-    tidy,
 )
 from mislid.representation.trade_off import TradeOff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # By order of the features: the colour, and the words.
 COLOURS = {"variance": BEST, "prediction": CONTRAST}
@@ -30,73 +30,74 @@ NAMES = {"variance": "largest spread first", "prediction": "predictions first"}
 ROOM = 1.25
 
 
-class _Pair(NamedTuple):
+class _Panel(NamedTuple):
     """Two fields of a choice and their names: filled marks on solid lines, white on dashed ones."""
 
+    title: str
+    label: str
     solid: tuple[str, str]
     dashed: tuple[str, str]
 
 
-def plot_misspecification(axes: Axes, trade_off: TradeOff) -> None:
-    """Largest error of the linear model against d, for the network's own theta and the best.
+_MISSPECIFICATION = _Panel(
+    "misspecification",
+    "largest absolute error",
+    ("misspecification", "network's parameters"),
+    ("least_misspecification", "best parameters"),
+)
+_TIME = _Panel(
+    "time to find the {m} best",
+    "characteristic time",
+    ("time", "network's misspecification"),
+    ("least_time", "least misspecification"),
+)
+_PULLS = _Panel(
+    "before the first decision", "pulls", ("pulls", "as they are"), ("white_pulls", "whitened")
+)
+
+
+def draw_trade_off(trade_off: TradeOff) -> Figure:
+    """What every number of features costs, in three pictures side by side.
+
+    The largest error of the linear model, for the network's own theta and the best one;
+    characteristic times in tubes of those widths, and the time without features as a line; and the
+    length of the initial design of the paper's analysis, before and after whitening.
 
     Parameters
     ----------
-    axes
-        Where to draw.
     trade_off
         What `Representation.trade_off` gives.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        What is infinite is left out.
+
+    Examples
+    --------
+    >>> from mislid.representation import Choice
+    >>> choices = [Choice(order, 1, 0.4, 0.3, 2.0, 10.0, 5.0, 9.0, 8.0) for order in COLOURS]
+    >>> figure = draw_trade_off(TradeOff(1, tuple(choices), 12.0))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['largest absolute error', 'characteristic time', 'pulls']
     """
-    pair = _Pair(
-        ("misspecification", "network's parameters"), ("least_misspecification", "best parameters")
-    )
-    _draw(axes, trade_off, pair)
-    axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("largest absolute error")
-    axes.set_title("misspecification")
-
-
-def plot_time(axes: Axes, trade_off: TradeOff) -> None:
-    """Characteristic times in tubes of those widths, and the time without features as a line.
-
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    trade_off
-        What `Representation.trade_off` gives.
-    """
-    pair = _Pair(("time", "network's misspecification"), ("least_time", "least misspecification"))
-    values = _draw(axes, trade_off, pair)
-    alone = trade_off.unstructured
-    if math.isfinite(alone):
-        axes.axhline(alone, color=INK, lw=1.0, ls=":", zorder=1)
-        at = axes.get_xlim()[1]
-        axes.text(at, alone, "without features", ha="right", va="bottom", fontsize=8, color=INK)
-        values.append(alone)
-    scale(axes, "y", values, ROOM)
-    axes.set_ylabel("characteristic time")
-    axes.set_title(f"time to find the {trade_off.m} best")
-
-
-def plot_pulls(axes: Axes, trade_off: TradeOff) -> None:
-    """Length of the initial design of the paper's analysis, before and after whitening.
-
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    trade_off
-        What `Representation.trade_off` gives.
-    """
-    pair = _Pair(("pulls", "as they are"), ("white_pulls", "whitened"))
-    scale(axes, "y", _draw(axes, trade_off, pair), ROOM)
-    axes.set_ylabel("pulls")
-    axes.set_title("before the first decision")
+    with drawing():
+        figure = new_figure(3.6, 10.6)
+        first, second, third = figure.subplots(1, 3)
+        _draw(first, trade_off, _MISSPECIFICATION)
+        first.set_ylim(bottom=0.0)
+        times = _draw(second, trade_off, _TIME)
+        scale(second, "y", [*times, trade_off.unstructured], ROOM)
+        _draw_unstructured(second, trade_off.unstructured)
+        scale(third, "y", _draw(third, trade_off, _PULLS), ROOM)
+        lines = [line for line in first.lines if line.get_linestyle() == "-"]
+        names = [NAMES[order] for order in COLOURS]
+        figure.legend(lines, names, loc="outside lower center", ncols=2)
+        return figure
 
 
 def save_trade_off(path: Path, trade_off: TradeOff) -> None:
-    """The three pictures side by side as a PNG file, whole or not at all.
+    """`draw_trade_off` as a PNG file, whole or not at all.
 
     Parameters
     ----------
@@ -104,61 +105,44 @@ def save_trade_off(path: Path, trade_off: TradeOff) -> None:
         Where it goes.
     trade_off
         What `Representation.trade_off` gives.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from mislid.representation import Choice
-    >>> choices = [Choice(order, 1, 0.4, 0.3, 2.0, 10.0, 5.0, 9.0, 8.0) for order in COLOURS]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_trade_off(Path(folder) / "choices.png", TradeOff(1, tuple(choices), 12.0))
-    ...     (Path(folder) / "choices.png").read_bytes()[1:4]
-    b'PNG'
     """
-    with drawing():
-        figure = new_figure(3.6, 10.6)
-        panels = figure.subplots(1, 3)
-        for axes, plot in zip(panels, (plot_misspecification, plot_time, plot_pulls), strict=True):
-            plot(axes, trade_off)
-        lines = [line for line in panels[0].lines if line.get_linestyle() == "-"]
-        names = [NAMES[order] for order in COLOURS]
-        figure.legend(lines, names, loc="outside lower center", ncols=2)
-    save_png(figure, path)
+    save_png(draw_trade_off(trade_off), path)
 
 
-def _draw(axes: Axes, trade_off: TradeOff, pair: _Pair) -> list[float]:
-    """Both fields of every order against d; what is not finite is left out and not returned."""
+def _draw(axes: Axes, trade_off: TradeOff, panel: _Panel) -> list[float]:
+    """Both fields of every order against d; gives the values that are finite, and so drawn."""
     values: list[float] = []
+    fields = (panel.solid[0], panel.dashed[0])
     for order, colour in COLOURS.items():
-        for (field, _), style, fill in zip(pair, ("-", "--"), (colour, PAPER), strict=True):
+        for field, style, fill in zip(fields, ("-", "--"), (colour, PAPER), strict=True):
             points = [(choice.d, getattr(choice, field)) for choice in trade_off.of(order)]
             points = [(d, value) for d, value in points if math.isfinite(value)]
-            axes.plot(
-                [d for d, _ in points],
-                [value for _, value in points],
-                style,
-                marker="o",
-                ms=5,
-                lw=1.5,
-                color=colour,
-                mfc=fill,
-                zorder=3,
-            )
+            (line,) = axes.plot([d for d, _ in points], [value for _, value in points], style)
+            line.set(marker="o", ms=5, lw=1.5, color=colour, mfc=fill, zorder=3)
             values += [value for _, value in points]
     axes.set_xticks(sorted({choice.d for choice in trade_off.choices}))
     axes.set_xlabel("number of features d")
-    _explain(axes, pair)
-    tidy(axes)
+    axes.set_ylabel(panel.label)
+    axes.set_title(panel.title.format(m=trade_off.m))
+    _explain(axes, panel)
     return values
 
 
-def _explain(axes: Axes, pair: _Pair) -> None:
+def _draw_unstructured(axes: Axes, time: float) -> None:
+    """The time without features as a line, if there is one."""
+    if math.isfinite(time):
+        axes.axhline(time, color=INK, lw=1.0, ls=":", zorder=1)
+        end = axes.get_xlim()[1]
+        axes.text(end, time, "without features", ha="right", va="bottom", fontsize=8, color=INK)
+
+
+def _explain(axes: Axes, panel: _Panel) -> None:
     """What solid and dashed lines are, in grey: colours have a legend of their own."""
     from matplotlib.lines import Line2D
 
     marks: dict[str, Any] = {"color": GREY, "marker": "o", "ms": 4, "lw": 1.2}
     handles = [
-        Line2D([], [], ls="-", label=pair.solid[1], **marks),
-        Line2D([], [], ls="--", mfc=PAPER, label=pair.dashed[1], **marks),
+        Line2D([], [], ls="-", label=panel.solid[1], **marks),
+        Line2D([], [], ls="--", mfc=PAPER, label=panel.dashed[1], **marks),
     ]
-    axes.legend(handles=handles, frameon=False, fontsize=8)
+    axes.legend(handles=handles, fontsize=8)

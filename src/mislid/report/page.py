@@ -77,6 +77,13 @@ def report(study: Study) -> str:
     ------
     MissingPackageError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import mislid
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> "Nothing has been measured yet." in report(study)
+    True
     """
     try:
         import matplotlib as mpl  # noqa: F401 - said before anything is computed

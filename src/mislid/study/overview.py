@@ -210,7 +210,12 @@ def is_proven(stopping: str) -> bool:
 
 
 def guarantee(settings: Settings) -> str:
-    """What an answer is worth, in words."""
+    """What an answer is worth, in words.
+
+    >>> from mislid import create_study
+    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic").settings)
+    "no proof (stopping rule 'heuristic')"
+    """
     if not is_proven(settings.stopping):
         return f"no proof (stopping rule {settings.stopping!r})"
     return f"wrong with probability at most {settings.delta:g}, proven"
