@@ -1,7 +1,6 @@
 """The pictures of a report, by what they show."""
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
 from mislid.plotting.study import MOST, ROWS, apart
 from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
-from mislid.report.style import DARK, as_markup
+from mislid.report.style import as_markup
 from mislid.study.overview import Overview
 from oracles.report_studies import MEANS, changed, decided_study, new_study, progress, what_if
 
@@ -214,20 +213,6 @@ def test_there_is_no_picture_of_what_is_not_known() -> None:
     overview = new_study().overview()
     assert draw_evidence(overview) is None
     assert draw_forecast(overview) is None
-
-
-def test_figures_in_a_page_follow_its_colours_and_share_no_names(
-    decided_overview: Overview,
-) -> None:
-    drawn = [as_markup(figure, "x", "c") for figure in draw_candidates(decided_overview)]
-    again = as_markup(draw_candidates(decided_overview)[0], "x", "d")
-    assert not any(colour in drawn[0] for colour in DARK)
-    assert "var(--best)" in drawn[0]
-    defined = [set(re.findall(r' id="([^"]*)"', text)) for text in (drawn[0], again)]
-    assert defined[0]
-    assert not defined[0] & defined[1]
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn[0]))
-    assert used <= defined[0]
 
 
 @pytest.mark.parametrize("label", ["$x_1$", "<b>&\"'", "a\nb", "漢字", "x" * 200, "fill: #2a7f9e"])

@@ -12,9 +12,11 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError, ProblemError
+from mislid.plotting import draw_candidates
 from mislid.report import page as page_module
 from mislid.report import report, write_report
 from mislid.report.page import page
+from mislid.report.style import DARK, as_markup
 from mislid.study import Study
 from mislid.study.overview import Overview
 from mislid.study.suspicions import StudyWarning
@@ -241,6 +243,20 @@ def test_nothing_is_fetched_and_nothing_runs(decided_overview: Overview) -> None
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\((?!#)|javascript:", text)
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
+
+
+def test_figures_in_a_page_follow_its_colours_and_share_no_names(
+    decided_overview: Overview,
+) -> None:
+    drawn = [as_markup(figure, "x", "c") for figure in draw_candidates(decided_overview)]
+    again = as_markup(draw_candidates(decided_overview)[0], "x", "d")
+    assert not any(colour in drawn[0] for colour in DARK)
+    assert "var(--best)" in drawn[0]
+    defined = [set(re.findall(r' id="([^"]*)"', text)) for text in (drawn[0], again)]
+    assert defined[0]
+    assert not defined[0] & defined[1]
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn[0]))
+    assert used <= defined[0]
 
 
 def test_the_same_study_gives_the_same_page(finished: Study, tmp_path: Path) -> None:
