@@ -22,8 +22,8 @@ from mislid.plotting.theme import (
     shorten,
 )
 from mislid.plotting.words import number, percent
-from mislid.study.history import Arms, Evidence, History
 from mislid.study.overview import Overview
+from mislid.study.timeline import Arms, Evidence, History
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

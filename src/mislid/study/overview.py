@@ -17,12 +17,12 @@ from mislid.study._summary import summary_of
 from mislid.study.certificate import sha256_of
 from mislid.study.events import Created, Event, Observed
 from mislid.study.forecast import Progress, Snapshot, WhatIf
-from mislid.study.history import Arms, History, Moment, Record, Rule, best_of, history
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
 from mislid.study.settings import Settings
 from mislid.study.suspicions import StudyWarning, warnings_of
+from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
 
 # How often a test of what was declared warns without reason, as in `Study.warnings`.
 LEVEL = 0.01

@@ -10,8 +10,8 @@ from mislid.geometry.pairs import all_pairs
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import deviation_constant, pairwise_threshold
 from mislid.study import Study
-from mislid.study.history import BY_TWO_ARMS, DRAWN, Rule, history
 from mislid.study.overview import Overview
+from mislid.study.timeline import BY_TWO_ARMS, DRAWN, Rule, history
 from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
