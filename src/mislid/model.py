@@ -118,6 +118,36 @@ class Model:
         """Dimension of the features' span."""
         return int(self.features.shape[1])
 
+    def with_misspecification(self, misspecification: float) -> Model:
+        """The same features with another misspecification.
+
+        Parameters
+        ----------
+        misspecification
+            How far a mean may be from linear, at least 0; infinity allows all means.
+
+        Returns
+        -------
+        Model
+            Another one, which shares what was computed from the features.
+
+        Raises
+        ------
+        ProblemError
+            If it is negative or no number.
+
+        Examples
+        --------
+        >>> Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1).with_misspecification(0.5)
+        Model(K=3, d=2, misspecification=0.5)
+        """
+        width = as_number(
+            misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
+        )
+        other = _restore_model(self.features, width, self.names, self.reduction)
+        other._cache.update(self._cache)
+        return other
+
     def __repr__(self) -> str:
         reduced = f", reduced from {self.reduction.given} columns" if self.reduction else ""
         return f"Model(K={self.K}, d={self.d}, misspecification={self.misspecification!r}{reduced})"

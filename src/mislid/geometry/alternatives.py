@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry._pair_solver import RTOL, PairSolver, refuse_stalled
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
@@ -28,15 +27,12 @@ from mislid.geometry.duality import (
     proved_bound,
     rival_failures,
 )
+from mislid.geometry.pair_solver import RTOL, PairSolver, refuse_stalled
 from mislid.geometry.pairs import top_arms
 from mislid.model import Model
 
 if TYPE_CHECKING:
-    from mislid.geometry._search import SearchSpace
-
-# Certificates that a search remembers: enough for every pair that ever comes close.
-MOST_SLOTS = 256
-MEMORY = 1 << 23
+    from mislid._kernels.search import SearchSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -329,29 +325,19 @@ class AlternativeSearch:
     def _structured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
-        from mislid.geometry._newton import STALLED
-        from mislid.geometry._problem import set_centre, set_metric
-        from mislid.geometry._search import (
-            BELOW,
-            FLOOR,
-            MIDDLE,
-            PROOF,
-            THETA,
-            search_all,
-            search_space,
-        )
+        from mislid._kernels.newton import STALLED
+        from mislid._kernels.problem import prepare_centre, prepare_metric
+        from mislid._kernels.search import project_means, search_pairs, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
-            pairs = self.m * (model.K - self.m)
-            slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
-            self._space = search_space(at.matrix, self.m, slots, (at.basis, at.rest))
-            set_metric(at.matrix, w, self._space.newton)
-            set_centre(at.matrix, given, w, self._space.newton, self._space.features[MIDDLE])
-        space = self._space
-        status, cost, bound, i, j, alpha, solves = search_all(
-            at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
-        )
+            self._space = search_space(np.array(at.matrix), self.m, (at.basis, at.rest))
+            prepare_metric(w, self._space.newton)
+            prepare_centre(given, self._space.newton, self._space.middle)
+        space, eps = self._space, model.misspecification
+        status, cost, bound = project_means(eps, given, w, RTOL, space)
+        refuse_stalled(status == STALLED, (-1, -1), cost, bound)
+        status, cost, bound, i, j, alpha, solves = search_pairs(eps, incumbents, tol, RTOL, space)
         refuse_stalled(status == STALLED, (i, j), cost, bound)
         return _alternative(
             model,
@@ -360,14 +346,14 @@ class AlternativeSearch:
             w,
             tol,
             (i, j),
-            given - space.arms[BELOW],
-            space.features[THETA],
+            given - space.below,
+            space.theta,
             cost,
             bound,
-            balanced(at.matrix, w, space.arms[PROOF].copy(), alpha),
+            balanced(at.matrix, w, space.proof.copy(), alpha),
             alpha,
             incumbents=tuple(incumbents.tolist()),
-            floor=balanced(at.matrix, w, space.arms[FLOOR].copy()),
+            floor=balanced(at.matrix, w, space.floor.copy()),
             proofs=_proofs(space),
             pairs_solved=solves,
         )
@@ -375,13 +361,9 @@ class AlternativeSearch:
 
 def _proofs(space: SearchSpace) -> Proofs:
     """The certificates that took part in the last search."""
-    from mislid.geometry._search import QUALITY, SLOT
-
-    slots = space.pairs[SLOT]
-    used = slots[(space.pairs[QUALITY] > 0) & (slots >= 0)]
-    return Proofs(
-        space.kept[used, :2], space.kept_multipliers[used], space.kept_theta[used, -1].copy()
-    )
+    used = space.slot[(space.quality > 0) & (space.slot >= 0)]
+    pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
+    return Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
 
 
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:

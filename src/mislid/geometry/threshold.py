@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 
 from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector
-from mislid.geometry._game import (
+from mislid.geometry.check import Check
+from mislid.geometry.duality import no_proofs
+from mislid.geometry.equilibrium import (
     Cuts,
     UnstructuredSearch,
     gains,
@@ -18,7 +20,7 @@ from mislid.geometry._game import (
     solve_master,
     worst_gain,
 )
-from mislid.geometry._game_check import (
+from mislid.geometry.equilibrium_check import (
     ROUNDING,
     alternative_failures,
     bound_failures,
@@ -26,10 +28,8 @@ from mislid.geometry._game_check import (
     distribution_failures,
     shape_failures,
 )
-from mislid.geometry.check import Check
-from mislid.geometry.duality import no_proofs
 from mislid.geometry.pairs import Pairs
-from mislid.geometry.time import Question, as_question
+from mislid.geometry.time import TimeProblem, as_time_problem
 from mislid.model import Model
 
 # The unstructured game is solved this much more finely than rtol, so that the restricted
@@ -120,22 +120,20 @@ def unstructured_threshold(
     >>> round(threshold.value, 3), bool(threshold.check())
     (0.167, True)
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
-    tie = question.tie(model)
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
+    tie = problem.tie(model)
     if len(tie.means):
         _, (value,) = _measured(model, tie)
         anywhere = np.full(model.K, 1.0 / model.K)
-        return _record(model, question, value, np.inf, anywhere, tie, np.ones(1))
-    search = UnstructuredSearch(question.means, question.m, question.tolerance, model.d)
-    game = solve_game(
-        search, question.means, question.noise, FINER * rtol, no_cuts(model.K, model.d)
-    )
-    near = search.near(game.allocation / question.noise**2, 1.0 + rtol, 4 * model.K)
+        return _record(model, problem, value, np.inf, anywhere, tie, np.ones(1))
+    search = UnstructuredSearch(problem.means, problem.m, problem.tolerance, model.d)
+    game = solve_game(search, problem.means, problem.noise, FINER * rtol, no_cuts(model.K, model.d))
+    near = search.near(game.allocation / problem.noise**2, 1.0 + rtol, 4 * model.K)
     cuts, deviations = _measured(model, game.cuts.and_also(near))
-    chosen, mixture = _narrowest(question, cuts, deviations, game.lower)
+    chosen, mixture = _narrowest(problem, cuts, deviations, game.lower)
     value = float(np.max(deviations[chosen]))
     return _record(
-        model, question, value, 1.0 / game.lower, game.allocation, cuts.only(chosen), mixture
+        model, problem, value, 1.0 / game.lower, game.allocation, cuts.only(chosen), mixture
     )
 
 
@@ -149,11 +147,11 @@ def _measured(model: Model, cuts: Cuts) -> tuple[Cuts, Vector]:
 
 
 def _narrowest(
-    question: Question, cuts: Cuts, deviations: Vector, lower: float
+    problem: TimeProblem, cuts: Cuts, deviations: Vector, lower: float
 ) -> tuple[Pairs, Vector]:
     """Fewest leading cuts, sorted by distance, whose best mixture reaches (1 + rtol) lower."""
-    table = gains(question.means, cuts.means, question.noise)
-    target = (1.0 + question.rtol) * lower
+    table = gains(problem.means, cuts.means, problem.noise)
+    target = (1.0 + problem.rtol) * lower
     low, high = 0, deviations.size
     best = solve_master(table, lower)[1]
     while high - low > 1:
@@ -169,7 +167,7 @@ def _narrowest(
 
 def _record(
     model: Model,
-    question: Question,
+    problem: TimeProblem,
     value: float,
     time: float,
     allocation: Vector,
@@ -178,7 +176,7 @@ def _record(
 ) -> UnstructuredThreshold:
     return UnstructuredThreshold(
         model,
-        *question,
+        *problem,
         value=float(value),
         unstructured_time=time,
         allocation=allocation,

@@ -13,7 +13,15 @@ from numpy.typing import ArrayLike
 from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry._game import (
+from mislid.geometry.check import Check
+from mislid.geometry.duality import (
+    Proofs,
+    is_unstructured,
+    membership_failures,
+    no_proofs,
+    order_failures,
+)
+from mislid.geometry.equilibrium import (
     Cuts,
     Equilibrium,
     Search,
@@ -21,7 +29,7 @@ from mislid.geometry._game import (
     no_cuts,
     solve_game,
 )
-from mislid.geometry._game_check import (
+from mislid.geometry.equilibrium_check import (
     ROUNDING,
     alternative_failures,
     bound_failures,
@@ -31,15 +39,7 @@ from mislid.geometry._game_check import (
     proved_time,
     shape_failures,
 )
-from mislid.geometry._pair_search import PairSearch
-from mislid.geometry.check import Check
-from mislid.geometry.duality import (
-    Proofs,
-    is_unstructured,
-    membership_failures,
-    no_proofs,
-    order_failures,
-)
+from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pairs import Pairs, top_arms
 from mislid.model import Model
 
@@ -47,7 +47,7 @@ from mislid.model import Model
 SHARE = 0.9
 
 
-class Question(NamedTuple):
+class TimeProblem(NamedTuple):
     """Validated arguments: means (K,), noise (K,)."""
 
     means: Vector
@@ -71,18 +71,18 @@ class Question(NamedTuple):
         return Cuts(self.means[None, :], theta[None, :], np.array([[i, j]]))
 
 
-def as_question(
+def as_time_problem(
     model: Model,
     means: ArrayLike,
     m: int,
     noise: ArrayLike,
     tolerance: float,
     rtol: float,
-) -> Question:
+) -> TimeProblem:
     """Validate what every function about the characteristic time takes."""
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
-    return Question(
+    return TimeProblem(
         means=as_vector(means, "means", model.K),
         m=as_top_m(m, model.K),
         noise=as_noise(noise, model.K),
@@ -232,8 +232,8 @@ def characteristic_time(
     >>> bool(time.check())
     True
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
-    return _answer(model, question, no_cuts(model.K, model.d), None)[0]
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
+    return _answer(model, problem, no_cuts(model.K, model.d), None)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,13 +291,13 @@ def characteristic_curve(
     >>> curve.value.round().tolist()
     [20.0, 90.0, 106.0]
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
     widths = _as_widths(misspecifications)
     pool, start = no_cuts(model.K, model.d), None
     times: dict[int, CharacteristicTime] = {}
     for at in np.argsort(widths, kind="stable").tolist():
-        wider = Model(model.features, float(widths[at]))
-        times[at], pool = _answer(wider, question, pool, start)
+        wider = model.with_misspecification(float(widths[at]))
+        times[at], pool = _answer(wider, problem, pool, start)
         start = times[at].allocation
     return CharacteristicCurve(widths, tuple(times[at] for at in range(widths.size)))
 
@@ -316,27 +316,27 @@ def _as_widths(misspecifications: object) -> Vector:
     )
 
 
-def _search(model: Model, question: Question) -> Search:
-    means, m, _, tolerance, _ = question
+def _search(model: Model, problem: TimeProblem) -> Search:
+    means, m, _, tolerance, _ = problem
     if is_unstructured(model, means, tolerance):
         return UnstructuredSearch(means, m, tolerance, model.d)
     return PairSearch(model, means, m, tolerance)
 
 
 def _answer(
-    model: Model, question: Question, pool: Cuts, start: Vector | None
+    model: Model, problem: TimeProblem, pool: Cuts, start: Vector | None
 ) -> tuple[CharacteristicTime, Cuts]:
     """The time and the cuts that the game ended with."""
-    tie = question.tie(model)
+    tie = problem.tie(model)
     if len(tie.means) and not membership_failures(
-        model, question.means, tie.means[0], tie.thetas[0]
+        model, problem.means, tie.means[0], tie.thetas[0]
     ):
-        return _endless(model, question, tie), pool
-    search = _search(model, question)
+        return _endless(model, problem, tie), pool
+    search = _search(model, problem)
     game = solve_game(
-        search, question.means, question.noise, SHARE * question.rtol, pool, _inside(start)
+        search, problem.means, problem.noise, SHARE * problem.rtol, pool, _inside(start)
     )
-    return _certified(model, question, search, game), game.pool
+    return _certified(model, problem, search, game), game.pool
 
 
 def _inside(start: Vector | None) -> Vector | None:
@@ -345,20 +345,20 @@ def _inside(start: Vector | None) -> Vector | None:
 
 
 def _certified(
-    model: Model, question: Question, search: Search, game: Equilibrium
+    model: Model, problem: TimeProblem, search: Search, game: Equilibrium
 ) -> CharacteristicTime:
-    weights = game.allocation / question.noise**2
+    weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
     lower = 1.0 / game.upper
-    upper = proved_time(model, question.means, question.m, question.tolerance, weights, proofs)
-    if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + question.rtol):
+    upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs)
+    if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):
         raise CertificateError(
             f"the characteristic time is only proved to lie in [{lower!r}, {upper!r}], "
-            f"wider than rtol={question.rtol!r} allows"
+            f"wider than rtol={problem.rtol!r} allows"
         )
     return CharacteristicTime(
         model,
-        *question,
+        *problem,
         lower=lower,
         upper=max(lower, upper),
         allocation=game.allocation,
@@ -373,11 +373,11 @@ def _certified(
     )
 
 
-def _endless(model: Model, question: Question, tie: Cuts) -> CharacteristicTime:
+def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTime:
     """The means are their own closest alternative, which no allocation can tell from them."""
     return CharacteristicTime(
         model,
-        *question,
+        *problem,
         lower=math.inf,
         upper=math.inf,
         allocation=np.full(model.K, 1.0 / model.K),
@@ -388,5 +388,5 @@ def _endless(model: Model, question: Question, tie: Cuts) -> CharacteristicTime:
         proofs=no_proofs(model.K),
         calls=0,
         pairs_solved=0,
-        note=f"the mean at place m={question.m} and the next one are equal",
+        note=f"the mean at place m={problem.m} and the next one are equal",
     )
