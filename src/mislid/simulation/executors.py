@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
+from multiprocessing import resource_tracker
 from queue import SimpleQueue
 from typing import Any
 
@@ -107,9 +108,12 @@ class Processes(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         """Have a function called by one of the processes."""
+        if self._pool is None:
+            if os.name == "posix":
+                # Started with the first process, it would let Ctrl-C through again.
+                resource_tracker.ensure_running()
+            self._pool = self._new_pool()
         with _ctrl_c_later():
-            if self._pool is None:
-                self._pool = self._new_pool()
             future: Future[Any] = self._pool.submit(fn, *arguments, **options)
         return future
 

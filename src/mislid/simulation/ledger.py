@@ -207,8 +207,8 @@ def _refuse_missing(found: dict[int, Row], runs: int) -> None:
     missing = [run for run in range(runs) if run not in found]
     if missing:
         raise ProblemError(
-            f"directories to merge must hold all {runs} runs; {len(missing)} are missing: "
-            f"{_as_ranges(missing)} (finish their shards, or allow it with partial)"
+            f"directories to merge must hold all {runs} runs; missing: {_as_ranges(missing)} "
+            f"({len(missing)} in all); finish their shards, or allow it with partial"
         )
 
 

@@ -23,24 +23,18 @@ from mislid.errors import (
 )
 from mislid.simulation import executors
 from mislid.simulation import job as job_module
-from mislid.simulation import replicate as replicate_module
 from mislid.simulation.environments import Bernoulli
 from mislid.simulation.job import Job, measure
 from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
 from oracles import fake_runs
 
+pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
-
-
-@pytest.fixture(autouse=True)
-def fake_job(monkeypatch):
-    """Runs whose rows are quick and known."""
-    monkeypatch.setattr(replicate_module, "Job", fake_runs.FakeJob)
 
 
 @pytest.fixture
 def real_job(fake_job, monkeypatch):
-    monkeypatch.setattr(replicate_module, "Job", Job)
+    monkeypatch.setattr("mislid.simulation.replicate.Job", Job)
 
 
 def rows(runs=20, instance=INSTANCE, **options):
