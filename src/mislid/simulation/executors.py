@@ -184,7 +184,12 @@ def _as_finished(executor: Executor, job: Job, runs: Sequence[int]) -> Generator
 def _sent_once(executor: Executor, job: Job) -> Any:
     """The job, or where Dask keeps it for all runs; other executors send it with every run."""
     client = getattr(executor, "_client", None)
-    return job if client is None else client.scatter(job, broadcast=True, hash=False)
+    return job if client is None else client.submit(_same, job, pure=False)
+
+
+def _same(job: Job) -> Job:
+    """A step of its own, which Dask takes again when the worker that kept the job is lost."""
+    return job
 
 
 def _row_of(future: Future[Row]) -> Row:
