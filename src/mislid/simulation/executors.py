@@ -102,8 +102,8 @@ class Processes(Executor):
                 f"jobs={workers} needs the package loky (pip install 'mislid[cli]')"
             ) from None
         self._pool: Any = None
-        self._new_pool: Callable[[], Any] = partial(
-            ProcessPoolExecutor, workers, initializer=_start_worker, initargs=(os.getpid(),)
+        self._new_pool: Callable[..., Any] = partial(
+            ProcessPoolExecutor, workers, initializer=_start_worker
         )
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
@@ -112,7 +112,7 @@ class Processes(Executor):
             if os.name == "posix":
                 # Started with the first process, it would let Ctrl-C through again.
                 resource_tracker.ensure_running()
-            self._pool = self._new_pool()
+            self._pool = self._new_pool(initargs=(os.getpid(),))
         with _ctrl_c_later():
             future: Future[Any] = self._pool.submit(fn, *arguments, **options)
         return future

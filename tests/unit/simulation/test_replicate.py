@@ -5,7 +5,7 @@ import json
 import multiprocessing
 import sys
 import threading
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from types import SimpleNamespace
 
 import loky
@@ -125,20 +125,44 @@ def test_loky_s_own_executor():
         assert untimed(rows(executor=processes)) == untimed(rows())
 
 
-def test_an_executor_that_breaks_is_reported():
+def dask_loses_its_worker():
+    return pytest.importorskip("distributed").KilledWorker("measure-1", None, 3)
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (BrokenExecutor, "a worker process ended before its run did"),
+        (dask_loses_its_worker, "a worker process ended before its run did"),
+        (CancelledError, "the executor gave up a run before it was finished"),
+    ],
+)
+def test_an_executor_that_breaks_is_reported(problem, sentence):
     class Broken(ThreadPoolExecutor):
         def submit(self, *call):
             future = Future()
-            future.set_exception(BrokenExecutor("gone"))
+            future.set_exception(problem())
             return future
 
-    with Broken() as broken, pytest.raises(MislidError, match="a worker process ended before"):
+    with Broken() as broken, pytest.raises(MislidError, match=sentence):
         rows(executor=broken)
 
 
-def test_what_cannot_travel_is_reported():
-    with pytest.raises(ProblemError, match=r"options must be values .*cannot pickle"):
-        rows(algorithm=threading.Lock(), jobs=2)
+class Unreadable:
+    def __reduce__(self):
+        return int, ("x",)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        (threading.Lock(), r"options must be values .*: TypeError: cannot pickle '_thread\.lock'"),
+        (Unreadable(), "a worker process could not go on: ValueError: invalid literal for int"),
+    ],
+)
+def test_what_cannot_travel_is_reported(option, sentence):
+    with pytest.raises(MislidError, match=sentence):
+        rows(algorithm=option, jobs=2)
 
 
 @pytest.mark.parametrize("shards", [1, 3, 20])
