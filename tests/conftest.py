@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from oracles.fake_runs import FakeJob
 from oracles.postgresql import Server, programs, running_server
 
 # The same examples in every run; compiling takes longer than any deadline.
@@ -35,6 +36,12 @@ def postgresql() -> Iterator[Server]:
         pytest.skip(missing)
     with running_server(folder) as server:
         yield server
+
+
+@pytest.fixture
+def fake_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many runs whose rows are quick and known."""
+    monkeypatch.setattr("mislid.simulation.replicate.Job", FakeJob)
 
 
 @pytest.fixture
