@@ -22,11 +22,12 @@ demo: $(READY) ## find the best of 12 compounds and save a picture of it
 test: lint ## check style, types and layers, then run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-lint: $(READY) ## check style, types and layers
+lint: $(READY) ## check style, types, layers and what git tracks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_tree.py
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks
