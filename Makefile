@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 .PHONY: help demo test lint docstrings bench reproduce docs clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(READY) ## find the best of 12 compounds and save a picture of it
 	$(BIN)/python -m mislid demo
