@@ -41,14 +41,21 @@ class Alternative:
 
     Attributes
     ----------
+    model, given, weights, tolerance
+        What was asked: the model set, means (K,), weights (K,), and by how much the challenger
+        must be better.
     pair
         (challenger, incumbent).
     means
-        The alternative (K,); `theta` (d,) shows that it is a model.
+        The alternative (K,), or nan where no model reverses the pair.
+    theta
+        The linear model (d,) that the alternative is near to, which shows that it is a model.
     cost
         1/2 sum_k weights_k (means_k - given_k)^2; infinite where no model reverses the pair.
     bound
-        A lower bound on the cost of every such model, proved by `multipliers` (K,) and `alpha`.
+        A lower bound on the cost of every such model.
+    multipliers, alpha
+        The proof of the bound: (K,) with features.T @ multipliers = 0, and a number at least 0.
     incumbents
         The arms whose pairs were searched; empty where only one pair was asked for.
     floor
@@ -80,6 +87,16 @@ class Alternative:
 
         The alternative is a model that reverses the pair; no such model is nearer; and, for a
         search, no other pair has one that is nearer.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
         """
         failures = []
         negligible = negligible_cost(self.given, self.weights, self.tolerance)
@@ -150,6 +167,32 @@ def pair_alternative(
     min 1/2 sum_k w_k (lambda_k - mu_k)^2 over models lambda with lambda_i >= lambda_j + tolerance,
     for means mu (K,), weights w (K,), challenger i and incumbent j (the paper's appendix on the
     closest alternative). The means need not be a model themselves.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means mu (K,) from which distances are measured.
+    weights
+        Weights w (K,), at least 0 and not all 0: samples of each arm, divided by its variance.
+    challenger, incumbent
+        Two different arms, from 0 to K - 1.
+    tolerance
+        By how much the challenger must be better, at least 0.
+
+    Returns
+    -------
+    Alternative
+        The nearest such model with its cost and the proof of it. The cost is infinite where no
+        model reverses the pair.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
 
     Examples
     --------
@@ -299,7 +342,31 @@ class AlternativeSearch:
         tolerance: float = 0.0,
         incumbents: Iterable[int] | None = None,
     ) -> Alternative:
-        """The closest alternative, as `closest_alternative` defines it."""
+        """The closest alternative, as `closest_alternative` defines it.
+
+        Parameters
+        ----------
+        means
+            Means (K,) from which distances are measured.
+        weights
+            Weights (K,), at least 0 and not all 0.
+        tolerance
+            By how much the challenger must be better, at least 0.
+        incumbents
+            m different arms; None takes the m best of the means.
+
+        Returns
+        -------
+        Alternative
+            The nearest of all pairs, with its proof.
+
+        Raises
+        ------
+        ProblemError
+            An argument has the wrong shape or a value that is not allowed.
+        CertificateError
+            The weights or features are too ill-conditioned for the answer to be proved.
+        """
         model = self.model
         given = as_vector(means, "means", model.K)
         w = as_weights(weights, model.K)
@@ -391,6 +458,33 @@ def closest_alternative(
     The cheapest of the m(K - m) problems of `pair_alternative` (the paper's Lemma 1 and Theorem 1).
     It is exact, though most pairs are only bounded. The incumbents are the m best of the means
     unless given. Call `AlternativeSearch` for sequences of similar problems.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means (K,) from which distances are measured.
+    weights
+        Weights (K,), at least 0 and not all 0: samples of each arm, divided by its variance.
+    m
+        Number of incumbents, from 1 to K - 1.
+    tolerance
+        By how much the challenger must be better, at least 0.
+    incumbents
+        m different arms; None takes the m best of the means.
+
+    Returns
+    -------
+    Alternative
+        The nearest of all pairs, with proofs for this pair and against all others.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
 
     Examples
     --------

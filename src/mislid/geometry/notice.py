@@ -47,7 +47,18 @@ class _Watch(event.Listener):
 
 @contextmanager
 def compiling_notice(seconds: float = 1.0) -> Iterator[None]:
-    """Say on stderr that kernels are being compiled, if that takes longer than some seconds."""
+    """Say on stderr that kernels are being compiled, if that takes longer than some seconds.
+
+    Parameters
+    ----------
+    seconds
+        How long a compilation goes on before anything is said.
+
+    Yields
+    ------
+    None
+        Compilations inside the block are watched.
+    """
     watch = _Watch(seconds)
     with event.install_listener("numba:compile", watch):
         try:

@@ -38,6 +38,8 @@ class Projection:
 
     Attributes
     ----------
+    model, given, weights
+        What was asked: the model set, means (K,) and weights (K,).
     means
         The projection (K,) = features @ theta + deviation.
     theta
@@ -47,7 +49,9 @@ class Projection:
     cost
         1/2 sum_k weights_k (means_k - given_k)^2.
     bound
-        A lower bound on the cost of any model, proved by the `multipliers` (K,).
+        A lower bound on the cost of any model.
+    multipliers
+        The proof of the bound, (K,) with features.T @ multipliers = 0.
     """
 
     model: Model
@@ -61,7 +65,18 @@ class Projection:
     multipliers: Vector
 
     def check(self, rtol: float = 1e-6) -> Check:
-        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
+        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         failures = membership_failures(self.model, self.given, self.means, self.theta)
         negligible = negligible_cost(self.given, self.weights)
         if not self.cost <= negligible:
@@ -94,6 +109,27 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     min over theta (d,), eta (K,) of  1/2 sum_k w_k (phi_k'theta + eta_k - mu_k)^2  subject to
     |eta_k| <= misspecification (the paper's appendix on the projection; no bound on the means).
     An arm without weight gets its linear value.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means mu (K,) to project.
+    weights
+        Weights w (K,), at least 0 and not all 0.
+
+    Returns
+    -------
+    Projection
+        The nearest model with its cost and the proof of it.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
 
     Examples
     --------

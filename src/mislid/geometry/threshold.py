@@ -41,10 +41,27 @@ FINER = 0.05
 class UnstructuredThreshold:
     """A misspecification `value` at which the bound is the unstructured one, to rtol.
 
-    The `mixture` (n,) of `alternatives` (n, K), each within `value` of the features' span as its
-    row of `thetas` (n, d) shows, proves  T(value) >= unstructured_time / (1 + rtol). `pairs` (n, 2)
-    are the orders they reverse. `unstructured_time` is an upper side of the time without structure,
-    proved by the `allocation` (K,).
+    The `mixture` of `alternatives`, each within `value` of the features' span, proves
+    T(value) >= unstructured_time / (1 + rtol).
+
+    Attributes
+    ----------
+    model, means, m, noise, tolerance, rtol
+        What was asked, as validated: means (K,) and noise (K,).
+    value
+        The misspecification.
+    unstructured_time
+        An upper side of the characteristic time without structure.
+    allocation
+        Shares of the samples (K,) that prove it.
+    alternatives
+        Models (n, K) in which another answer is right.
+    thetas
+        Linear models (n, d) that they are near to, which shows their distance.
+    pairs
+        The (challenger, incumbent) whose order each of them reverses, (n, 2).
+    mixture
+        Their probabilities (n,).
     """
 
     model: Model
@@ -62,7 +79,13 @@ class UnstructuredThreshold:
     mixture: Vector
 
     def check(self) -> Check:
-        """Verify with plain NumPy that the mixture proves what it should, inside the tube."""
+        """Verify with plain NumPy that the mixture proves what it should, inside the tube.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         tube = Model(self.model.features, self.value)
         cuts = Cuts(self.alternatives, self.thetas, self.pairs)
         failures = cut_shape_failures(tube, cuts, self.mixture)
@@ -112,6 +135,33 @@ def unstructured_threshold(
     the means' own distance plus the largest gap plus the tolerance.
     (The lemma's range of the means is not a bound: the means themselves may be further away.)
     The model's own misspecification plays no role.
+
+    Parameters
+    ----------
+    model
+        The features; their misspecification is not used.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
+    noise
+        Standard deviation, one for all arms or one per arm.
+    tolerance
+        How much better a challenger must be to prove the answer wrong, at least 0.
+    rtol
+        How close to the time without structure counts as equal, in (0, 1].
+
+    Returns
+    -------
+    UnstructuredThreshold
+        The misspecification, with the mixture of alternatives that proves it.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        The time without structure, or a distance to the features' span, could not be proved.
 
     Examples
     --------

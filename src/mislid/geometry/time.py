@@ -48,7 +48,21 @@ SHARE = 0.9
 
 
 class TimeProblem(NamedTuple):
-    """Validated arguments: means (K,), noise (K,)."""
+    """Validated arguments of a question about the characteristic time.
+
+    Attributes
+    ----------
+    means
+        True means (K,).
+    m
+        Number of best arms to identify.
+    noise
+        Standard deviations (K,).
+    tolerance
+        How much better a challenger must be to prove an answer wrong.
+    rtol
+        Largest allowed relative distance between both sides of the time.
+    """
 
     means: Vector
     m: int
@@ -61,6 +75,16 @@ class TimeProblem(NamedTuple):
 
         Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
         the model's misspecification.
+
+        Parameters
+        ----------
+        model
+            The model set.
+
+        Returns
+        -------
+        Cuts
+            One alternative, or none where the means are not tied or a tolerance is asked for.
         """
         top = top_arms(self.means, self.m)
         rest = np.setdiff1d(np.arange(model.K), top)
@@ -79,7 +103,33 @@ def as_time_problem(
     tolerance: float,
     rtol: float,
 ) -> TimeProblem:
-    """Validate what every function about the characteristic time takes."""
+    """Validate what every function about the characteristic time takes.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        True means (K,).
+    m
+        Number of best arms, from 1 to K - 1.
+    noise
+        Standard deviation, one for all arms or (K,).
+    tolerance
+        How much better a challenger must be, at least 0.
+    rtol
+        Largest allowed relative distance between both sides of the time, in (0, 1].
+
+    Returns
+    -------
+    TimeProblem
+        The arguments as arrays and numbers.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    """
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
     return TimeProblem(
@@ -102,6 +152,16 @@ class CharacteristicTime:
 
     Attributes
     ----------
+    model, means, m, noise, tolerance, rtol
+        What was asked, as validated: means (K,) and noise (K,).
+    lower, upper
+        Both sides of T, proved.
+    allocation
+        The share of each arm in the samples, (K,); it adds up to 1.
+    alternatives
+        Models (n, K) in which another answer is right.
+    mixture
+        Their probabilities (n,).
     thetas
         Centres (n, d) of the tubes' sections that contain the alternatives.
     pairs
@@ -144,13 +204,34 @@ class CharacteristicTime:
 
         Theorem 1 of the paper, with the divergence of its proof instead of log(1 / (2.4 delta)).
         It is as accurate as `value`; `lower` in its place gives a proved lower bound.
+
+        Parameters
+        ----------
+        delta
+            The error rate, in (0, 0.5].
+
+        Returns
+        -------
+        float
+            An expected number of samples.
+
+        Raises
+        ------
+        ProblemError
+            The error rate is out of range.
         """
         delta = as_number(delta, "delta", low=0, high=0.5, low_open=True)
         divergence = (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
         return self.value * divergence if divergence > 0.0 else 0.0
 
     def check(self) -> Check:
-        """Verify both sides with plain NumPy, from the stored alternatives and multipliers."""
+        """Verify both sides with plain NumPy, from the stored alternatives and multipliers.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         failures = self._shape_failures()
         if failures:
             return Check(tuple(failures))
@@ -216,12 +297,30 @@ def characteristic_time(
 
     Parameters
     ----------
+    model
+        The model set.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
     noise
         Standard deviation, one for all arms or one per arm.
     tolerance
-        How much better a challenger must be to prove the answer wrong.
+        How much better a challenger must be to prove the answer wrong, at least 0.
     rtol
-        Largest allowed relative distance between both sides of T.
+        Largest allowed relative distance between both sides of T, in (0, 1].
+
+    Returns
+    -------
+    CharacteristicTime
+        T between two proved sides, and the optimal allocation.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        Both sides could not be proved to lie within rtol.
 
     Examples
     --------
@@ -238,7 +337,15 @@ def characteristic_time(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacteristicCurve:
-    """The characteristic time at each of several misspecifications (n,), in the order given."""
+    """The characteristic time at each of several misspecifications.
+
+    Attributes
+    ----------
+    misspecifications
+        What was asked (n,), in the order given.
+    times
+        The n characteristic times.
+    """
 
     misspecifications: Vector
     times: tuple[CharacteristicTime, ...]
@@ -259,7 +366,13 @@ class CharacteristicCurve:
         return np.array([time.upper for time in self.times])
 
     def check(self) -> Check:
-        """Verify every time on the curve."""
+        """Verify every time on the curve.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         return Check(
             tuple(
                 f"at misspecification {float(at)!r}: {failure}"
@@ -283,6 +396,35 @@ def characteristic_curve(
 
     The model's own misspecification plays no role. T never decreases with it: the alternatives of
     a narrow tube lie in every wider one, where they start the next search.
+
+    Parameters
+    ----------
+    model
+        The features; their misspecification is not used.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
+    misspecifications
+        The misspecifications (n,) to compare, each in [0, inf], in any order.
+    noise
+        Standard deviation, one for all arms or one per arm.
+    tolerance
+        How much better a challenger must be to prove the answer wrong, at least 0.
+    rtol
+        Largest allowed relative distance between both sides of each T, in (0, 1].
+
+    Returns
+    -------
+    CharacteristicCurve
+        One characteristic time per misspecification, in the order given.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        Both sides of a time could not be proved to lie within rtol.
 
     Examples
     --------
