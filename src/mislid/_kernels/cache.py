@@ -84,7 +84,7 @@ def cache_folder() -> Path:
     return temporary
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
+class _Locator(_CacheLocator):
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._line = function.__code__.co_firstlineno
         self._file = Path(file)
@@ -106,11 +106,11 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return cls(py_func, py_file)
 
 
-class _Storage(CompileResultCacheImpl):  # type: ignore[misc]
+class _Storage(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(FunctionCache):
     """numba's cache of one function, in that folder and with that stamp."""
 
     _impl_class = _Storage

@@ -49,7 +49,7 @@ class _NoEnvironment:
         """Leave it."""
 
 
-class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+class _PartLibrary(JITCodeLibrary):
     """The code of an inner function: linked into kernels, never optimised or run by itself."""
 
     codegen = _NoEnvironment()
@@ -65,7 +65,7 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _MakePart(AnalysisPass):  # type: ignore[misc]
+class _MakePart(AnalysisPass):
     _name = "make_part"
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class _MakePart(AnalysisPass):  # type: ignore[misc]
         return False
 
 
-class _PartCompiler(CompilerBase):  # type: ignore[misc]
+class _PartCompiler(CompilerBase):
     """numba's compiler, but for what becomes of the code."""
 
     def define_pipelines(self) -> list[Any]:

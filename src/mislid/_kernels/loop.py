@@ -98,9 +98,9 @@ def advance(
         samples = state.samples
         planned = samples < design.shape[0]
         # After a pause the state has been judged: once more could change its last bits.
-        if not planned and not own and state.queued == 0 and state.judged != samples:
-            if judge(rules):
-                return STOPPED
+        looking = not planned and not own and state.queued == 0 and state.judged != samples
+        if looking and judge(rules):
+            return STOPPED
         if samples >= budget:
             return EXHAUSTED
         if samples >= until:

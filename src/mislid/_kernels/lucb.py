@@ -21,7 +21,7 @@ from mislid._kernels.state import Setting, State
 
 @inner
 def interval(beta: float, variance: float, count: float, as_published: bool) -> float:
-    """Half the interval's length, sqrt(2 beta sigma^2 / N); infinite before the first measurement."""
+    """Half the length, sqrt(2 beta sigma^2 / N); infinite before the first measurement."""
     if count == 0.0:
         return np.inf
     if as_published:

@@ -121,7 +121,7 @@ def _choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen
 
 @kernel
 def replay(rules: Rules, pretended: State, first: Design, steps: Steps, step: int) -> int:
-    """Take in steps from this one on, until a verdict; how many were taken in, negative with one."""
+    """Take in steps from this one on, until a verdict; their number, negative with a verdict."""
     places = steps.places
     while step < places.shape[0] - 1:
         begin, end = places[step], places[step + 1]

@@ -44,7 +44,7 @@ UNCHANGED, INVERTED = 0.0, -1.0
 
 
 class RidgeSpace(Struct):
-    """The regression's state and workspace; `update_ridge` brings it up to date with the measurements."""
+    """The regression's state and workspace; `update_ridge` brings it up to date."""
 
     ridge: Matrix  # (d, d) in spanner coordinates, in units of information
     counts: PerArm  # (K,) measurements that `images` contain

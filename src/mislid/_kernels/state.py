@@ -97,9 +97,21 @@ def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> 
 
 
 _PAST = (
-    "tests last_test judged searched answered paired rounds queued stalls "
-    "statistic threshold challenger incumbent left"
-).split()
+    "tests",
+    "last_test",
+    "judged",
+    "searched",
+    "answered",
+    "paired",
+    "rounds",
+    "queued",
+    "stalls",
+    "statistic",
+    "threshold",
+    "challenger",
+    "incumbent",
+    "left",
+)
 
 
 @inner

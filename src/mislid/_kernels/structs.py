@@ -55,7 +55,7 @@ _SCALARS: dict[Any, Any] = {
 }
 
 
-class StructType(types.Type):  # type: ignore[misc]
+class StructType(types.Type):
     """What numba knows of a struct: its name, and names and types of its fields.
 
     Without fields it is any struct, of which only the address matters.
@@ -178,18 +178,19 @@ class Struct:
         """Its type in kernels."""
         if cls is Struct:
             return ANY
-        if "_layout" not in cls.__dict__:
+        known: StructType | None = cls.__dict__.get("_layout")
+        if known is None:
             hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
-            cls._layout = StructType(
+            known = StructType(
                 f"{cls.__module__}.{cls.__qualname__}",
                 tuple((name, numba_type(hint)) for name, hint in own.items()),
             )
-            for name, (_, at) in cls._layout.places.items():
+            cls._layout = known
+            for name, (_, at) in known.places.items():
                 if own[name] in (int, float, bool, np.uint64):
                     setattr(cls, name, _Number(at, own[name]))
-        assert cls._layout is not None
-        return cls._layout
+        return known
 
     @classmethod
     def zeros(cls, sizes: dict[str, int], **given: Any) -> Self:
@@ -214,7 +215,7 @@ class Struct:
         return type(self)(**{**self.fields(), **changes})
 
     def fill(self, other: Self) -> None:
-        """Take over all numbers and the contents of all arrays of another one of the same shapes."""
+        """Take over all numbers and the contents of all arrays of another one."""
         for name, value in other.fields().items():
             if isinstance(value, Struct):
                 getattr(self, name).fill(value)
@@ -257,7 +258,7 @@ ANY = StructType("struct", ())
 
 
 @register_model(StructType)
-class _Pointer(models.PrimitiveModel):  # type: ignore[misc]
+class _Pointer(models.PrimitiveModel):
     def __init__(self, data_model_manager: Any, kind: Any) -> None:
         super().__init__(data_model_manager, kind, _WORD.as_pointer())
 
@@ -276,7 +277,7 @@ def _unbox(kind: Any, value: Any, c: Any) -> NativeValue:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     key = StructType
 
     def generic_resolve(self, kind: StructType, name: str) -> Any:
@@ -296,7 +297,8 @@ def _load_array(context: Any, builder: Any, kind: Any, pointer: Any, at: int) ->
     array = context.make_array(kind)(context, builder)
     address = _load(context, builder, pointer, at, True)
     shape = [_load(context, builder, pointer, at + 1 + axis, True) for axis in range(kind.ndim)]
-    stride, strides = ir.Constant(_WORD, 8), []
+    strides: list[Any] = []
+    stride = ir.Constant(_WORD, 8)
     for length in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, length, flags=["nsw"])

@@ -66,10 +66,9 @@ def command(
         raise ProblemError(f"page must end in .md; got {page!r}")
     from mislid.experiments.page import write_page
     from mislid.experiments.report import table_text
-    from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0
-    with compiling_notice(), cluster(dask, jobs) as client, _processes(jobs) as executor:
+    with cluster(dask, jobs) as client, _processes(jobs) as executor:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:

@@ -99,7 +99,6 @@ def command(
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
     print how many measurements that took and how often the answer was wrong.
     """
-    from mislid.geometry.notice import compiling_notice
     from mislid.simulation.replicate import replicate_rows, replicate_settings
 
     if shard is not None and output is None:
@@ -108,7 +107,7 @@ def command(
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
     if options["tolerance"] == 0.0 and options["max_samples"] is None:
         _warn_of_tie(instance, m)
-    with compiling_notice(), cluster(dask, jobs) as client:
+    with cluster(dask, jobs) as client:
         rows = replicate_rows(
             instance,
             m,

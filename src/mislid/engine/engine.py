@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_number
 from mislid.algorithms.names import as_algorithm
@@ -194,12 +194,12 @@ class Engine:
 
     @property
     def is_midround(self) -> bool:
-        """Whether the rule goes on with a round of several measurements, between which no test is."""
+        """Whether a round of several measurements goes on, within which there is no test."""
         return self._state.queued > 0
 
     @property
     def widening(self) -> float:
-        """What the rules add to the misspecification around the estimate; 0 but for published runs."""
+        """What the rules of published runs add to the misspecification; 0 for all others."""
         return self._rules.setting.widening
 
     @property
@@ -343,7 +343,7 @@ class Engine:
         rules = self._rules
         return bool(self._sampler.own_test(rules.setting, rules.sampler, rules.state))
 
-    def reset(self, counts: Vector, sums: Vector, memory: Memory | None = None) -> None:
+    def reset(self, counts: ArrayLike, sums: ArrayLike, memory: Memory | None = None) -> None:
         """Begin with these measurements, as if they had all come at once.
 
         Parameters
@@ -356,7 +356,12 @@ class Engine:
         from mislid._kernels.state import begin_with
 
         rules = self._rules
-        begin_with(rules.setting, rules.state, np.asarray(counts, np.float64), sums)
+        begin_with(
+            rules.setting,
+            rules.state,
+            np.asarray(counts, np.float64),
+            np.asarray(sums, np.float64),
+        )
         self._forget_prices()
         self._verdict = Verdict(False)
         if memory is not None:

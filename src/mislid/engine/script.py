@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -75,8 +76,7 @@ class Script:
         return [*self.places, (len(self.arms), self.chosen, -1)]
 
     def __iter__(self) -> Iterator[Step]:
-        ends = self.ends()
-        for (arm, choice, trial), (next_arm, next_choice, _) in zip(ends, ends[1:], strict=False):
+        for (arm, choice, trial), (next_arm, next_choice, _) in pairwise(self.ends()):
             part = slice(arm, next_arm)
             yield Step(
                 tuple(self.arms[part]), tuple(self.values[part]), trial, next_choice - choice

@@ -107,7 +107,8 @@ class Bernoulli(Environment):
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         """Ones and zeros (size,) of one arm."""
-        return (generator.random(size) < self.means[arm]).astype(np.float64)
+        rewards: Vector = (generator.random(size) < self.means[arm]).astype(np.float64)
+        return rewards
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -198,7 +199,8 @@ class Table(Environment):
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         """Rows (size,) of one arm's column, drawn with replacement."""
         rows = (generator.random(size) * self.rewards.shape[0]).astype(np.int64)
-        return self.rewards[rows, arm]
+        rewards: Vector = self.rewards[rows, arm]
+        return rewards
 
 
 def as_environment(environment: Environment | None, instance: Instance) -> Environment:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import SeedSequence
+from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.algorithms import Algorithm
@@ -48,7 +49,7 @@ class Identification:
 
     answer: tuple[int, ...] | None
     samples: int
-    counts: Vector
+    counts: NDArray[np.int64]
     means: Vector
     status: str
     correct: bool | None

@@ -1,4 +1,4 @@
-"""A run in plain Python, for rules that are not compiled; slow, and the plan of the compiled loop."""
+"""A run in plain Python, for rules that are not compiled: what the compiled loop does, slowly."""
 
 from __future__ import annotations
 

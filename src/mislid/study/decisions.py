@@ -31,9 +31,8 @@ def new_engine(
 
 def decision_of(settings: Settings, verdict: Verdict) -> Decided:
     """What is recorded of a verdict."""
-    assert verdict.answer is not None
     return Decided(
-        answer=verdict.answer,
+        answer=verdict.answer or (),
         samples=verdict.samples,
         rule=settings.stopping,
         statistic=verdict.statistic,
