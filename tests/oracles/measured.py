@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.rules._state import SAMPLES, Setting, State, new_state
+from mislid._kernels.state import SAMPLES, Setting, State, new_state
 
 Floats = NDArray[np.float64]
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mislid.errors import Interrupted, MislidError
+from mislid.rules.stopping import STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
+UNPROVEN = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
 
 
 def examples(*calls: str) -> str:
@@ -92,10 +93,10 @@ def rule_options(command: F) -> F:
         ),
         click.option(
             "--stopping",
-            type=click.Choice(STOPPING),
+            type=click.Choice(list(STOPPING_RULES)),
             default="guaranteed",
             show_default=True,
-            help="When to stop; heuristic comes with no guarantee.",
+            help=f"When to stop; {' and '.join(UNPROVEN)} come with no guarantee.",
         ),
     )
 
@@ -173,12 +174,14 @@ def load(file: str, misspecification: float | None, noise: float | None) -> Inst
     return instance
 
 
-def cluster(address: str | None) -> Any:
+def cluster(address: str | None, jobs: int) -> Any:
     """A client of the cluster at an address; no client without one."""
     from contextlib import nullcontext
 
     if address is None:
         return nullcontext()
+    if jobs > 1:
+        raise click.UsageError(f"only one of --jobs and --dask may be given; got --jobs {jobs}")
     try:
         from distributed import Client
     except ImportError:

@@ -16,7 +16,7 @@ from mislid.experiments.words import (
     stopping_table,
 )
 from mislid.files import write_whole
-from mislid.simulation._ledger import text_of
+from mislid.simulation.ledger import text_of
 
 FIGURE = "figure.png"
 

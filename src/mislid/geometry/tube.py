@@ -13,8 +13,26 @@ def smallest_misspecification(model: Model | ArrayLike, means: ArrayLike) -> flo
     """The smallest misspecification of a model that contains the means.
 
     Computes  min over theta (d,) of  max_k |means_k - phi_k' theta|  by one linear program whose
-    answer is certified; the paper writes |means|_eps in its proof of Lemma 2.  The first argument
-    is a `Model`, whose own misspecification plays no role, or its features (K, d).
+    answer is certified; the paper writes |means|_eps in its proof of Lemma 2.
+
+    Parameters
+    ----------
+    model
+        A model, whose own misspecification is not used, or features (K, d).
+    means
+        Means (K,).
+
+    Returns
+    -------
+    float
+        The largest distance of a mean to the best linear model.
+
+    Raises
+    ------
+    ProblemError
+        The features or the means have the wrong shape or entries that are not finite.
+    CertificateError
+        The linear program could not be solved to the accuracy that its proof needs.
 
     Examples
     --------

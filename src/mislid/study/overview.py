@@ -13,7 +13,6 @@ from mislid._validation import Vector
 from mislid.errors import CertificateError
 from mislid.files import as_plain
 from mislid.rules.stopping import STOPPING_RULES, StoppingRule
-from mislid.study._summary import summary_of
 from mislid.study.certificate import sha256_of
 from mislid.study.events import Created, Event, Observed
 from mislid.study.forecast import Progress, Snapshot, WhatIf
@@ -21,6 +20,7 @@ from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
 from mislid.study.settings import Settings
+from mislid.study.summary import summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
 

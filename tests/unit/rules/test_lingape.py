@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
-from mislid.rules._ridge import PERIOD
-from mislid.rules._state import measure
+from mislid._kernels.plan import LINGAPE, OWN_THRESHOLD
+from mislid._kernels.ridge import PERIOD
+from mislid._kernels.state import measure
 from oracles.rival_runs import (
     Run,
     assert_mean,

@@ -146,7 +146,7 @@ def test_the_fingerprint_survives_a_replay_that_was_cut_short(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("mislid.study.decisions.Decider.follow", interrupted)
+        patch.setattr("mislid.engine.Engine.follow", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fresh.overview()
     assert fresh.overview().fingerprint == expected
