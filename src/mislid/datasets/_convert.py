@@ -43,8 +43,7 @@ def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> by
     """
     import numpy as np
 
-    from mislid.files import Table
-    from mislid.files._npz import npz_bytes
+    from mislid.files import Table, npz_bytes
 
     (content,) = contents
     pickled = _plain_arrays(content)
@@ -67,7 +66,7 @@ def instance_digest(content: bytes) -> str:
 
     import numpy as np
 
-    from mislid.files._npz import npz_table
+    from mislid.files import npz_table
 
     table = npz_table(content, "the instance")
     digest = hashlib.sha256()

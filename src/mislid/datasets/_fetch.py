@@ -11,8 +11,7 @@ from mislid.datasets._catalogue import Collection, DataFile, Download, collectio
 from mislid.datasets._download import Progress, disk_errors, download
 from mislid.datasets._places import data_directory
 from mislid.errors import DownloadError, FileFormatError
-from mislid.files import write_whole
-from mislid.files._alone import alone_in
+from mislid.files import alone_in, write_whole
 
 DOWNLOADS = "downloads"
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import write_whole
-from mislid.files._alone import alone_in
+from mislid.files import alone_in, write_whole
 from mislid.simulation._job import Row
 
 SETTINGS, RUNS = "settings.json", "runs.csv"

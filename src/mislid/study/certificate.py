@@ -20,7 +20,7 @@ import numpy as np
 
 from mislid import __version__
 from mislid._validation import Vector
-from mislid.files._whole import write_whole
+from mislid.files import write_whole
 from mislid.study._evidence import PAIRWISE, Data, Judgement, PairEvidence
 from mislid.study.events import Decided
 from mislid.study.settings import Candidates, Settings

@@ -1,7 +1,9 @@
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all, and one process at a time in a directory."""
 
+import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -46,6 +48,41 @@ class Draft:
 
 
 def write_whole(place: Path, content: bytes) -> None:
-    """Replace a file by new content; whoever reads it sees the old or the new, never a part."""
+    """Replace a file by new content; whoever reads it sees the old or the new, never a part.
+
+    Parameters
+    ----------
+    place
+        The file, which need not exist yet, in a directory that does.
+    content
+        All its bytes.
+    """
     with Draft(place) as draft:
         draft.publish(content)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
+    """Let one process at a time work in a directory; one that was killed leaves no trace.
+
+    Parameters
+    ----------
+    folder
+        A directory that exists.
+    refusal
+        What is raised where another process is at work in it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such lock outside POSIX
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        yield
+    finally:
+        os.close(handle)

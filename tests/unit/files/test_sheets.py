@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mislid.errors import FileFormatError
-from mislid.files import Draft, Spreadsheet, read_spreadsheet, write_whole
+from mislid.files import Spreadsheet, read_spreadsheet
 
 
 @pytest.fixture
@@ -101,23 +101,3 @@ def test_commas_and_points_in_one_column_are_refused(read):
 def test_numbers_have_no_gaps(read):
     with pytest.raises(FileFormatError, match="line 3, column 'value': a number is missing"):
         read("trial,value\n0,1\n1,\n").numbers("value")
-
-
-def test_a_draft_is_nothing_until_it_is_published(tmp_path):
-    place = tmp_path / "sheet.csv"
-    with Draft(place):
-        assert not place.exists()
-    assert list(tmp_path.iterdir()) == []
-    with Draft(place) as draft:
-        draft.publish(b"one", replace=False)
-    assert [path.name for path in tmp_path.iterdir()] == ["sheet.csv"]
-
-
-def test_a_draft_keeps_what_came_first(tmp_path):
-    place = tmp_path / "sheet.csv"
-    with Draft(place) as draft:
-        write_whole(place, b"theirs")
-        with pytest.raises(FileExistsError):
-            draft.publish(b"ours", replace=False)
-    assert [path.name for path in tmp_path.iterdir()] == ["sheet.csv"]
-    assert place.read_bytes() == b"theirs"
