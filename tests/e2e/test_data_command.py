@@ -8,7 +8,7 @@ import pytest
 from mislid.cli import main
 from mislid.cli.data import NAMES
 from mislid.datasets import CATALOGUE
-from mislid.datasets._catalogue import DataFile, Download, sha256
+from mislid.datasets.catalogue import DataFile, Download, sha256
 from oracles.web_server import Page, web_server
 
 CONTENT = b"rows\n" * 100_000

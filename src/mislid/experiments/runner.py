@@ -10,7 +10,7 @@ from typing import Any
 
 from mislid._validation import as_count
 from mislid.datasets import locate
-from mislid.datasets._places import VARIABLE
+from mislid.datasets.directory import VARIABLE
 from mislid.errors import MissingDataError
 from mislid.experiments.published import Figures, Runs, figures_of, published_figures
 from mislid.experiments.spec import Case, Experiment, Method

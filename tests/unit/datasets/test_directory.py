@@ -1,17 +1,26 @@
-"""Collections: downloaded, converted, checked, put in place; each problem names the way out."""
+"""Where data are; how they are downloaded, converted and checked; each problem has a way out."""
 
 import errno
 import io
 import os
+import sys
 import zipfile
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mislid.datasets import CATALOGUE, _convert, fetch, is_complete, locate
-from mislid.datasets._catalogue import Collection, DataFile, Download, collection_of, sha256
-from mislid.errors import DownloadError, ProblemError
+from mislid.datasets import (
+    CATALOGUE,
+    cache_directory,
+    conversion,
+    data_directory,
+    fetch,
+    is_complete,
+    locate,
+)
+from mislid.datasets.catalogue import Collection, DataFile, Download, collection_of, sha256
+from mislid.errors import DownloadError, MissingDataError, ProblemError
 from oracles.web_server import Page
 
 LISTENINGS = b"userID\tartistID\tweight\r\n2\t51\t13883\r\n"
@@ -32,7 +41,7 @@ def lastfm(site, monkeypatch):
         "lastfm/user_artists.dat",
         sha256(LISTENINGS),
         (Download(site.url("/lastfm.zip"), "lastfm.zip"),),
-        partial(_convert.member, name="user_artists.dat"),
+        partial(conversion.archive_member, name="user_artists.dat"),
     )
     collection = Collection("lastfm", "counts", "a licence", "someone", (file,))
     monkeypatch.setitem(CATALOGUE, "lastfm", collection)
@@ -126,7 +135,7 @@ def test_names_in_an_archive_decide_nothing(site, lastfm, tmp_path, evil):
 
 
 def test_an_archive_that_claims_too_much_is_refused(site, lastfm, tmp_path, monkeypatch):
-    monkeypatch.setattr(_convert, "_LARGEST", 3)
+    monkeypatch.setattr(conversion, "_LARGEST", 3)
     with pytest.raises(DownloadError, match="must hold one file"):
         fetch("lastfm", tmp_path)
 
@@ -217,3 +226,67 @@ def test_the_catalogue():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_published_files_have_the_checksums(shared_data, name):
     assert is_complete(CATALOGUE[name], shared_data)
+
+
+@pytest.fixture
+def home(monkeypatch, tmp_path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("platform", "folder"),
+    [
+        ("linux", ".cache/mislid"),
+        ("darwin", "Library/Caches/mislid"),
+        ("win32", "AppData/Local/mislid/Cache"),
+    ],
+)
+def test_caches_of_the_systems(home, monkeypatch, platform, folder):
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_directory() == home / folder
+    assert data_directory() == home / folder
+
+
+def test_caches_that_were_moved(home, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/scratch")
+    assert cache_directory() == Path("/scratch/mislid")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_directory() == home / ".cache" / "mislid"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", "/local")
+    assert cache_directory() == Path("/local/mislid/Cache")
+
+
+def test_the_argument_comes_first_then_the_variable_then_the_cache(home, monkeypatch):
+    monkeypatch.setenv("MISLID_DATA", "~/data")
+    monkeypatch.setenv("HOME", str(home))
+    assert data_directory("given") == Path("given")
+    assert data_directory() == home / "data"
+    monkeypatch.setenv("MISLID_DATA", "")
+    assert data_directory() == cache_directory()
+    with pytest.raises(ProblemError, match="data must be a directory's path; got 3"):
+        data_directory(3)
+
+
+def test_files_come_from_the_one_directory_that_is_named(home, monkeypatch, tmp_path):
+    named, cached = tmp_path / "named", cache_directory()
+    for folder in (named, cached):
+        (folder / "instances").mkdir(parents=True)
+    (cached / "instances" / "D.npz").touch()
+    assert locate("instances/D.npz") == cached / "instances" / "D.npz"
+    with pytest.raises(MissingDataError, match=r"`mislid data fetch instances --data .*named`, or"):
+        locate("instances/D.npz", named)
+    monkeypatch.setenv("MISLID_DATA", str(named))
+    with pytest.raises(MissingDataError, match=r"named'; get it with `mislid data fetch inst"):
+        locate("instances/D.npz")
+    (named / "instances" / "D.npz").touch()
+    assert locate("instances/D.npz") == named / "instances" / "D.npz"
+
+
+def test_files_that_nobody_publishes(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no own\.csv in '.*'; name a directory"):
+        locate("own.csv", tmp_path)

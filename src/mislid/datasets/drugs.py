@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mislid._validation import Matrix, Vector
-from mislid.datasets._instances import frozen, instance_of
-from mislid.datasets._places import locate
-from mislid.datasets._rows import Rows
+from mislid.datasets.directory import locate
+from mislid.datasets.reading import Rows, frozen, instance_of
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.simulation.environments import Table

@@ -18,7 +18,7 @@ from mislid.errors import FileFormatError
 _LARGEST = 1 << 26
 
 
-def member(contents: Sequence[bytes], name: str) -> bytes:
+def archive_member(contents: Sequence[bytes], name: str) -> bytes:
     """Give one file of a .zip archive, wherever in the archive it is."""
     (content,) = contents
     try:

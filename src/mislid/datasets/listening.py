@@ -12,9 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mislid._validation import Matrix, Vector
-from mislid.datasets._instances import frozen, instance_of
-from mislid.datasets._places import locate
-from mislid.datasets._rows import Rows
+from mislid.datasets.directory import locate
+from mislid.datasets.reading import Rows, frozen, instance_of
 from mislid.errors import FileFormatError, ProblemError
 from mislid.model import Instance
 

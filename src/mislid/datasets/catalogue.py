@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
-from mislid.datasets import _convert
+from mislid.datasets import conversion
 from mislid.errors import ProblemError
 
 _DRUGS = "https://raw.githubusercontent.com/clreda/linear-top-m/42f3eb327c8e4adcdc3f2a743f4d9971b7149324/"
@@ -97,8 +97,8 @@ def _instance(name: str, checksum: str, settings: str, bonus: float = 0.0) -> Da
         f"instances/{name}.npz",
         checksum,
         (Download(_PAPER + quote(f"data/{original}"), original),),
-        partial(_convert.instance_file, bonus_of_fourth=bonus),
-        _convert.instance_digest,
+        partial(conversion.instance_file, bonus_of_fourth=bonus),
+        conversion.instance_digest,
     )
 
 
@@ -113,12 +113,11 @@ def _settings(declared: str) -> str:
 
 # In the order of runs.csv. The default optimism of C is the same file as B with misspecification 1.
 _RESULTS = (
-    _results("A_eps0", "LinGapE", "A_c=0", "LinGapE" + _settings("0.0")),
-    _results("A_eps0", "MisLid", "A_c=0", "MisLid" + _settings("0.0")),
-    _results("A_eps0", "LUCB", "A_c=0", "LUCB" + _settings("0.0")),
-    _results("A_eps5", "LinGapE", "A_c=5", "LinGapE" + _settings("5.0")),
-    _results("A_eps5", "MisLid", "A_c=5", "MisLid" + _settings("5.0")),
-    _results("A_eps5", "LUCB", "A_c=5", "LUCB" + _settings("5.0")),
+    *(
+        _results(f"A_eps{eps}", method, f"A_c={eps}", method + _settings(f"{eps}.0"))
+        for eps in (0, 5)
+        for method in ("LinGapE", "MisLid", "LUCB")
+    ),
     _results("D", "LinGapE", "D", "LinGapE" + _settings("0.02")),
     _results("D", "MisLid", "D_tricks", "MisLid(default)" + _settings("0.02")),
     _results("D", "LUCB", "D_AdaHedge", "LUCB" + _settings("0.02")),
@@ -186,7 +185,7 @@ CATALOGUE = {
                     "fdaad5ca0b3d4b9fcff9225553b5ae6db5ceb1b4afdd0dc08d85f86c47b1f3eb",
                     tuple(download for _, _, download in _RESULTS),
                     partial(
-                        _convert.run_table,
+                        conversion.run_table,
                         labels=tuple((experiment, method) for experiment, method, _ in _RESULTS),
                     ),
                 ),
@@ -203,7 +202,7 @@ CATALOGUE = {
                     "lastfm/user_artists.dat",
                     "001400dc3c7d2667fca6e4ea6dc6acc31a9dd28ad5cd0f74cea988c019934d3b",
                     (Download(_LASTFM, "hetrec2011-lastfm-2k.zip"),),
-                    partial(_convert.member, name="user_artists.dat"),
+                    partial(conversion.archive_member, name="user_artists.dat"),
                 ),
             ),
         ),

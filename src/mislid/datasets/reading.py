@@ -1,13 +1,22 @@
-"""Rows of a text file, with messages that name the file, the line and the way out."""
+"""What the readers of raw files share: rows with clear messages, and instances of what they hold.
+
+Messages name the file, the line and the way out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
+from mislid._validation import Vector
 from mislid.errors import FileFormatError
+from mislid.geometry.tube import smallest_misspecification
+from mislid.model import Instance, Model
 
 
 class Rows:
@@ -88,3 +97,23 @@ class Rows:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError:
             self.refuse("must be UTF-8 text; it is not")
+
+
+def instance_of(
+    features: npt.ArrayLike,
+    means: Vector,
+    misspecification: float | None,
+    noise: float | npt.ArrayLike,
+    names: Iterable[str] | Iterable[int],
+) -> Instance:
+    """The instance of a model; by default the smallest misspecification that holds the means."""
+    if misspecification is None:
+        misspecification = smallest_misspecification(features, means)
+    return Instance(Model(features, misspecification), means, noise, names)
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array in row order, read-only."""
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from mislid.datasets._catalogue import CATALOGUE
-from mislid.datasets._convert import instance_digest, instance_file, run_table
+from mislid.datasets.catalogue import CATALOGUE
+from mislid.datasets.conversion import instance_digest, instance_file, run_table
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
 
