@@ -67,6 +67,23 @@ class Collection:
 def collection_named(name: str) -> Collection:
     """Give a collection.
 
+    Parameters
+    ----------
+    name
+        instances, published, lastfm or epilepsy.
+
+    Returns
+    -------
+    Collection
+        Its files, licence and citation.
+
+    Raises
+    ------
+    ProblemError
+        Where no collection has this name.
+
+    Examples
+    --------
     >>> collection_named("lastfm").files[0].path
     'lastfm/user_artists.dat'
     """
@@ -76,8 +93,20 @@ def collection_named(name: str) -> Collection:
 
 
 def collection_of(path: str) -> Collection | None:
-    """Give the collection with a file, if there is one.
+    """Give the collection with a file.
 
+    Parameters
+    ----------
+    path
+        The file's place in the data directory.
+
+    Returns
+    -------
+    Collection or None
+        None where no collection has the file.
+
+    Examples
+    --------
     >>> collection_of("instances/D.npz").name
     'instances'
     """

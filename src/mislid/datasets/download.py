@@ -27,7 +27,22 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def download(url: str, place: Path, progress: Progress | None = None) -> None:
-    """Save what is at `url` as `place`, which is there whole or not at all; do nothing if it is."""
+    """Bring a file from the web; do nothing if it is there.
+
+    Parameters
+    ----------
+    url
+        Where it is on the web.
+    place
+        Where it goes, whole or not at all.
+    progress
+        Called with the file's name, the bytes that have come, and all bytes or None.
+
+    Raises
+    ------
+    DownloadError
+        Where the server cannot be reached or refuses, the connection breaks, or the disk is full.
+    """
     if place.exists():
         return
     with disk_errors(place):

@@ -86,12 +86,39 @@ class Epilepsy:
         )
 
     def signatures_of(self, drugs: Sequence[str]) -> Matrix:
-        """The signatures of some drugs, one row each, in the order given."""
+        """The signatures of some drugs.
+
+        Parameters
+        ----------
+        drugs
+            Names, each among `drugs` of this record.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row per name, in the order given, shape (len(drugs), 67).
+
+        Raises
+        ------
+        ProblemError
+            Where there is no drug of that name.
+        """
         rows: Matrix = self.signatures[_positions(drugs, self.drugs)]
         return rows
 
     def environment(self, drugs: Sequence[str] | None = None) -> Table:
-        """The patients' rewards, drawn again with replacement, of all rewarded drugs or of some."""
+        """The patients' rewards as a source of rewards, drawn again with replacement.
+
+        Parameters
+        ----------
+        drugs
+            Names of rewarded drugs, in the order of the arms; by default all 10.
+
+        Returns
+        -------
+        Table
+            One column per drug, for the argument `environment` of `mislid.identify`.
+        """
         return Table(self.rewards[:, self._columns(drugs or self.rewarded)])
 
     def to_instance(
@@ -103,9 +130,23 @@ class Epilepsy:
     ) -> Instance:
         """The instance of the rewarded drugs, or of some, whose means are their average rewards.
 
-        Features (K, d) are rows of a representation, in the order of the drugs: the signatures
-        themselves have as many dimensions as there are drugs, so that anything is linear in them.
-        The misspecification is by default the smallest that holds the means.
+        Parameters
+        ----------
+        features
+            Rows of a representation, shape (K, d), in the order of the drugs. The signatures
+            themselves have as many dimensions as there are drugs, so that anything is linear in
+            them.
+        drugs
+            Names of rewarded drugs; by default all 10.
+        misspecification
+            By default the smallest that contains the means.
+        noise
+            Standard deviation of rewards: one for all drugs, or one for each.
+
+        Returns
+        -------
+        Instance
+            Its arms are named by the drugs.
         """
         names = tuple(drugs or self.rewarded)
         means = self.means[self._columns(names)]
@@ -126,6 +167,18 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
         Directory with epilepsy/*.csv; by default that of MISLID_DATA, else the cache.
     known_only
         Leave out drugs whose effect is unknown, as the paper does.
+
+    Returns
+    -------
+    Epilepsy
+        Signatures, scores and rewards.
+
+    Raises
+    ------
+    MissingDataError
+        Where the directory does not have the files.
+    FileFormatError
+        Where a file is not the published one.
     """
     genes, pubchem, signatures = _read_signatures(data)
     drugs, scores = _read_scores(data, pubchem)

@@ -56,6 +56,23 @@ class ListeningCounts:
 
         Each rule is applied once, as the paper's authors do: some artists have fewer listeners left
         in the end.
+
+        Parameters
+        ----------
+        min_listeners
+            Fewest users who listened to an artist.
+        min_artists
+            Fewest of those artists that a user listened to.
+
+        Returns
+        -------
+        ListeningCounts
+            The counts of the users and artists that are kept.
+
+        Raises
+        ------
+        ProblemError
+            Where nobody or nothing is left.
         """
         heard = self.counts > 0
         artists = np.flatnonzero(heard.sum(axis=0) >= min_listeners)
@@ -79,6 +96,23 @@ class ListeningCounts:
     def represent(self, rank: int = 80) -> LastFm:
         """Features of users and artists by a singular value decomposition of the rewards.
 
+        Parameters
+        ----------
+        rank
+            Number of features, at most the number of users and of artists.
+
+        Returns
+        -------
+        LastFm
+            Rewards and features.
+
+        Raises
+        ------
+        ProblemError
+            Where the rank is too large or not positive.
+
+        Examples
+        --------
         >>> counts = csr_array([[5, 1], [2, 4], [9, 3]])
         >>> two = ListeningCounts(np.array([7, 8, 9]), np.array([1, 2]), counts).represent(rank=2)
         >>> bool(np.allclose(two.user_features @ two.artist_features.T, two.rewards, atol=1e-14))
@@ -129,7 +163,23 @@ class LastFm:
     artist_features: Matrix
 
     def row(self, user: int) -> int:
-        """The row of a user's id."""
+        """The row of a user.
+
+        Parameters
+        ----------
+        user
+            The user's id in the file.
+
+        Returns
+        -------
+        int
+            Where the user stands in `users`.
+
+        Raises
+        ------
+        ProblemError
+            Where no user has this id.
+        """
         found = np.flatnonzero(self.users == user)
         if found.size != 1:
             raise ProblemError(
@@ -139,10 +189,15 @@ class LastFm:
         return int(found[0])
 
     def pairs(self) -> tuple[Matrix, Vector]:
-        """Features (U A, 2 r) of all pairs of a user and an artist, and their rewards (U A,).
+        """Features and rewards of all pairs of a user and an artist, to learn from.
 
-        A pair's features are the user's beside the artist's; the pairs of the first user come
-        first. With 1,020 users, 103 artists and rank 80 they take 134 MB.
+        Returns
+        -------
+        features : numpy.ndarray
+            Shape (U A, 2 r): the user's beside the artist's; the pairs of the first user come
+            first. With 1,020 users, 103 artists and rank 80 they take 134 MB.
+        rewards : numpy.ndarray
+            Shape (U A,).
         """
         U, A = self.rewards.shape
         features = np.hstack(
@@ -159,8 +214,26 @@ class LastFm:
     ) -> Instance:
         """One user's instance: arms are artists, named by their ids, means are the user's rewards.
 
-        Features are (A, d), by default those of the artists; the misspecification is by default
-        the smallest that holds the means.
+        Parameters
+        ----------
+        user
+            The user's id in the file.
+        features
+            Shape (A, d); by default those of the artists.
+        misspecification
+            By default the smallest that contains the means.
+        noise
+            Standard deviation of rewards: one for all artists, or one for each.
+
+        Returns
+        -------
+        Instance
+            With A arms.
+
+        Raises
+        ------
+        ProblemError
+            Where no user has this id.
         """
         means = self.rewards[self.row(user)]
         given: Any = self.artist_features if features is None else features
@@ -187,6 +260,18 @@ def lastfm(
         Keep artists with at least so many listeners, then users with so many of those artists.
     rank
         Number of singular values kept.
+
+    Returns
+    -------
+    LastFm
+        Users, artists, rewards and features.
+
+    Raises
+    ------
+    MissingDataError
+        Where the directory does not have the file.
+    FileFormatError
+        Where the file is not the published one.
     """
     counts = read_counts(locate(FILE, data))
     if counts.counts.nnz != _LISTENINGS:
@@ -199,7 +284,23 @@ def lastfm(
 
 
 def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
-    """Read a file of tab-separated lines userID, artistID, weight, below a heading of these."""
+    """Read how often users listened to artists.
+
+    Parameters
+    ----------
+    path
+        A file of tab-separated lines userID, artistID, weight, below a heading of these names.
+
+    Returns
+    -------
+    ListeningCounts
+        All users and artists in the file.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file is truncated, has other columns, or a pair of user and artist twice.
+    """
     rows = Rows(Path(path), "\t", _WAY_OUT)
     heading = rows.heading()
     if heading != _COLUMNS:
