@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.study.certificate import Certificate
 from mislid.study.events import Decided
-from mislid.verification import _answer
+from mislid.verification import answer
 from oracles.certificates import CASES, Case
 from oracles.tampering import digest
 
@@ -133,7 +133,7 @@ def test_another_answer_cannot_be_certified(name: str, monkeypatch: pytest.Monke
     wrong = dataclasses.replace(decision, answer=(*decision.answer[1:], worst))
     forged = Certificate("case", state.settings, state.candidates, wrong, state.observations)
     assert "decision.answer must be the best" in mislid.verify(forged.to_dict()).failure
-    monkeypatch.setattr(_answer, "_refuse_order", lambda *_: None)
+    monkeypatch.setattr(answer, "_refuse_order", lambda *_: None)
     assert "must reach its threshold" in mislid.verify(forged.to_dict()).failure
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mislid.verification._model import Model
-from mislid.verification._reading import Vector
+from mislid.verification.geometry import Model
+from mislid.verification.reading import Vector
 
 # The rules, and whether one is proven to err with probability at most delta.
 PROVEN = {

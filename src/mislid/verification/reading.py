@@ -140,7 +140,7 @@ class Value:
         return label
 
 
-def read(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Value:
+def read_certificate(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Value:
     """The whole certificate, from a file or as it is."""
     if isinstance(certificate, Mapping):
         return Value(certificate, "certificate")
@@ -176,7 +176,7 @@ def sha256_of(plain: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def refuse_other(
+def refuse_difference(
     value: Value, stated: float, derived: float, relative: float, absolute: float = 0.0
 ) -> None:
     """Refuse a number that differs from what is derived again."""
@@ -186,7 +186,7 @@ def refuse_other(
         raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")
 
 
-def refuse_others(value: Value, sign: float, derived: Vector, scale: float = 0.0) -> Vector:
+def refuse_differences(value: Value, sign: float, derived: Vector, scale: float = 0.0) -> Vector:
     """Refuse numbers (K,) that differ from those derived again; stated ones are times `sign`.
 
     They may all be off by rounding of the largest, or of numbers of a larger `scale`.

@@ -9,18 +9,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid.verification._duality import Duality, Witness, cost
-from mislid.verification._question import Candidates, Data, Settings
-from mislid.verification._reading import (
+from mislid.verification.geometry import Duality, Witness, cost
+from mislid.verification.question import Candidates, Data, Settings
+from mislid.verification.reading import (
     EQUAL,
     Failure,
     Label,
     Value,
     Vector,
-    refuse_other,
-    refuse_others,
+    refuse_difference,
+    refuse_differences,
 )
-from mislid.verification._thresholds import PROVEN
+from mislid.verification.thresholds import PROVEN
 
 # Arms whose means differ by less, relative to the range of all means, count as tied.
 TIED = 1e-6
@@ -61,11 +61,11 @@ def read_projection(given: Value, settings: Settings, data: Data, duality: Duali
         near = duality.nearest(data.means, Witness(values))
         projected = np.where(data.weights > 0.0, near, duality.model.X @ values)
         least = duality.projection_bound(data.means, projected, values)
-    refuse_others(parts["means"], settings.sign, projected)
+    refuse_differences(parts["means"], settings.sign, projected)
     reached = cost(data.means, data.weights, projected)
     rounding = duality.rounding(data.means, reached)
     for name, derived in (("cost", reached), ("bound", least)):
-        refuse_other(parts[name], parts[name].number(0.0), derived, EQUAL, rounding)
+        refuse_difference(parts[name], parts[name].number(0.0), derived, EQUAL, rounding)
     gap = reached - least
     if not gap <= EQUAL * reached + rounding:
         raise Failure(

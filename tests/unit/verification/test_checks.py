@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.geometry.coordinates import coordinates
 from mislid.rules import thresholds as library
-from mislid.verification import _model, _thresholds, checks
-from mislid.verification._duality import Duality, Witness
+from mislid.verification import checks, thresholds
+from mislid.verification.geometry import Duality, Model, Witness
 from oracles.certificates import CASES, random_case
 from oracles.tampering import (
     INFORMATION,
@@ -201,19 +201,19 @@ def test_the_checker_imports_numpy_and_the_standard_library() -> None:
 def test_thresholds_are_those_of_the_rules(delta: float) -> None:
     for t, K, d, m in ((2, 2, 1, 1), (100, 10, 5, 3), (10**6, 103, 8, 4)):
         assert_allclose(
-            _thresholds.heuristic(t, delta), library.heuristic_threshold(t, delta), rtol=1e-13
+            thresholds.heuristic(t, delta), library.heuristic_threshold(t, delta), rtol=1e-13
         )
         counts = np.array([t, 3.0])
         assert_allclose(
-            _thresholds.pairwise(counts, K, m, delta),
+            thresholds.pairwise(counts, K, m, delta),
             library.pairwise_threshold(t, 3, K, m, delta),
             rtol=1e-12,
         )
         X, weights = np.eye(K)[:, :d], np.full(K, t / K)
         for eps in (0.0, 0.01, math.inf):
-            model = _model.Model(X, eps)
+            model = Model(X, eps)
             assert_allclose(
-                _thresholds.paper_printed(t, model, weights, delta),
+                thresholds.paper_printed(t, model, weights, delta),
                 library.paper_threshold(t, K, d, delta, eps, information=t, printed=True),
                 rtol=1e-12,
             )
@@ -252,7 +252,7 @@ def test_no_witness_proves_more_than_the_truth() -> None:
         weights[rng.random(K) < 0.1] = 0.0
         if np.linalg.matrix_rank(np.sqrt(weights)[:, None] * model.features) < d:
             continue
-        duality = Duality(_model.Model(at.matrix, model.misspecification), weights)
+        duality = Duality(Model(at.matrix, model.misspecification), weights)
         tol = float(rng.choice([0.0, 0.3]))
         truth = mislid.pair_alternative(model, means, weights, 0, 1, tolerance=tol)
         values = model.features[at.basis] @ truth.theta

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid.verification._model import Model, model_of
-from mislid.verification._reading import (
+from mislid.verification.geometry import Model, model_of
+from mislid.verification.reading import (
     Failure,
     Label,
     Matrix,
     Value,
     Vector,
-    refuse_other,
+    refuse_difference,
     sha256_of,
 )
-from mislid.verification._thresholds import PROVEN
+from mislid.verification.thresholds import PROVEN
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 
@@ -113,7 +113,7 @@ def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
     for k, count in enumerate(counts):
         if count:
             means[k] = sums[k].number() / count
-            refuse_other(stated[k], stated[k].number(), float(means[k]), 1e-15)
+            refuse_difference(stated[k], stated[k].number(), float(means[k]), 1e-15)
         elif not stated[k].absent or sums[k].number() != 0.0:
             raise Failure(f"data.sums[{k}] must be 0 and data.means[{k}] null: never measured")
     weights = np.array(counts, dtype=np.float64) / settings.noise**2
