@@ -13,7 +13,7 @@ from mislid.cli._print import as_table
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
-    from mislid.demo import Demo
+    from mislid.experiments.demo import Demo
     from mislid.simulation.identify import Identification
 
 PICTURE = "mislid-demo.png"
@@ -36,7 +36,7 @@ def command(output: str, seed: int) -> None:
     """
     path = _as_picture(output)
     from mislid.cli._live import Live
-    from mislid.demo import run_demo, save_picture
+    from mislid.experiments.demo import run_demo, save_picture
     from mislid.geometry.notice import compiling_notice
 
     with compiling_notice(), Live() as live:
@@ -65,7 +65,7 @@ def _names(demo: Demo, arms: tuple[int, ...]) -> str:
 
 
 def _question(demo: Demo) -> str:
-    from mislid.demo import DELTA, M
+    from mislid.experiments.demo import DELTA, M
 
     instance = demo.instance
     return (
@@ -77,7 +77,7 @@ def _question(demo: Demo) -> str:
 
 
 def _answer(demo: Demo) -> str:
-    from mislid.demo import DELTA
+    from mislid.experiments.demo import DELTA
 
     found = demo.found["mislid"]
     evidence = found.certificate
@@ -101,7 +101,7 @@ def _answer(demo: Demo) -> str:
 
 
 def _comparison(demo: Demo, seed: int) -> str:
-    from mislid.demo import DELTA, METHODS
+    from mislid.experiments.demo import DELTA, METHODS
 
     rows = [("method", "measurements", "descriptors", "stopping", "answer")]
     for name, found in demo.found.items():

@@ -64,8 +64,7 @@ def command(
     """
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
-    from mislid.experiments.page import write_page
-    from mislid.experiments.report import table_text
+    from mislid.experiments.report import table_text, write_page
     from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0

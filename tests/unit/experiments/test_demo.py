@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from mislid import characteristic_time
 from mislid.cli import main
 from mislid.cli._live import Live
-from mislid.demo import BUDGET, DELTA, EVERY, METHODS, M, draw_demo, run_demo, save_picture
+from mislid.experiments.demo import (
+    BUDGET,
+    DELTA,
+    EVERY,
+    METHODS,
+    M,
+    draw_demo,
+    run_demo,
+    save_picture,
+)
 from mislid.simulation.progress import Progress
 
 BEST = {6, 3, 11}
@@ -124,7 +133,7 @@ def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys
         "LinGapE": right,
     }
     other = replace(demo, found=found)
-    monkeypatch.setattr("mislid.demo.run_demo", lambda tell, seed: other)
+    monkeypatch.setattr("mislid.experiments.demo.run_demo", lambda tell, seed: other)
     assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
     said = capsys.readouterr().out
     assert "No answer: budget exhausted after 1,845 measurements." in said

@@ -1,4 +1,4 @@
-"""The specs are complete, consistent with the published figures, and refuse nonsense."""
+"""The specs are complete, consistent with the published runs, and refuse nonsense."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from mislid.errors import ProblemError
 from mislid.experiments import EXPERIMENTS, Case, Experiment, Method
-from mislid.experiments.published import published_figures
+from mislid.experiments.published import published_statistics
 from mislid.experiments.spec import GUARANTEED, HEURISTIC
 from mislid.model import load_instance
 
@@ -16,7 +16,7 @@ ONE = Case("one", "a case", "A_eps0", 3, 0.0, (Method("x", "lucb"),))
 
 def test_every_published_mean_is_compared_once():
     keys = [case.published_key(method) for case in CASES for method in case.methods]
-    assert sorted(key for key in keys if key is not None) == sorted(published_figures())
+    assert sorted(key for key in keys if key is not None) == sorted(published_statistics())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -75,6 +75,11 @@ class Demo:
 def demo_instance() -> Instance:
     """Twelve compounds whose potency is linear in three descriptors to within 0.25.
 
+    Returns
+    -------
+    Instance
+        The compounds are made up so that descriptors help and mislead at once.
+
     Examples
     --------
     >>> instance = demo_instance()
@@ -88,7 +93,25 @@ def demo_instance() -> Instance:
 
 
 def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
-    """Identify with every method; `tell` hears how each is getting on."""
+    """Identify with every method.
+
+    Parameters
+    ----------
+    tell
+        Called with a method's name and its progress, every few measurements.
+    seed
+        Of the simulated measurements.
+
+    Returns
+    -------
+    Demo
+        What each method found, and the lower bounds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
     instance = demo_instance()
     found: dict[str, Identification] = {}
     seen: dict[str, list[Progress]] = {name: [] for name in METHODS}
@@ -112,12 +135,23 @@ def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
         if found[name].status == INTERRUPTED:
             raise KeyboardInterrupt
     models = instance.model, Model(instance.model.features, np.inf)
-    times = [characteristic_time(one, instance.means, M, noise=instance.noise) for one in models]
+    times = [characteristic_time(m, instance.means, M, noise=instance.noise) for m in models]
     return Demo(instance, found, seen, *times)
 
 
 def draw_demo(demo: Demo) -> Figure:
-    """Where mislid measured, and how the evidence of every method grew."""
+    """Draw where mislid measured, and how the evidence of every method grew.
+
+    Parameters
+    ----------
+    demo
+        What `run_demo` found.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two panels side by side.
+    """
     from matplotlib.figure import Figure
 
     from mislid.plotting import OPTIMAL, plot_allocation, plot_evidence
@@ -140,7 +174,15 @@ def draw_demo(demo: Demo) -> Figure:
 
 
 def save_picture(demo: Demo, path: Path) -> None:
-    """The picture as a PNG file, whole or not at all."""
+    """Save the picture of `draw_demo` as a PNG file, whole or not at all.
+
+    Parameters
+    ----------
+    demo
+        What `run_demo` found.
+    path
+        Where the file goes.
+    """
     content = io.BytesIO()
     draw_demo(demo).savefig(content, format="png", dpi=150)
     write_whole(path, content.getvalue())
