@@ -195,7 +195,7 @@ class Instance:
         >>> round(Instance(model, [0, 1]).deviation, 9)
         0.5
         """
-        from mislid._chebyshev import chebyshev_deviation
+        from mislid.geometry.tube import chebyshev_deviation
 
         deviation, _ = chebyshev_deviation(self.model.features, self.means)
         return float(deviation)
