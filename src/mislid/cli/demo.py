@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli._common import one_sentence_errors, seed_option
-from mislid.cli._print import as_table
+from mislid.cli.options import one_sentence_errors, seed_option, setting
+from mislid.cli.output import as_table
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.experiments.demo import Demo
     from mislid.simulation.identify import Identification
+    from mislid.simulation.progress import Progress
 
 PICTURE = "mislid-demo.png"
+GAUGE = 24  # characters
 
 
 @click.command("demo")
-@click.option(
+@setting(
     "--output",
     metavar="FILE.png",
-    type=click.Path(),
+    kind=click.Path(),
     default=PICTURE,
-    show_default=True,
     help="Where to save the picture.",
 )
 @seed_option
@@ -35,7 +38,6 @@ def command(output: str, seed: int) -> None:
     the lower bound, and save a picture; needs no data.
     """
     path = _as_picture(output)
-    from mislid.cli._live import Live
     from mislid.experiments.demo import run_demo, save_picture
     from mislid.geometry.notice import compiling_notice
 
@@ -128,3 +130,51 @@ def _outcome(demo: Demo, found: Identification) -> str:
         return _names(demo, found.answer)
     worst = ", the best" if best[0] in missed else ""
     return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"
+
+
+class Live:
+    """How a run is getting on: one line on stderr.
+
+    On a terminal it is painted over, elsewhere it is written when the run has ended.
+    """
+
+    def __init__(self) -> None:
+        self.stream = sys.stderr
+        self.painting = self.stream.isatty()
+        self.unfinished = False
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Whatever is said next, after Ctrl-C for example, begins a line."""
+        if self.unfinished:
+            self.stream.write("\n")
+
+    def __call__(self, name: str, progress: Progress) -> None:
+        """Show it, where there is a terminal to show it on or the run has ended."""
+        if self.painting:
+            self.stream.write(f"\r\033[K{progress_line(name, progress)}")
+            self.unfinished = True
+        if progress.finished:
+            self.stream.write("\n" if self.painting else f"{progress_line(name, progress)}\n")
+            self.unfinished = False
+        self.stream.flush()
+
+
+def progress_line(name: str, progress: Progress) -> str:
+    """One line about a run.
+
+    >>> from types import SimpleNamespace
+    >>> progress_line("mislid", SimpleNamespace(samples=1200, evidence=0.5))
+    'mislid    ############------------  50%    1,200 measurements'
+    """
+    share = progress.evidence
+    if math.isnan(share):
+        gauge = " " * (GAUGE + 5)
+    else:
+        # A run that has not stopped has not got there, however close.
+        filled = int(GAUGE * min(share, 1.0))
+        percent = int(100 * min(share, 1.0))
+        gauge = "#" * filled + "-" * (GAUGE - filled) + f"{percent:4d}%"
+    return f"{name:<8}  {gauge}  {progress.samples:>7,} measurements"

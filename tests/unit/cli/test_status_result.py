@@ -138,7 +138,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     ]
     said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
     assert said["pair"] == ["B07", "C33"]
-    assert said["more_high"] is None
+    assert said["more_high"] == "inf"
     assert said["warnings"][0]["kind"] == "noise"
     line = row(created("status", "s", "--format", "csv").out)
     assert line["pair"] == "B07; C33"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from mislid import characteristic_time
 from mislid.cli import main
-from mislid.cli._live import Live
+from mislid.cli.demo import Live
 from mislid.experiments.demo import (
     BUDGET,
     DELTA,

@@ -16,28 +16,66 @@ if TYPE_CHECKING:
     from mislid.model import Instance
 
 F = TypeVar("F", bound=Callable[..., Any])
+STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print the result.",
+
+def setting(*names: str, kind: Any, default: Any, **more: Any) -> Callable[[F], F]:
+    """An option with a default, which its help shows."""
+    return click.option(*names, type=kind, default=default, show_default=True, **more)
+
+
+def format_choice(
+    default: str = "table", text: str = "How to print the result."
+) -> Callable[[F], F]:
+    """--format, with its default and the text of its help."""
+    kind = click.Choice(["table", "json", "csv"])
+    return setting("--format", "form", kind=kind, default=default, help=text)
+
+
+format_option = format_choice()
+file_argument = click.argument("file", type=click.Path())
+seed_option = setting("--seed", kind=click.IntRange(0), default=0, help="Of all random numbers.")
+delta_option = setting(
+    "--delta", kind=click.FloatRange(0, 0.5, min_open=True), default=0.05, help="Error rate."
+)
+stopping_option = setting(
+    "--stopping",
+    kind=click.Choice(STOPPING),
+    default="guaranteed",
+    help="When to stop; heuristic comes with no proof.",
 )
 
 
-def examples(*calls: str) -> str:
-    """The end of a help text: calls, each in a line of its own."""
-    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+def algorithm_option(text: str) -> Callable[[F], F]:
+    """--algorithm; the text of its help lists names."""
+    return setting("--algorithm", kind=str, default="mislid", help=text)
 
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers."
-)
-m_option = click.option(
-    "--m", type=click.IntRange(1), required=True, help="Number of arms to find."
-)
+def m_option(what: str = "arms") -> Callable[[F], F]:
+    """--m; `what` is looked for."""
+    return click.option(
+        "--m", type=click.IntRange(1), required=True, help=f"Number of {what} to find."
+    )
+
+
+def misspecification_option(otherwise: str = "") -> Callable[[F], F]:
+    """--misspecification; `otherwise` says what more there is to know."""
+    return click.option(
+        "--misspecification",
+        type=click.FloatRange(0),
+        help="Largest deviation of the means from linearity, inf for no structure; "
+        "by default what the file declares." + otherwise,
+    )
+
+
+def tolerance_option(what: str = "an arm") -> Callable[[F], F]:
+    """--tolerance; answers are made of `what`."""
+    return setting(
+        "--tolerance",
+        kind=click.FloatRange(0),
+        default=0.0,
+        help=f"How much better than {what} of the answer one outside it may be.",
+    )
 
 
 def data_option(otherwise: str = "") -> Callable[[F], F]:
@@ -51,42 +89,31 @@ def data_option(otherwise: str = "") -> Callable[[F], F]:
     )
 
 
-def quiet_option(help: str = "No progress bar.") -> Callable[[F], F]:  # noqa: A002
+def output_folder_option(text: str, **default: Any) -> Callable[[F], F]:
+    """--output, a directory."""
+    kind = click.Path(file_okay=False)
+    return click.option("--output", metavar="DIR", type=kind, help=text, **default)
+
+
+def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
     """--quiet."""
-    return click.option("--quiet", is_flag=True, help=help)
+    return click.option("--quiet", is_flag=True, help=text)
 
 
 def instance_options(command: F) -> F:
     """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
     return _with(
         command,
-        click.argument("file", type=click.Path()),
-        m_option,
-        click.option(
-            "--misspecification",
-            type=click.FloatRange(0),
-            help="Largest deviation of the means from linearity, inf for no structure; "
-            "by default what the file declares.",
-        ),
+        file_argument,
+        m_option(),
+        misspecification_option(),
         click.option(
             "--noise",
             type=click.FloatRange(0, min_open=True),
             help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
         ),
-        click.option(
-            "--delta",
-            type=click.FloatRange(0, 0.5, min_open=True),
-            default=0.05,
-            show_default=True,
-            help="Error rate.",
-        ),
-        click.option(
-            "--tolerance",
-            type=click.FloatRange(0),
-            default=0.0,
-            show_default=True,
-            help="How much better than an arm of the answer one outside it may be.",
-        ),
+        delta_option,
+        tolerance_option(),
         format_option,
     )
 
@@ -96,17 +123,16 @@ def worker_options(command: F) -> F:
     return _with(
         command,
         seed_option,
-        click.option(
-            "--jobs",
-            type=click.IntRange(1),
-            default=1,
-            show_default=True,
-            help="Number of processes.",
-        ),
+        setting("--jobs", kind=click.IntRange(1), default=1, help="Number of processes."),
         click.option(
             "--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler."
         ),
     )
+
+
+def examples(*calls: str) -> str:
+    """The end of a help text: calls, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
 def _with(command: F, *options: Callable[[F], F]) -> F:

@@ -11,12 +11,12 @@ from typing import Any
 
 
 def as_json(value: Any) -> str:
-    """Strict JSON: what is not finite becomes null.
+    """Strict JSON, which has no infinity: that is the text "inf"; what is no number is null.
 
-    >>> as_json({"upper": float("inf")})
-    '{"upper": null}'
+    >>> as_json({"upper": float("inf"), "mean": float("nan")})
+    '{"upper": "inf", "mean": null}'
     """
-    return json.dumps(_finite(value), allow_nan=False)
+    return json.dumps(_plain(value), allow_nan=False)
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -73,11 +73,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return None if math.isnan(value) else str(value)
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
+        return [_plain(entry) for entry in value]
     return value

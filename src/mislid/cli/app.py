@@ -1,4 +1,4 @@
-"""Groups whose commands are loaded when they are called, so that `--help` is instant."""
+"""The commands, each loaded when it is called, so that `--help` is instant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from importlib import import_module
 from typing import Any
 
 import click
+
+from mislid import __version__
+
+_COMMANDS = {
+    "run": "Identify the m best arms of an instance, many times.",
+    "bound": "Samples that any method needs, and the allocation that attains it.",
+    "study": "Measure for real: what to measure next, when to stop, and the answer.",
+    "reproduce": "The paper's experiments, beside the published numbers.",
+    "data": "Fetch the paper's data, and say where they are.",
+    "represent": "Learn a linear representation of raw data and save it as an instance.",
+    "demo": "The main job on an embedded instance, with a picture.",
+}
 
 
 class LazyGroup(click.Group):
@@ -52,3 +64,16 @@ class LazyGroup(click.Group):
         """List the commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    home="mislid.cli",
+    summaries=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="mislid")
+def app(**_: Any) -> None:
+    """Which m of K candidates are best, from few noisy measurements, when a linear model of them
+    is useful but wrong by a bounded amount.
+    """
