@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @instance_options
 @setting(
     "--rtol",
-    kind=click.FloatRange(0, 1, min_open=True),
-    default=1e-3,
-    help="Largest relative distance between the proved sides.",
+    click.FloatRange(0, 1, min_open=True),
+    1e-3,
+    "Largest relative distance between the proved sides.",
 )
 @one_sentence_errors
 def command(

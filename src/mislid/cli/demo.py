@@ -24,13 +24,7 @@ GAUGE = 24  # characters
 
 
 @click.command("demo")
-@setting(
-    "--output",
-    metavar="FILE.png",
-    kind=click.Path(),
-    default=PICTURE,
-    help="Where to save the picture.",
-)
+@setting("--output", click.Path(), PICTURE, "Where to save the picture.", metavar="FILE.png")
 @seed_option
 @one_sentence_errors
 def command(output: str, seed: int) -> None:

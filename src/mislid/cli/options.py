@@ -19,36 +19,36 @@ F = TypeVar("F", bound=Callable[..., Any])
 STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
 
-def setting(*names: str, kind: Any, default: Any, **more: Any) -> Callable[[F], F]:
-    """An option with a default, which its help shows."""
-    return click.option(*names, type=kind, default=default, show_default=True, **more)
+def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Callable[[F], F]:
+    """An option with a default, which its help shows after the text."""
+    return click.option(name, type=kind, default=default, show_default=True, help=text, **more)
 
 
 def format_choice(
     default: str = "table", text: str = "How to print the result."
 ) -> Callable[[F], F]:
     """--format, with its default and the text of its help."""
-    kind = click.Choice(["table", "json", "csv"])
-    return setting("--format", "form", kind=kind, default=default, help=text)
+    forms = click.Choice(["table", "json", "csv"])
+    return click.option(
+        "--format", "form", type=forms, default=default, show_default=True, help=text
+    )
 
 
 format_option = format_choice()
 file_argument = click.argument("file", type=click.Path())
-seed_option = setting("--seed", kind=click.IntRange(0), default=0, help="Of all random numbers.")
-delta_option = setting(
-    "--delta", kind=click.FloatRange(0, 0.5, min_open=True), default=0.05, help="Error rate."
-)
+seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
+delta_option = setting("--delta", click.FloatRange(0, 0.5, min_open=True), 0.05, "Error rate.")
 stopping_option = setting(
     "--stopping",
-    kind=click.Choice(STOPPING),
-    default="guaranteed",
-    help="When to stop; heuristic comes with no proof.",
+    click.Choice(STOPPING),
+    "guaranteed",
+    "When to stop; heuristic comes with no proof.",
 )
 
 
 def algorithm_option(text: str) -> Callable[[F], F]:
     """--algorithm; the text of its help lists names."""
-    return setting("--algorithm", kind=str, default="mislid", help=text)
+    return setting("--algorithm", str, "mislid", text)
 
 
 def m_option(what: str = "arms") -> Callable[[F], F]:
@@ -70,12 +70,8 @@ def misspecification_option(otherwise: str = "") -> Callable[[F], F]:
 
 def tolerance_option(what: str = "an arm") -> Callable[[F], F]:
     """--tolerance; answers are made of `what`."""
-    return setting(
-        "--tolerance",
-        kind=click.FloatRange(0),
-        default=0.0,
-        help=f"How much better than {what} of the answer one outside it may be.",
-    )
+    text = f"How much better than {what} of the answer one outside it may be."
+    return setting("--tolerance", click.FloatRange(0), 0.0, text)
 
 
 def data_option(otherwise: str = "") -> Callable[[F], F]:
@@ -123,7 +119,7 @@ def worker_options(command: F) -> F:
     return _with(
         command,
         seed_option,
-        setting("--jobs", kind=click.IntRange(1), default=1, help="Number of processes."),
+        setting("--jobs", click.IntRange(1), 1, "Number of processes."),
         click.option(
             "--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler."
         ),

@@ -74,49 +74,44 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 )
 @setting(
     "--order",
-    kind=click.Choice(["variance", "prediction"]),
-    default="variance",
-    help="Which directions are kept: the largest spread, or the predictions first.",
+    click.Choice(["variance", "prediction"]),
+    "variance",
+    "Which directions are kept: the largest spread, or the predictions first.",
 )
 @click.option("--whiten", is_flag=True, help="Scale features to the same spread: no loss.")
-@setting(
-    "--noise",
-    kind=click.FloatRange(0, min_open=True),
-    default=1.0,
-    help="Standard deviation of rewards.",
-)
+@setting("--noise", click.FloatRange(0, min_open=True), 1.0, "Standard deviation of rewards.")
 @setting(
     "--hidden",
-    kind=str,
-    default="256,256",
+    str,
+    "256,256",
+    "Units of the network's layers before the last.",
     callback=_sizes,
     metavar="SIZES",
-    help="Units of the network's layers before the last.",
 )
-@setting("--width", kind=click.IntRange(1), default=8, help="Units of the last layer.")
+@setting("--width", click.IntRange(1), 8, "Units of the last layer.")
 @setting(
     "--intercept",
-    kind=click.Choice(["feature", "fold"]),
-    default="feature",
-    help="The network's last intercept: one feature more, or folded into the others.",
+    click.Choice(["feature", "fold"]),
+    "feature",
+    "The network's last intercept: one feature more, or folded into the others.",
 )
 @setting(
     "--test-size",
-    kind=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.2,
-    help="Share of the lines that the network is tested on.",
+    click.FloatRange(0, 1, min_open=True, max_open=True),
+    0.2,
+    "Share of the lines that the network is tested on.",
 )
 @setting(
     "--split",
-    kind=click.Choice(["rows", "candidates"]),
-    default="rows",
-    help="What is drawn for the test: single lines, or all lines of a candidate.",
+    click.Choice(["rows", "candidates"]),
+    "rows",
+    "What is drawn for the test: single lines, or all lines of a candidate.",
 )
 @setting(
     "--epochs",
-    kind=click.IntRange(1),
-    default=200,
-    help="Most passes over the lines; fewer where the loss no longer falls.",
+    click.IntRange(1),
+    200,
+    "Most passes over the lines; fewer where the loss no longer falls.",
 )
 @seed_option
 @click.option(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mislid._validation import Labels, Matrix, Vector, as_count, as_number
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
-from mislid.model import Instance, Model
+from mislid.model import Instance, Model, WithFeatures
 from mislid.representation.network import Network
 from mislid.representation.trade_off import TradeOff, weigh
 
@@ -22,7 +22,7 @@ Intercept = Literal["feature", "fold"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Representation:
+class Representation(WithFeatures):
     """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
 
     Attributes
@@ -44,16 +44,6 @@ class Representation:
     theta: Vector
     means: Vector
     names: Labels | None = None
-
-    @property
-    def K(self) -> int:
-        """Number of candidates."""
-        return int(self.features.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return int(self.features.shape[1])
 
     @property
     def r2_train(self) -> float:

@@ -122,12 +122,12 @@ class Network:
         Parameters
         ----------
         X
-            Rows (n, p) like those trained on.
+            What `activations` takes.
 
         Returns
         -------
         numpy.ndarray
-            Shape (n,).
+            One reward per row (n,).
         """
         predictions: Vector = self.activations(X) @ self.theta + self.intercept
         return predictions

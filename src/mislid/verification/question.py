@@ -19,7 +19,7 @@ from mislid.verification.reading import (
 )
 from mislid.verification.thresholds import PROVEN
 
-MAXIMIZE, MINIMIZE = "maximize", "minimize"
+SIGNS = {"maximize": 1.0, "minimize": -1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def read_settings(given: Value, candidates: Candidates) -> Settings:
         eps=eps,
         noise=np.broadcast_to(np.array(noise), (candidates.K,)),
         tol=parts["tolerance"].number(0.0),
-        sign=1.0 if parts["direction"].text(MAXIMIZE, MINIMIZE) == MAXIMIZE else -1.0,
+        sign=SIGNS[parts["direction"].text(*SIGNS)],
         stopping=parts["stopping"].text(*PROVEN),
     )
 
