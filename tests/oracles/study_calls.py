@@ -25,6 +25,12 @@ def question(stopping: str = "guaranteed") -> Sequence[object]:
     )
 
 
+def printed(done: Done) -> list[str]:
+    """What a command that went well printed."""
+    assert (done.status, done.err) == (0, "")
+    return done.out.splitlines()
+
+
 def refused(done: Done, status: int, *parts: str) -> None:
     assert done.status == status, done
     assert done.out == ""

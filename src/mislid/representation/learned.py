@@ -47,7 +47,10 @@ class Representation(WithFeatures):
 
     @property
     def r2_train(self) -> float:
-        """Share of the rewards' variance explained on the rows that the network was trained on."""
+        """Share of the rewards' variance explained on the rows that the network was trained on.
+
+        It is nan where all these rewards are equal.
+        """
         return self.network.r2_train
 
     @property

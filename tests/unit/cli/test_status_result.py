@@ -12,7 +12,7 @@ import pytest
 
 from mislid.cli.study import status
 from mislid.study import Study
-from oracles.study_calls import POTENCY, Call, question, refused
+from oracles.study_calls import POTENCY, Call, printed, question, refused
 
 
 class Plain:
@@ -120,9 +120,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     forecast(warnings=(FakeWarning(),))
     created("ask", "s", "-n", 3)
     created("tell", "s", 0, 0.3)
-    done = created("status", "s")
-    assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines() == [
+    assert printed(created("status", "s")) == [
         "study             s",
         "status            running",
         "question          the 1 best of 4 candidates",
