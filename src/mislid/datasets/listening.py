@@ -88,7 +88,13 @@ class ListeningCounts:
         )
 
     def rewards(self) -> Matrix:
-        """The counts on a log scale, from 0 to 1: ln(1 + count) / ln(1 + largest), shape (U, A)."""
+        """The counts on a log scale, from 0 to 1: ln(1 + count) / ln(1 + largest).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (U, A), read-only.
+        """
         logarithms = np.log1p(self.counts.toarray())
         scaled: Matrix = frozen(logarithms / logarithms.max())
         return scaled

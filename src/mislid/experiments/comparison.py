@@ -27,7 +27,18 @@ class Comparison:
     p_wrong: float
 
     def agrees(self, margin: float) -> bool:
-        """Whether the means are within a margin, or not told apart by the runs."""
+        """Whether the means are within a margin, or not told apart by the runs.
+
+        Parameters
+        ----------
+        margin
+            As a share of the published mean.
+
+        Returns
+        -------
+        bool
+            True where the published mean is met.
+        """
         return abs(self.relative) <= margin or self.by_chance
 
     @property
@@ -76,18 +87,7 @@ def compare(ours: Statistics, published: Statistics) -> Comparison:
 
 
 def welch_half_width(first: Statistics, second: Statistics) -> float:
-    """Half the length of Welch's interval for a difference of means.
-
-    Parameters
-    ----------
-    first, second
-        Statistics of two samples of runs.
-
-    Returns
-    -------
-    float
-        Infinite where either is of a single run.
-    """
+    """Half the length of Welch's interval for a difference of means; infinite from single runs."""
     from scipy.special import stdtrit
 
     if min(first.runs, second.runs) < 2:

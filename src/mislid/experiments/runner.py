@@ -58,7 +58,18 @@ class Result:
     published_runs: Runs
 
     def of(self, case: Case) -> list[Outcome]:
-        """The outcomes on one case."""
+        """The outcomes on one case.
+
+        Parameters
+        ----------
+        case
+            Of the experiment.
+
+        Returns
+        -------
+        list of Outcome
+            One per method, in the order of the case.
+        """
         return [outcome for outcome in self.outcomes if outcome.case == case]
 
 

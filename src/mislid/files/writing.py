@@ -35,7 +35,20 @@ class Draft:
             self.path.unlink(missing_ok=True)
 
     def publish(self, content: bytes, *, replace: bool = True) -> None:
-        """Take the place; without `replace`, raise `FileExistsError` where there is a file."""
+        """Take the place.
+
+        Parameters
+        ----------
+        content
+            All bytes of the file.
+        replace
+            Whether to take the place of a file that is there.
+
+        Raises
+        ------
+        FileExistsError
+            Without `replace`, where there is a file.
+        """
         self._file.write(content)
         self._file.flush()
         os.fsync(self._file.fileno())

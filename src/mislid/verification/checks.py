@@ -58,7 +58,13 @@ class Verification:
         return self.ok
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON."""
+        """The verification as values of JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name.
+        """
         return {**asdict(self), "checks": list(self.checks), "answer": list(self.answer)}
 
 
