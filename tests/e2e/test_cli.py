@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.command_line import ENVIRONMENT, command, fake, slow
 from mislid.simulation.replicate import replicate_rows
-from oracles.command_line import ENVIRONMENT, command, fake, slow
 
 FEATURES, MEANS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 0.8]
 

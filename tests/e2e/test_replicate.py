@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from helpers import fake_runs
 from mislid import Instance, Model
 from mislid.simulation.replicate import replicate_rows
-from oracles import fake_runs
 
 TESTS = Path(__file__).resolve().parents[1]
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
@@ -24,7 +24,7 @@ import sys
 from mislid import Instance, Model
 from mislid.errors import Interrupted
 from mislid.simulation.replicate import replicate_rows
-from oracles import fake_runs
+from helpers import fake_runs
 
 if __name__ == "__main__":
     instance = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])

@@ -9,9 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from helpers.instances import Problem, random_problem
 from mislid.errors import CertificateError
-
-from .instances import Problem, random_problem
 
 # Relative accuracy of costs and bounds; what is absolute is relative to `scale`.
 WELL_CONDITIONED, HARD, ABSOLUTE = 1e-9, 1e-6, 1e-12

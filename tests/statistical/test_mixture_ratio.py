@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from helpers.measured import Data, setting_of
 from mislid.geometry._compile import kernel
 from mislid.rules._mixture import mixture_price, new_mixture
 from mislid.rules._state import new_state, observe
-from oracles.measured import Data, setting_of
 from statistical.hard import HARD
 from statistical.trials import too_often
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from helpers.study_calls import Call, printed, question, refused
 from mislid.cli.study._sheet import outside
 from mislid.files import Draft
-from oracles.study_calls import Call, printed, question, refused
 
 
 def rows(text: str) -> list[dict[str, str]]:

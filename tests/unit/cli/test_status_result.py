@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
 from mislid.study import Study
-from oracles.study_calls import POTENCY, Call, printed, question, refused
 
 
 class Plain:

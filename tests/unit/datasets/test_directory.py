@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.web_server import Page
 from mislid.datasets import (
     CATALOGUE,
     cache_directory,
@@ -21,7 +22,6 @@ from mislid.datasets import (
 )
 from mislid.datasets.catalogue import Collection, DataFile, Download, collection_of, sha256
 from mislid.errors import DownloadError, MissingDataError, ProblemError
-from oracles.web_server import Page
 
 LISTENINGS = b"userID\tartistID\tweight\r\n2\t51\t13883\r\n"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from helpers.web_server import Page
 from mislid.datasets import download as subject
 from mislid.datasets.download import download
 from mislid.errors import DownloadError
-from oracles.web_server import Page
 
 CONTENT = bytes(range(256)) * 1024
 

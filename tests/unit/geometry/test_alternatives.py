@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers.instances import Problem
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
 from mislid.model import Instance, Model, load_instance
 from oracles.agreement import disagreements, drawn, slack, survey
-from oracles.instances import Problem
 from oracles.pair_qp import closest_brute, pair_cost, pair_cost_exact
 
 INF = math.inf

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers.instances import Problem
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
 from oracles.agreement import disagreements, drawn, slack, survey
-from oracles.instances import Problem
 from oracles.pair_qp import project_brute
 
 INF = math.inf

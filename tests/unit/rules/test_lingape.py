@@ -7,10 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
-from mislid.rules._ridge import PERIOD
-from mislid.rules._state import measure
-from oracles.rival_runs import (
+from helpers.rival_runs import (
     Run,
     assert_mean,
     choose,
@@ -20,6 +17,9 @@ from oracles.rival_runs import (
     sample_sizes,
     steps,
 )
+from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
+from mislid.rules._ridge import PERIOD
+from mislid.rules._state import measure
 from oracles.rivals import Data, lingape, regression
 
 

@@ -7,10 +7,10 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
+from helpers.rival_runs import new_run, published, sample_sizes, steps
 from mislid.rules._lingifa import GapSpace
 from mislid.rules._plan import LINGIFA, OWN_THRESHOLD
 from mislid.rules._ridge import PERIOD
-from oracles.rival_runs import new_run, published, sample_sizes, steps
 from oracles.rivals import Data, lingifa, regression
 
 

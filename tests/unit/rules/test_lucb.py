@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
+from helpers.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
 from mislid.rules._plan import LUCB, OWN_INDEX, OWN_THRESHOLD
 from mislid.rules._state import measure
-from oracles.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
 from oracles.rivals import lucb
 
 

@@ -5,12 +5,12 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_array_equal
 
+from helpers.rival_runs import Floats, Run, choose, new_run
 from mislid.geometry._compile import kernel
 from mislid.geometry._heap import Indices
 from mislid.rules._plan import C_TRACKING, D_TRACKING, FIXED, UNIFORM
 from mislid.rules._select import list_top, nth_largest
 from mislid.rules._state import measure
-from oracles.rival_runs import Floats, Run, choose, new_run
 from oracles.rivals import best, tracking
 
 

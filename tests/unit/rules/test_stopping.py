@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
+from helpers.measured import Data, Floats, random_data, samples, setting_of, state_of
 from mislid.errors import ProblemError
 from mislid.geometry._compile import kernel
 from mislid.geometry._search import ALL, BELOW, EXEMPT, search
@@ -41,7 +42,6 @@ from mislid.rules.thresholds import (
     paper_threshold,
     unstructured_threshold,
 )
-from oracles.measured import Data, Floats, random_data, samples, setting_of, state_of
 
 
 @kernel

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from helpers import fake_runs
 from mislid import Instance, Model
 from mislid.algorithms import LUCB
 from mislid.errors import (
@@ -21,7 +22,6 @@ from mislid.simulation import _job
 from mislid.simulation._job import Job, measure
 from mislid.simulation.environments import Bernoulli
 from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
-from oracles import fake_runs
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from helpers.small import PAIRINGS, SMALL, Question
 from mislid.algorithms import as_algorithm
 from mislid.geometry._compile import kernel
 from mislid.rules._propose import next_arm
@@ -12,7 +13,6 @@ from mislid.rules._rivals import own_test
 from mislid.rules._state import QUEUED, SAMPLES, measure
 from mislid.rules._stopping import estimate_and_test
 from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
-from oracles.small import PAIRINGS, SMALL, Question
 
 BUDGET = 300
 

@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mislid
+from helpers.certificates import CASES, Case
+from helpers.tampering import digest
 from mislid.study.certificate import Certificate
 from mislid.study.events import Decided
 from mislid.verification import answer
-from oracles.certificates import CASES, Case
-from oracles.tampering import digest
 
 SMALL = Case("guaranteed", K=8, m=2, eps=0.02, n=1, seed=20)
 

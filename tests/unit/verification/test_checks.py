@@ -13,12 +13,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mislid
-from mislid.geometry.coordinates import coordinates
-from mislid.rules import thresholds as library
-from mislid.verification import checks, thresholds
-from mislid.verification.geometry import Duality, Model, Witness
-from oracles.certificates import CASES, random_case
-from oracles.tampering import (
+from helpers.certificates import CASES, random_case
+from helpers.tampering import (
     INFORMATION,
     WITNESSES,
     changed,
@@ -28,6 +24,10 @@ from oracles.tampering import (
     others,
     sealed,
 )
+from mislid.geometry.coordinates import coordinates
+from mislid.rules import thresholds as library
+from mislid.verification import checks, thresholds
+from mislid.verification.geometry import Duality, Model, Witness
 
 HERE = Path(checks.__file__).parent
 CHECKS = (

@@ -13,7 +13,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TEST
 REAL = ("-m", "mislid")
 FAKED = """
 import sys
-from oracles import fake_runs
+from helpers import fake_runs
 sys.modules["mislid.simulation.identify"] = fake_runs
 from mislid.cli import main
 sys.exit(main(sys.argv[1:]))
