@@ -11,10 +11,10 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench reproduce docs clean
+.PHONY: help demo test lint docstrings bench reproduce docs clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(READY) ## find the best of 12 compounds and save a picture of it
 	$(BIN)/python -m mislid demo
@@ -22,11 +22,15 @@ demo: $(READY) ## find the best of 12 compounds and save a picture of it
 test: lint ## check style, types and layers, then run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-lint: $(READY) ## check style, types and layers
+lint: $(READY) ## check style, types, layers and what git tracks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_tree.py
+
+docstrings: $(READY) ## check that the docstrings of public names are complete
+	$(BIN)/python scripts/check_docstrings.py
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks

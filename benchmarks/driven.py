@@ -9,9 +9,9 @@ import numpy as np
 
 from mislid import Instance, Model
 from mislid.algorithms import as_algorithm
-from mislid.geometry._search import BELOW
-from mislid.geometry._search import CLOCK as SOLVED
-from mislid.rules._state import ROUNDS, SAMPLES
+from mislid._kernels.search import BELOW
+from mislid._kernels.search import CLOCK as SOLVED
+from mislid._kernels.state import ROUNDS, SAMPLES
 from mislid.simulation.identify import STOPPED, _Run
 
 from .cases import Case, Floats

@@ -13,7 +13,7 @@ from numpy.random import Generator, SeedSequence
 import mislid
 from mislid import Instance
 from mislid.study import Study
-from mislid.study._forward import Forward
+from mislid.study.forward import Forward
 from mislid.study.forecast import SIMULATIONS, Snapshot, ToGo
 
 from .cases import Floats

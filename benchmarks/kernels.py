@@ -13,9 +13,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid.geometry._linalg import times
-from mislid.geometry._newton import STALLED, solve
-from mislid.geometry._problem import (
+from mislid._kernels.linalg import times
+from mislid._kernels.newton import STALLED, solve
+from mislid._kernels.problem import (
     WORK,
     NewtonSpace,
     Problem,
@@ -23,7 +23,7 @@ from mislid.geometry._problem import (
     set_centre,
     set_metric,
 )
-from mislid.geometry._search import MIDDLE, SearchSpace, search
+from mislid._kernels.search import MIDDLE, SearchSpace, search
 from mislid.geometry.alternatives import RTOL, AlternativeSearch
 from mislid.geometry.coordinates import coordinates
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mislid import Instance, Model, characteristic_time
 from mislid.algorithms import as_algorithm
-from mislid.simulation._settings import digest
+from mislid.simulation.job import digest
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
 from .cases import MISSING, PUBLISHED, published_case

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mislid.study.storage import upgrade_storage
     from mislid.verification.checks import Verification, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Instance",

@@ -28,6 +28,8 @@ __all__ = [
 class MislidError(Exception):
     """Anything this package raises on purpose.
 
+    Examples
+    --------
     >>> issubclass(ProblemError, MislidError) and issubclass(ProblemError, ValueError)
     True
     """
@@ -105,6 +107,13 @@ class Interrupted(KeyboardInterrupt):
     """Someone pressed Ctrl-C during many runs; `rows` are those that had finished.
 
     Not an `Exception`, so that a script that catches those still ends.
+
+    Parameters
+    ----------
+    message
+        How many runs had finished, and where they are kept.
+    rows
+        The finished runs, one record each.
     """
 
     def __init__(self, message: str, rows: Sequence[object] = ()) -> None:

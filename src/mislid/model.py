@@ -44,8 +44,17 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Which of the given feature columns a model kept: `kept` out of `given`.
+    """Which of the given feature columns a model kept.
 
+    Attributes
+    ----------
+    given
+        Number of columns that were given.
+    kept
+        Indices of those that were kept, increasing.
+
+    Examples
+    --------
     >>> Model([[1, 0, 0], [0, 0, 1]], misspecification=0.1).reduction
     Reduction(given=3, kept=(0, 2))
     """
@@ -94,6 +103,12 @@ class Model(WithFeatures):
     reduction
         The columns that were kept, or None where all were.
 
+    Raises
+    ------
+    ProblemError
+        The features are no matrix of finite numbers with at least two rows and a nonzero entry,
+        the index of a DataFrame has repeated or mixed labels, or the misspecification is negative.
+
     Examples
     --------
     >>> Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
@@ -124,6 +139,36 @@ class Model(WithFeatures):
             _cache={},
         )
 
+    def with_misspecification(self, misspecification: float) -> Model:
+        """The same features with another misspecification.
+
+        Parameters
+        ----------
+        misspecification
+            How far a mean may be from linear, at least 0; infinity allows all means.
+
+        Returns
+        -------
+        Model
+            Another one, which shares what was computed from the features.
+
+        Raises
+        ------
+        ProblemError
+            If it is negative or no number.
+
+        Examples
+        --------
+        >>> Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1).with_misspecification(0.5)
+        Model(K=3, d=2, misspecification=0.5)
+        """
+        width = as_number(
+            misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
+        )
+        other = _restore_model(self.features, width, self.names, self.reduction)
+        other._cache.update(self._cache)
+        return other
+
     def __repr__(self) -> str:
         reduced = f", reduced from {self.reduction.given} columns" if self.reduction else ""
         return f"Model(K={self.K}, d={self.d}, misspecification={self.misspecification!r}{reduced})"
@@ -149,6 +194,17 @@ class Instance:
         One positive standard deviation for all arms, or one per arm.
     names
         K distinct strings or K distinct integers; the model's own where None.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed, or the means are a Series
+        whose index differs from the features' own.
+
+    Warns
+    -----
+    OutsideTubeWarning
+        The means need a larger misspecification than the model declares.
 
     Examples
     --------
@@ -197,6 +253,8 @@ class Instance:
     def deviation(self) -> float:
         """The smallest misspecification that contains the means, min_theta max_k |mu - A theta|_k.
 
+        Examples
+        --------
         >>> model = Model([[1], [1]], misspecification=1)
         >>> round(Instance(model, [0, 1]).deviation, 9)
         0.5
@@ -209,6 +267,18 @@ class Instance:
     def label(self, k: int) -> str | int:
         """Give the user's name of arm k, or k itself where the arms have no names.
 
+        Parameters
+        ----------
+        k
+            Index of an arm, from 0 to K - 1.
+
+        Returns
+        -------
+        str or int
+            The arm's name.
+
+        Examples
+        --------
         >>> Instance(Model([[1], [2]], 0), [1, 2], names=[10, 20]).label(1)
         20
         """
@@ -218,6 +288,18 @@ class Instance:
     def top(self, m: int) -> tuple[int, ...]:
         """Give the m arms of largest mean, best first; the lower index wins a tie.
 
+        Parameters
+        ----------
+        m
+            How many arms, from 1 to K - 1.
+
+        Returns
+        -------
+        tuple of int
+            Indices of the arms.
+
+        Examples
+        --------
         >>> Instance(Model([[1], [2], [2]], 0), [1, 2, 2]).top(2)
         (1, 2)
         """
@@ -229,6 +311,16 @@ class Instance:
         """Write the instance to a .npz or .csv file that `load_instance` reads back exactly.
 
         The features are written as the model keeps them, without the columns it dropped.
+
+        Parameters
+        ----------
+        path
+            Where to write; the ending .npz or .csv decides the format.
+
+        Raises
+        ------
+        ProblemError
+            The path has another ending, or its directory does not exist.
         """
         files.write_table(
             path,
@@ -274,6 +366,29 @@ def load_instance(
     a column `mean`, optionally `name` and `noise`, and one column per feature; a first line
     `# misspecification=0.1` declares that number. The arguments override what the file says.
 
+    Parameters
+    ----------
+    path
+        The file; its ending .npz or .csv says what it is.
+    misspecification
+        Largest deviation from linearity, in [0, inf]; None takes the file's own.
+    noise
+        One standard deviation for all arms, or (K,); None takes the file's own, or 1.
+
+    Returns
+    -------
+    Instance
+        The model with the true means, the noise and the names of its arms.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be read, or lacks the features or the means.
+    ProblemError
+        No misspecification is declared, or a value in the file or an argument is not allowed.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "arms.csv"

@@ -45,7 +45,9 @@ def test_version():
     assert done.stdout == f"mislid, version {mislid.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["", "run", "bound", "reproduce", "data", "represent", "demo"])
+@pytest.mark.parametrize(
+    "name", ["", "run", "merge", "bound", "reproduce", "data", "represent", "demo"]
+)
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
@@ -195,8 +197,6 @@ def test_runs_as_csv_and_table(ask):
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert list(rows[0]) == ["run", "samples", "correct", "status", "seconds"]
     assert [row["run"] for row in rows] == list("01234")
-    table = fake("run", *ask, "--runs", 5, "--stopping", "heuristic").stdout
-    assert "heuristic, error rate 0.05, no guarantee" in table
 
 
 def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):
@@ -264,7 +264,7 @@ def test_values_that_do_not_fit_the_file(file, ask):
     [
         (
             ["fly"],
-            "command must be one of run, bound, study, reproduce, data, represent, demo; got 'fly'",
+            "must be one of run, merge, bound, study, reproduce, data, represent, demo; got 'fly'",
         ),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
@@ -277,6 +277,10 @@ def test_values_that_do_not_fit_the_file(file, ask):
         (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
         (["run", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
         (["bound", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
+        (["run", "a.npz", "--m", "1", "--shard", "3"], "'3' is not of the form i/n, such as 3/8"),
+        (["run", "a.npz", "--m", "1", "--shard", "1/2"], "--shard needs --output"),
+        (["merge", "a"], "Missing option '--output'"),
+        (["merge", "--output", "a"], "Missing argument 'DIR...'"),
         (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),
     ],
 )

@@ -87,6 +87,14 @@ def test_type_checkers_see_what_is_loaded_lazily():
     assert set(mislid.__all__) == {*seen, "__version__", "errors"}
 
 
+def test_the_release_has_changes_and_a_citation():
+    version = mislid.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith(f"## [{version}] - ") for line in changes)
+    assert any(line.startswith(f"[{version}]: https://") for line in changes)
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text().splitlines()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     pytest.importorskip("hatchling")
@@ -119,6 +127,8 @@ def test_wheel_declares_its_requirements(wheel):
     assert {line.partition(">")[0] for line in core} == {"numpy", "scipy", "numba"}
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "MIT"
+    places = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
+    assert set(places) == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links the installed requirements")

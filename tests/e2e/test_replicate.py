@@ -6,35 +6,56 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import psutil
 import pytest
 
-from helpers import fake_runs
+from helpers.command_line import ENVIRONMENT
 from mislid import Instance, Model
+from mislid.algorithms import LUCB
+from mislid.simulation.job import Job
 from mislid.simulation.replicate import replicate_rows
 
-TESTS = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
 RUNS = 24
 
+# Nothing is guarded: processes must not run it again.
 SCRIPT = """
 import sys
 from mislid import Instance, Model
 from mislid.errors import Interrupted
-from mislid.simulation.replicate import replicate_rows
+from mislid.simulation import replicate
 from helpers import fake_runs
 
-if __name__ == "__main__":
-    instance = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
-    try:
-        replicate_rows(
-            instance, 1, runs=24, jobs=int(sys.argv[2]), output=sys.argv[1], wait=0.1,
-            stuck_from=int(sys.argv[3]), _identify=fake_runs.identify,
-        )
-    except Interrupted as interruption:
-        sys.exit(f"{interruption}, {len(interruption.rows)} rows")
+replicate.Job = fake_runs.FakeJob
+instance = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
+try:
+    replicate.replicate_rows(
+        instance, 1, runs=24, jobs=int(sys.argv[2]), output=sys.argv[1], wait=0.1,
+        stuck_from=int(sys.argv[3]),
+    )
+except Interrupted as interruption:
+    sys.exit(f"{interruption}, {len(interruption.rows)} rows")
+"""
+FAKED = """
+from mislid.simulation import replicate
+from helpers import fake_runs
+replicate.Job = fake_runs.FakeJob
+"""
+# As in the cells of a notebook: the algorithm belongs to no file that others could import.
+CELLS = """
+import mislid
+from mislid.algorithms import LUCB
+from mislid.simulation.replicate import replicate_rows
+
+class Mine(LUCB):
+    pass
+
+model = mislid.Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
+instance = mislid.Instance(model, [0.4, 0.5, 0.8])
+rows = replicate_rows(instance, 1, runs=4, jobs=2, algorithm=Mine(), delta=0.1)
+print([row.samples for row in rows])
 """
 
 
@@ -42,8 +63,8 @@ def untimed(rows):
     return [row[:4] for row in rows]
 
 
-def expected(runs=RUNS):
-    return untimed(replicate_rows(INSTANCE, 1, runs=runs, _identify=fake_runs.identify))
+def rows(runs=RUNS, **options):
+    return replicate_rows(INSTANCE, 1, runs=runs, **options)
 
 
 @pytest.fixture
@@ -54,13 +75,12 @@ def script(tmp_path):
 
 
 def start(script, output, jobs, stuck_from=RUNS):
-    source = Path(sys.modules["mislid"].__file__).parents[1]
-    path = os.pathsep.join([str(source), str(TESTS)])
     return subprocess.Popen(
         [sys.executable, script, output, str(jobs), str(stuck_from)],
-        env=os.environ | {"PYTHONPATH": path},
+        env=ENVIRONMENT,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -99,16 +119,8 @@ def test_a_killed_replication_goes_on(script, tmp_path, jobs):
     after = (output / "runs.csv").read_text().splitlines()
     assert all(line in after for line in before)
     assert [int(line.partition(",")[0]) for line in after[1:]] == list(range(RUNS))
-    again = replicate_rows(
-        INSTANCE,
-        1,
-        runs=RUNS,
-        output=output,
-        wait=0.1,
-        stuck_from=RUNS,
-        _identify=fake_runs.identify,
-    )
-    assert untimed(again) == expected()
+    again = rows(output=output, wait=0.1, stuck_from=RUNS)
+    assert untimed(again) == untimed(rows())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
@@ -118,7 +130,7 @@ def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
     process = start(script, output, jobs, stuck_from=6)
     wait_for_rows(output, process)
     workers = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal tells all of them
     try:
         _, said = process.communicate(timeout=60)
     finally:
@@ -129,6 +141,27 @@ def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
     assert f"interrupted after {len(kept)} of 24 runs, kept in '{output}', {len(kept)} rows" in said
     assert 4 <= len(kept) < RUNS
     assert ended(workers)
+
+
+@pytest.mark.parametrize(
+    ("start", "before"), [("-", ""), ("-i", FAKED)], ids=["script", "interactive"]
+)
+def test_processes_from_standard_input(start, before, monkeypatch):
+    """What a notebook does too: no file holds the code."""
+    done = subprocess.run(
+        [sys.executable, "-q", start],
+        input=before + CELLS,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
+    if not before:
+        monkeypatch.setattr("mislid.simulation.replicate.Job", Job)
+    alone = rows(4, algorithm=LUCB(), delta=0.1)
+    assert done.stdout.strip() == str([row.samples for row in alone])
 
 
 @pytest.fixture(scope="module")
@@ -145,38 +178,29 @@ def client():
             yield client
 
 
-def test_a_cluster_gives_the_same_rows(client, tmp_path):
+@pytest.mark.parametrize("way", ["client", "executor"])
+def test_a_cluster_gives_the_same_rows(client, way, tmp_path):
     assert len(client.scheduler_info()["workers"]) == 2
-    rows = replicate_rows(
-        INSTANCE, 1, runs=RUNS, client=client, output=tmp_path, _identify=fake_runs.identify
-    )
-    assert untimed(rows) == expected()
+    worker = client if way == "client" else client.get_executor()
+    assert untimed(rows(**{way: worker}, output=tmp_path)) == untimed(rows())
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == RUNS + 1
 
 
 def test_a_failing_run_on_a_cluster_says_which(client):
     with pytest.raises(ValueError, match="this run fails") as caught:
-        replicate_rows(
-            INSTANCE, 1, runs=RUNS, client=client, fail_at=5, _identify=fake_runs.identify
-        )
+        rows(client=client, fail_at=5)
     assert "in run 5 of seed 0" in caught.value.__notes__
 
 
-def test_an_interruption_frees_the_cluster(client):
+@pytest.mark.parametrize("way", ["client", "executor"])
+def test_an_interruption_frees_the_cluster(client, way):
     def press(done, _):
         if done == 3:
             raise KeyboardInterrupt
 
+    worker = client if way == "client" else client.get_executor()
     with pytest.raises(KeyboardInterrupt, match="interrupted after 3 of 2000 runs"):
-        replicate_rows(
-            INSTANCE,
-            1,
-            runs=2000,
-            client=client,
-            progress=press,
-            wait=0.05,
-            _identify=fake_runs.identify,
-        )
+        rows(2000, **{way: worker}, progress=press, wait=0.05)
     deadline = time.monotonic() + 30
     while any(client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.05)

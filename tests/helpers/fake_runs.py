@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid.errors import ProblemError
+from mislid.simulation.job import Job
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ def identify(
     fail_at=None,
     die_at=None,
     interrupt_at=None,
+    report_interrupt_at=None,
     stuck_from=None,
 ):
     """Mostly right, sometimes without an answer; `*_at` names a run where something happens."""
@@ -45,6 +47,8 @@ def identify(
         os._exit(3)
     if run == interrupt_at:
         raise KeyboardInterrupt
+    if run == report_interrupt_at:  # as a compiled run that notices Ctrl-C
+        return FakeIdentification(5, None, "interrupted")
     time.sleep(wait if stuck_from is None or run < stuck_from else 600)
     rng = np.random.default_rng(seed)
     samples = int(rng.integers(100, 10_000))
@@ -53,7 +57,9 @@ def identify(
     return FakeIdentification(samples, bool(rng.random() > delta), "stopped")
 
 
-def interrupted_at_third(instance, m, *, seed, max_samples=None):
-    """As a compiled run that notices Ctrl-C reports it."""
-    (run,) = seed.spawn_key
-    return FakeIdentification(5, None, "interrupted" if run == 3 else "stopped")
+class FakeJob(Job):
+    """In the place of `Job` in `mislid.simulation.replicate`; it travels to workers by name."""
+
+    def outcome(self, run, **changes):
+        seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
+        return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})

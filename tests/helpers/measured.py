@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._kernels.state import SAMPLES, Setting, State, new_state
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.rules._state import SAMPLES, Setting, State, new_state
 
 Floats = NDArray[np.float64]
 

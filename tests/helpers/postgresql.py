@@ -19,7 +19,8 @@ def programs() -> Path | None:
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    home = Path(os.environ.get("MISLID_POSTGRESQL_PROGRAMS", "/usr/lib/postgresql"))
+    places = sorted(home.glob("*/bin/initdb"))
     return places[-1].parent if places else None
 
 

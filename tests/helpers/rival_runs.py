@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
-from mislid.geometry._compile import inner, kernel
-from mislid.geometry.coordinates import coordinates
-from mislid.model import Model
-from mislid.rules._lingape import lingape_arm
-from mislid.rules._lingifa import GapSpace, gap_answer, lingifa_arm, new_gap_space
-from mislid.rules._lucb import lucb_arm
-from mislid.rules._plan import (
+from mislid._kernels.plan import (
     D_TRACKING,
     FIXED,
     LINGAPE,
@@ -30,10 +21,19 @@ from mislid.rules._plan import (
     new_memory,
     new_plan,
 )
-from mislid.rules._ridge import ridge_answer
-from mislid.rules._select import list_top
-from mislid.rules._simple import fixed_arm, uniform_arm
-from mislid.rules._state import SAMPLES, Setting, State, measure, new_state, observe
+from mislid._kernels.select import list_top
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.lingape import lingape_arm
+from mislid._kernels.lingifa import GapSpace, gap_answer, lingifa_arm, new_gap_space
+from mislid._kernels.lucb import lucb_arm
+from mislid._kernels.ridge import ridge_answer
+from mislid._kernels.simple import fixed_arm, uniform_arm
+from mislid._kernels.state import SAMPLES, Setting, State, measure, new_state, observe
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Model
 from oracles.rivals import Choice, Data, best
 
 Floats = NDArray[np.float64]

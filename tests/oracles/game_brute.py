@@ -1,6 +1,6 @@
 """A slow closest-alternative search for the characteristic time's game: every pair by a QP solver.
 
-It speaks the protocol of `mislid.geometry._game.Search` and shares no arithmetic with the package:
+It speaks the protocol of `mislid.geometry.equilibrium.Search` and shares no arithmetic with the package:
 the pair problems go to Clarabel on the K + d variables (lambda, theta), the bounds are weak
 duality's.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mislid.geometry._game import Near
+from mislid.geometry.equilibrium import Near
 from mislid.geometry.duality import Proofs
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 import mislid
 from mislid.study import forecast
-from mislid.study._forward import Forward
+from mislid.study.forward import Forward
 from mislid.study.forecast import Snapshot
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}

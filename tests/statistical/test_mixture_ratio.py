@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.measured import Data, setting_of
-from mislid.geometry._compile import kernel
-from mislid.rules._mixture import mixture_price, new_mixture
-from mislid.rules._state import new_state, observe
+from mislid._kernels.compile import kernel
+from mislid._kernels.mixture import mixture_price, new_mixture
+from mislid._kernels.state import new_state, observe
 from statistical.hard import HARD
 from statistical.trials import too_often
 

@@ -10,7 +10,7 @@ from mislid.algorithms.compositions import (
     Oracle,
     Uniform,
 )
-from mislid.algorithms.names import ALGORITHMS, as_algorithm
+from mislid.algorithms.names import ALGORITHMS, algorithm_names, as_algorithm
 from mislid.algorithms.parts import (
     AdaHedge,
     Aggressive,
@@ -42,5 +42,6 @@ __all__ = [
     "Optimistic",
     "Oracle",
     "Uniform",
+    "algorithm_names",
     "as_algorithm",
 ]

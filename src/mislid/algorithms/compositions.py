@@ -1,37 +1,27 @@
 """Algorithms: a sampling rule, what it measures first, and its details.
 
-An algorithm says which arms to measure; when to stop is another rule's business. `setup` turns it
-into the codes and arrays of the compiled rules for one problem.
+An algorithm says which arms to measure; when to stop is another rule's business. These are records
+of options; `mislid.engine` has the compiled rule of each.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mislid.algorithms.parts import (
     AdaHedge,
-    Aggressive,
-    CTracking,
     Direct,
-    DTracking,
     Empirical,
-    ExponentialWeights,
     Gain,
     Learner,
     Optimistic,
     Sampling,
 )
 from mislid.errors import ProblemError
-from mislid.geometry.time import characteristic_time
 
 if TYPE_CHECKING:
-    from mislid.model import Instance, Model
-    from mislid.rules._propose import Sampler
-    from mislid.rules._rivals import Rivals
-    from mislid.rules._state import Setting
+    from mislid.question import Question
 
 
 @dataclass(frozen=True)
@@ -40,68 +30,33 @@ class Algorithm:
 
     `own_test` marks rules that come with a stopping test of their own, used in its place when the
     heuristic stopping rule is asked for, as in the published runs. `every_arm` measures all arms
-    once first instead of a barycentric spanner.
+    once first instead of a barycentric spanner. `authors` follows the details of the
+    published runs where they differ from the text.
     """
 
     own_test = False
     every_arm = False
+    authors = False
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """What to change in the plan."""
-        raise NotImplementedError
+    def check(self, question: Question) -> None:
+        """Refuse what the algorithm is not made for.
 
-    def known(self, truth: Instance | None, setting: Setting) -> dict[str, Any]:
-        """What to change in the plan besides, for a rule that knows the true means."""
-        return {}
+        Parameters
+        ----------
+        question
+            What it would have to answer.
 
-    def check(self, model: Model, m: int) -> None:
-        """Refuse what the algorithm is not made for."""
-
-    def setup(
-        self, setting: Setting, model: Model, truth: Instance | None = None
-    ) -> tuple[Sampler, Rivals | None]:
-        """The compiled rule for one problem; only a simulation knows the truth."""
-        from mislid.rules._plan import new_memory, new_plan
-        from mislid.rules._propose import Sampler
-
-        K, d = setting.X.shape
-        plan = new_plan(K, **self.codes(model, setting.m), **self.known(truth, setting))
-        learners = K if plan.per_answer else 1
-        # As many recent challengers as the published runs kept.
-        memory = new_memory(K, learners, self.first_gap(), setting.m + d + 2)
-        return Sampler(plan, memory), self.rivals(setting, model)
-
-    def rivals(self, setting: Setting, model: Model) -> Rivals | None:
-        """What rules that do not look for alternatives need besides."""
-        return None
-
-    def patience(self, first: int, d: int, gamma: float) -> int:
-        """How many samples to take before the first test, of which `first` are the design."""
-        if not getattr(self, "authors", False):
-            return 0
-        # The published runs: not before the first draw; on a grid, a little later.
-        return max(5 * d, 10) if gamma > 1.0 else first
-
-    def first_gap(self) -> float:
-        """The mixability gap that AdaHedge starts with."""
-        return 0.0
+        Raises
+        ------
+        ProblemError
+            If the algorithm cannot.
+        """
 
 
-def _gain_codes(gain: Gain) -> dict[str, int]:
-    from mislid.rules import _plan as rules
-
-    kinds = {Optimistic: rules.OPTIMISTIC, Aggressive: rules.AGGRESSIVE, Empirical: rules.EMPIRICAL}
-    authors = getattr(gain, "bonus", "paper") == "authors"
-    bonus = rules.AUTHORS_BONUS if authors else rules.PAPER_BONUS
-    return {"gain": kinds[type(gain)], "bonus": bonus}
-
-
-def _trick_codes(pulls: int | None, subset: int | None, d: int) -> dict[str, int]:
-    codes = {"pulls": d if pulls is None else pulls, "subset": d if subset is None else subset}
-    for (name, value), least in zip(codes.items(), (1, 0), strict=True):
-        if value < least:
+def _refuse_tricks(pulls: int | None, subset: int | None) -> None:
+    for name, value, least in (("pulls", pulls, 1), ("subset", subset, 0)):
+        if value is not None and value < least:
             raise ProblemError(f"{name} must be at least {least}; got {value}")
-    return codes
 
 
 @dataclass(frozen=True)
@@ -123,41 +78,19 @@ class MisLid(Algorithm):
     per_answer: bool = False
     authors: bool = False
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The game's codes."""
-        from mislid.rules import _plan as rules
+    def check(self, question: Question) -> None:
+        """Refuse more than one best arm where there is one learner per answer.
 
-        learner = rules.FOLLOW_THE_LEADER
-        if isinstance(self.learner, AdaHedge):
-            learner = rules.ADAHEDGE
-        elif isinstance(self.learner, ExponentialWeights):
-            learner = rules.EXPONENTIAL_WEIGHTS
-        tracking = {
-            Direct: rules.DIRECT,
-            CTracking: rules.C_TRACKING,
-            DTracking: rules.D_TRACKING,
-        }[type(self.sampling)]
-        return {
-            "sampler": rules.GAME,
-            "learner": learner,
-            "range": getattr(self.learner, "range", 1.0),
-            "tracking": tracking,
-            "forced": getattr(self.sampling, "forced", False),
-            "steps": self.steps,
-            **_trick_codes(self.pulls, self.subset, model.d),
-            "per_answer": self.per_answer,
-            "authors": self.authors,
-            **_gain_codes(self.gain),
-        }
-
-    def check(self, model: Model, m: int) -> None:
-        """One learner per answer is for one best arm."""
-        if self.per_answer and m != 1:
-            raise ProblemError(f"m must be 1 for an algorithm with a learner per answer; got {m}")
-
-    def first_gap(self) -> float:
-        """AdaHedge's."""
-        return self.learner.gap if isinstance(self.learner, AdaHedge) else 0.0
+        Parameters
+        ----------
+        question
+            What it would have to answer.
+        """
+        _refuse_tricks(self.pulls, self.subset)
+        if self.per_answer and question.m != 1:
+            raise ProblemError(
+                f"m must be 1 for an algorithm with a learner per answer; got {question.m}"
+            )
 
 
 @dataclass(frozen=True)
@@ -176,18 +109,15 @@ class BestResponse(Algorithm):
     subset: int | None = 0
     authors: bool = False
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
+    def check(self, question: Question) -> None:
+        """Refuse impossible numbers of pulls and challengers.
 
-        return {
-            "sampler": rules.BEST_RESPONSE,
-            "power": self.power,
-            "exploration": self.exploration,
-            **_trick_codes(self.pulls, self.subset, model.d),
-            "authors": self.authors,
-            **_gain_codes(self.gain),
-        }
+        Parameters
+        ----------
+        question
+            What it would have to answer.
+        """
+        _refuse_tricks(self.pulls, self.subset)
 
 
 @dataclass(frozen=True)
@@ -197,15 +127,6 @@ class Rival(Algorithm):
     own_test = True
     every_arm = True
 
-    def rivals(self, setting: Setting, model: Model) -> Rivals:
-        """Its regression, with a ridge in the coordinates of the features as they were given."""
-        from mislid.rules._lingifa import new_gap_space
-        from mislid.rules._rivals import Rivals
-
-        corner = np.ascontiguousarray(model.features[setting.basis])
-        gaps = new_gap_space(setting, corner, pairs=isinstance(self, LinGIFA))
-        return Rivals(gaps, -float(np.log(setting.delta)))
-
 
 @dataclass(frozen=True)
 class LUCB(Rival):
@@ -213,22 +134,10 @@ class LUCB(Rival):
 
     authors: bool = False
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
-
-        return {"sampler": rules.LUCB, "authors": self.authors}
-
 
 @dataclass(frozen=True)
 class LinGapE(Rival):
     """LinGapE for top-m: trusts the linear model, with a ridge of one."""
-
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
-
-        return {"sampler": rules.LINGAPE}
 
 
 @dataclass(frozen=True)
@@ -237,12 +146,6 @@ class LinGIFA(Rival):
 
     greedy: bool = True
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
-
-        return {"sampler": rules.LINGIFA, "greedy": self.greedy}
-
 
 @dataclass(frozen=True)
 class Uniform(Algorithm):
@@ -250,28 +153,7 @@ class Uniform(Algorithm):
 
     every_arm = True
 
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
-
-        return {"sampler": rules.UNIFORM}
-
 
 @dataclass(frozen=True)
 class Oracle(Algorithm):
     """Tracks the optimal allocation of the true means: a yardstick, not a method."""
-
-    def codes(self, model: Model, m: int) -> dict[str, Any]:
-        """The rule's codes."""
-        from mislid.rules import _plan as rules
-
-        return {"sampler": rules.FIXED, "tracking": rules.D_TRACKING}
-
-    def known(self, truth: Instance | None, setting: Setting) -> dict[str, Any]:
-        """The optimal allocation."""
-        if truth is None:
-            raise ProblemError("algorithm must not be 'oracle' where the true means are unknown")
-        time = characteristic_time(
-            truth.model, truth.means, setting.m, noise=truth.noise, tolerance=setting.tol
-        )
-        return {"allocation": np.ascontiguousarray(time.allocation)}

@@ -12,6 +12,7 @@ from mislid import __version__
 
 _COMMANDS = {
     "run": "Identify the m best arms of an instance, many times.",
+    "merge": "Join the directories of shards of a run.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
     "study": "Measure for real: what to measure next, when to stop, and the answer.",
     "reproduce": "The paper's experiments, beside the published numbers.",

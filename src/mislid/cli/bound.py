@@ -35,19 +35,17 @@ def command(
     """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
     and the number of measurements that any method with error rate delta needs on average.
     """
-    from mislid.geometry.notice import compiling_notice
     from mislid.geometry.time import characteristic_time
 
     instance = load(file, **declared)
-    with compiling_notice():
-        time = characteristic_time(
-            instance.model,
-            instance.means,
-            m,
-            noise=instance.noise,
-            tolerance=tolerance,
-            rtol=rtol,
-        )
+    time = characteristic_time(
+        instance.model,
+        instance.means,
+        m,
+        noise=instance.noise,
+        tolerance=tolerance,
+        rtol=rtol,
+    )
     click.echo(_PRINT[form](instance, time, delta))
 
 

@@ -33,9 +33,8 @@ def command(output: str, seed: int) -> None:
     """
     path = _as_picture(output)
     from mislid.experiments.demo import run_demo, save_picture
-    from mislid.geometry.notice import compiling_notice
 
-    with compiling_notice(), Live() as live:
+    with Live() as live:
         demo = run_demo(live, seed)
     click.echo("\n\n".join([_question(demo), _answer(demo), _comparison(demo, seed)]))
     try:
@@ -77,7 +76,7 @@ def _answer(demo: Demo) -> str:
 
     found = demo.found["mislid"]
     evidence = found.certificate
-    if found.answer is None or evidence is None:
+    if found.answer is None or evidence is None or evidence.pair is None:
         return f"No answer: {found.status} after {found.samples:,} measurements."
     challenger, incumbent = (demo.instance.label(arm) for arm in evidence.pair)
     verdict = "right, as the simulation knows" if found.correct else "wrong"

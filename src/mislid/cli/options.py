@@ -150,12 +150,14 @@ def load(file: str, misspecification: float | None, noise: float | None) -> Inst
     return instance
 
 
-def cluster(address: str | None) -> Any:
+def cluster(address: str | None, jobs: int) -> Any:
     """A client of the cluster at an address; no client without one."""
     from contextlib import nullcontext
 
     if address is None:
         return nullcontext()
+    if jobs > 1:
+        raise click.UsageError(f"only one of --jobs and --dask may be given; got --jobs {jobs}")
     try:
         from distributed import Client
     except ImportError:

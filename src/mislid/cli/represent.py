@@ -147,7 +147,6 @@ def command(
     """
     from mislid._validation import as_top_m
     from mislid.files import place_to_write
-    from mislid.geometry.notice import compiling_notice
     from mislid.representation import learn, read_observations
 
     place = place_to_write(output or f"{Path(file).stem}.npz")
@@ -169,8 +168,7 @@ def command(
     kept.to_instance(noise=noise).save(place)
     if not quiet:
         click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
-    with compiling_notice():
-        choices = learned.trade_off(m, noise=noise)
+    choices = learned.trade_off(m, noise=noise)
     if drawing is not None:
         drawing(choices)
     click.echo(_PRINT[form](seen, learned, choices, kept))

@@ -63,14 +63,13 @@ def command(
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
     from mislid.experiments.report import table_text, write_page
-    from mislid.geometry.notice import compiling_notice
 
     results, status = [], 0
-    with compiling_notice(), cluster(dask) as client, _workers(jobs) as workers:
+    with cluster(dask, jobs) as client, _processes(jobs) as executor:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:
-                result = _result(chosen, folder, quiet, client=client, jobs=workers, **options)
+                result = _result(chosen, folder, quiet, client=client, executor=executor, **options)
             except MissingDataError as problem:
                 # The others of `all` may have what they need.
                 click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
@@ -86,11 +85,11 @@ def command(
     return status
 
 
-def _workers(jobs: int) -> AbstractContextManager[int | Processes]:
+def _processes(jobs: int) -> AbstractContextManager[Processes | None]:
     """One set of processes for all methods of all experiments, where there are to be several."""
     from mislid.simulation.replicate import Processes
 
-    return Processes(jobs) if jobs > 1 else nullcontext(1)
+    return Processes(jobs) if jobs > 1 else nullcontext()
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:

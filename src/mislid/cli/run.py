@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,12 +17,25 @@ from mislid.cli.options import (
     worker_options,
 )
 from mislid.cli.output import as_csv, as_json, as_table, number
+from mislid.rules.stopping import NO_GUARANTEE, STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.simulation.replicate import Row
 
-STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
+STOPPING = tuple(STOPPING_RULES)
+UNPROVEN = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
+
+
+def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
+    """(i, n) from i/n; `replicate` looks at the numbers."""
+    if value is None:
+        return None
+    try:
+        number, count = map(int, value.split("/"))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not of the form i/n, such as 3/8.") from None
+    return number, count
 
 
 @click.command("run")
@@ -38,7 +52,7 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     type=click.Choice(STOPPING),
     default="guaranteed",
     show_default=True,
-    help="When to stop; heuristic comes with no guarantee.",
+    help=f"When to stop; {' and '.join(UNPROVEN)} come with no guarantee.",
 )
 @click.option(
     "--gamma",
@@ -58,6 +72,13 @@ STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guara
     type=click.Path(file_okay=False),
     help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    callback=_as_shard,
+    help="Do only part I of N of the runs, with I from 1 to N: every N-th, from run I - 1 on. "
+    "`mislid merge` joins the directories of all parts.",
+)
 @quiet_option()
 @one_sentence_errors
 def command(
@@ -71,21 +92,22 @@ def command(
     jobs: int,
     dask: str | None,
     output: str | None,
+    shard: tuple[int, int] | None,
     quiet: bool,
     **options: Any,
 ) -> None:
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
     print how many measurements that took and how often the answer was wrong.
     """
-    from mislid.geometry.notice import compiling_notice
     from mislid.simulation.replicate import replicate_rows, replicate_settings
-    from mislid.simulation.summary import summarise
 
+    if shard is not None and output is None:
+        raise click.UsageError("--shard needs --output, a directory of its own for every shard")
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
     if options["tolerance"] == 0.0 and options["max_samples"] is None:
         _warn_of_tie(instance, m)
-    with compiling_notice(), cluster(dask) as client:
+    with cluster(dask, jobs) as client:
         rows = replicate_rows(
             instance,
             m,
@@ -93,13 +115,31 @@ def command(
             seed=seed,
             jobs=jobs,
             client=client,
+            shard=shard,
             output=output,
             progress=not quiet,
             **options,
         )
+    show(rows, settings, output, form)
+
+
+def show(rows: list[Row], settings: dict[str, Any], output: str | None, form: str) -> None:
+    """Print what the runs say, and draw them where they are kept."""
+    from mislid.simulation.identify import identify
+    from mislid.simulation.summary import summarise
+
+    # Runs that were made from Python name only the options that were given.
+    usual = {name: part.default for name, part in signature(identify).parameters.items()}
+    options = usual | settings["options"]
     if output is not None:
         _draw(output, rows, options)
-    click.echo(_PRINT[form](rows, asdict(summarise(rows)), settings))
+    summary = asdict(summarise(rows))
+    if form == "table":
+        click.echo(_table(summary, settings, options))
+    elif form == "csv":
+        click.echo(as_csv(rows[0]._fields, rows))
+    else:
+        click.echo(_json(rows, summary, settings))
 
 
 def _warn_of_tie(instance: Instance, m: int) -> None:
@@ -132,13 +172,9 @@ def _json(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) ->
     )
 
 
-def _csv(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
-    return as_csv(rows[0]._fields, rows)
-
-
-def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
-    options = settings["options"]
-    caveat = ", no guarantee" if options["stopping"] == "heuristic" else ""
+def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str, Any]) -> str:
+    rule = STOPPING_RULES.get(options["stopping"])
+    caveat = "" if rule is not None and rule.guaranteed else f", {NO_GUARANTEE}"
     lines = [
         ("arms, dimension", f"{settings['K']}, {settings['d']}"),
         ("misspecification", f"{float(settings['misspecification']):.6g}"),
@@ -159,6 +195,3 @@ def _table(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -
         "no answer": summary["unanswered"] > 0.0,
     }
     return as_table([line for line in lines if shown.get(line[0], True)])
-
-
-_PRINT = {"json": _json, "csv": _csv, "table": _table}

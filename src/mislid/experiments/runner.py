@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from mislid.errors import MissingDataError
 from mislid.experiments.published import Runs, Statistics, published_statistics, statistics_of
 from mislid.experiments.spec import Case, Experiment, Method
 from mislid.model import Instance, load_instance
-from mislid.simulation.replicate import Processes, Row, replicate_rows, replicate_settings
+from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
 # each, and at the end, where all may have been there already.
@@ -79,8 +80,9 @@ def run_experiment(
     *,
     runs: int | None = None,
     seed: int | None = None,
-    jobs: int | Processes = 1,
+    jobs: int = 1,
     client: Any = None,
+    executor: Executor | None = None,
     data: str | os.PathLike[str] | None = None,
     published_runs: Runs | None = None,
     tell: Tell = lambda case, method, done, runs: None,
@@ -135,6 +137,7 @@ def run_experiment(
             **asked,
             jobs=jobs,
             client=client,
+            executor=executor,
             output=output / PARTS / case.name / method.slug,
             progress=_teller(tell, case, method),
         )

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry._pair_solver import RTOL, PairSolver, refuse_stalled
 from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
@@ -28,15 +27,12 @@ from mislid.geometry.duality import (
     proved_bound,
     rival_failures,
 )
+from mislid.geometry.pair_solver import RTOL, PairSolver, refuse_stalled
 from mislid.geometry.pairs import top_arms
 from mislid.model import Model
 
 if TYPE_CHECKING:
-    from mislid.geometry._search import SearchSpace
-
-# Certificates that a search remembers: enough for every pair that ever comes close.
-MOST_SLOTS = 256
-MEMORY = 1 << 23
+    from mislid._kernels.search import SearchSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +41,21 @@ class Alternative:
 
     Attributes
     ----------
+    model, given, weights, tolerance
+        What was asked: the model set, means (K,), weights (K,), and by how much the challenger
+        must be better.
     pair
         (challenger, incumbent).
     means
-        The alternative (K,); `theta` (d,) shows that it is a model.
+        The alternative (K,), or nan where no model reverses the pair.
+    theta
+        The linear model (d,) that the alternative is near to, which shows that it is a model.
     cost
         1/2 sum_k weights_k (means_k - given_k)^2; infinite where no model reverses the pair.
     bound
-        A lower bound on the cost of every such model, proved by `multipliers` (K,) and `alpha`.
+        A lower bound on the cost of every such model.
+    multipliers, alpha
+        The proof of the bound: (K,) with features.T @ multipliers = 0, and a number at least 0.
     incumbents
         The arms whose pairs were searched; empty where only one pair was asked for.
     floor
@@ -84,6 +87,16 @@ class Alternative:
 
         The alternative is a model that reverses the pair; no such model is nearer; and, for a
         search, no other pair has one that is nearer.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
         """
         failures = []
         negligible = negligible_cost(self.given, self.weights, self.tolerance)
@@ -154,6 +167,32 @@ def pair_alternative(
     min 1/2 sum_k w_k (lambda_k - mu_k)^2 over models lambda with lambda_i >= lambda_j + tolerance,
     for means mu (K,), weights w (K,), challenger i and incumbent j (the paper's appendix on the
     closest alternative). The means need not be a model themselves.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means mu (K,) from which distances are measured.
+    weights
+        Weights w (K,), at least 0 and not all 0: samples of each arm, divided by its variance.
+    challenger, incumbent
+        Two different arms, from 0 to K - 1.
+    tolerance
+        By how much the challenger must be better, at least 0.
+
+    Returns
+    -------
+    Alternative
+        The nearest such model with its cost and the proof of it. The cost is infinite where no
+        model reverses the pair.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
 
     Examples
     --------
@@ -303,7 +342,31 @@ class AlternativeSearch:
         tolerance: float = 0.0,
         incumbents: Iterable[int] | None = None,
     ) -> Alternative:
-        """The closest alternative, as `closest_alternative` defines it."""
+        """The closest alternative, as `closest_alternative` defines it.
+
+        Parameters
+        ----------
+        means
+            Means (K,) from which distances are measured.
+        weights
+            Weights (K,), at least 0 and not all 0.
+        tolerance
+            By how much the challenger must be better, at least 0.
+        incumbents
+            m different arms; None takes the m best of the means.
+
+        Returns
+        -------
+        Alternative
+            The nearest of all pairs, with its proof.
+
+        Raises
+        ------
+        ProblemError
+            An argument has the wrong shape or a value that is not allowed.
+        CertificateError
+            The weights or features are too ill-conditioned for the answer to be proved.
+        """
         model = self.model
         given = as_vector(means, "means", model.K)
         w = as_weights(weights, model.K)
@@ -329,29 +392,19 @@ class AlternativeSearch:
     def _structured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
-        from mislid.geometry._newton import STALLED
-        from mislid.geometry._problem import set_centre, set_metric
-        from mislid.geometry._search import (
-            BELOW,
-            FLOOR,
-            MIDDLE,
-            PROOF,
-            THETA,
-            search_all,
-            search_space,
-        )
+        from mislid._kernels.newton import STALLED
+        from mislid._kernels.problem import prepare_centre, prepare_metric
+        from mislid._kernels.search import project_means, search_pairs, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
-            pairs = self.m * (model.K - self.m)
-            slots = max(1, min(pairs, MOST_SLOTS, MEMORY // model.K))
-            self._space = search_space(at.matrix, self.m, slots, (at.basis, at.rest))
-            set_metric(at.matrix, w, self._space.newton)
-            set_centre(at.matrix, given, w, self._space.newton, self._space.features[MIDDLE])
-        space = self._space
-        status, cost, bound, i, j, alpha, solves = search_all(
-            at.matrix, model.misspecification, given, w, incumbents, tol, RTOL, space
-        )
+            self._space = search_space(np.array(at.matrix), self.m, (at.basis, at.rest))
+            prepare_metric(w, self._space.newton)
+            prepare_centre(given, self._space.newton, self._space.middle)
+        space, eps = self._space, model.misspecification
+        status, cost, bound = project_means(eps, given, w, RTOL, space)
+        refuse_stalled(status == STALLED, (-1, -1), cost, bound)
+        status, cost, bound, i, j, alpha, solves = search_pairs(eps, incumbents, tol, RTOL, space)
         refuse_stalled(status == STALLED, (i, j), cost, bound)
         return _alternative(
             model,
@@ -360,14 +413,14 @@ class AlternativeSearch:
             w,
             tol,
             (i, j),
-            given - space.arms[BELOW],
-            space.features[THETA],
+            given - space.below,
+            space.theta,
             cost,
             bound,
-            balanced(at.matrix, w, space.arms[PROOF].copy(), alpha),
+            balanced(at.matrix, w, space.proof.copy(), alpha),
             alpha,
             incumbents=tuple(incumbents.tolist()),
-            floor=balanced(at.matrix, w, space.arms[FLOOR].copy()),
+            floor=balanced(at.matrix, w, space.floor.copy()),
             proofs=_proofs(space),
             pairs_solved=solves,
         )
@@ -375,13 +428,9 @@ class AlternativeSearch:
 
 def _proofs(space: SearchSpace) -> Proofs:
     """The certificates that took part in the last search."""
-    from mislid.geometry._search import QUALITY, SLOT
-
-    slots = space.pairs[SLOT]
-    used = slots[(space.pairs[QUALITY] > 0) & (slots >= 0)]
-    return Proofs(
-        space.kept[used, :2], space.kept_multipliers[used], space.kept_theta[used, -1].copy()
-    )
+    used = space.slot[(space.quality > 0) & (space.slot >= 0)]
+    pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
+    return Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
 
 
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:
@@ -409,6 +458,33 @@ def closest_alternative(
     The cheapest of the m(K - m) problems of `pair_alternative` (the paper's Lemma 1 and Theorem 1).
     It is exact, though most pairs are only bounded. The incumbents are the m best of the means
     unless given. Call `AlternativeSearch` for sequences of similar problems.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means (K,) from which distances are measured.
+    weights
+        Weights (K,), at least 0 and not all 0: samples of each arm, divided by its variance.
+    m
+        Number of incumbents, from 1 to K - 1.
+    tolerance
+        By how much the challenger must be better, at least 0.
+    incumbents
+        m different arms; None takes the m best of the means.
+
+    Returns
+    -------
+    Alternative
+        The nearest of all pairs, with proofs for this pair and against all others.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
 
     Examples
     --------

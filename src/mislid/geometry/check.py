@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What of a certificate does not hold: `failures`, one sentence each. Truthy when none.
+    """What of a certificate does not hold; true where everything does.
+
+    Attributes
+    ----------
+    failures
+        One sentence for each statement that does not hold.
 
     Examples
     --------

@@ -17,19 +17,57 @@ from mislid.model import Model
 
 
 class Coordinates(NamedTuple):
-    """Spanner arms `basis` (d,), all arms written in them (K, d), and the `rest` (K - d,)."""
+    """All arms, written as combinations of a spanner's arms.
+
+    Attributes
+    ----------
+    basis
+        Indices of the spanner's arms (d,), increasing.
+    matrix
+        Coordinates of all arms (K, d), at most 1 in size; matrix[basis] is the identity.
+    rest
+        Indices of the other arms (K - d,).
+    """
 
     basis: Arms
     matrix: Matrix
     rest: Arms
 
     def theta(self, model: Model, values: Vector) -> Vector:
-        """The model's own theta (d,) from the values (d,) at the basis arms."""
+        """The model's own theta from the values at the basis arms.
+
+        Parameters
+        ----------
+        model
+            The model of these coordinates.
+        values
+            Values (d,) of a linear model at the basis arms.
+
+        Returns
+        -------
+        ndarray of float
+            Its parameter theta (d,), for the features as the model has them.
+        """
         return np.asarray(np.linalg.solve(model.features[self.basis], values), np.float64)
 
 
 def coordinates(model: Model) -> Coordinates:
     """The model's coordinates, computed once.
+
+    Parameters
+    ----------
+    model
+        The model set, which keeps its coordinates for the next call.
+
+    Returns
+    -------
+    Coordinates
+        The spanner and the arms written in it.
+
+    Raises
+    ------
+    CertificateError
+        The features are so nearly collinear that no spanner could be proved.
 
     Examples
     --------

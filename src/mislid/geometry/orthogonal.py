@@ -21,7 +21,17 @@ class OrthogonalParameters:
     """Means as a linear part and a deviation that is orthogonal to it under the weights.
 
     means = linear + deviation with linear = A theta and A' D deviation = 0, D = diag(weights).
-    Shapes: theta (d,), every other array (K,).
+
+    Attributes
+    ----------
+    model, means, weights
+        What was asked: the model set, means (K,) and weights (K,).
+    theta
+        Parameter of the linear part (d,).
+    linear
+        The linear part (K,), features @ theta.
+    deviation
+        What is left of the means (K,).
     """
 
     model: Model
@@ -42,7 +52,13 @@ class OrthogonalParameters:
         return np.sqrt(self.weights) * self.deviation
 
     def check(self) -> Check:
-        """Verify that the two parts add up, that one is linear, and that they are orthogonal."""
+        """Verify that the two parts add up, that one is linear, and that they are orthogonal.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         features, root = self.model.features, np.sqrt(self.weights)
         size = float(np.max(np.abs(self.means)))
         failures = []
@@ -80,6 +96,27 @@ def orthogonal_parameters(
     Where the arms of positive weight do not span, theta is the minimiser of
     sum_k w_k (means_k - phi_k' theta)^2 with the smallest |A theta|_2, which does not depend on
     the coordinates of the features (A -> A R).
+
+    Parameters
+    ----------
+    model
+        The model set; its misspecification is not used.
+    means
+        Means (K,) to split.
+    weights
+        Weights (K,), at least 0 and not all 0.
+
+    Returns
+    -------
+    OrthogonalParameters
+        The linear part and the deviation.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        The features are so nearly collinear that no spanner could be proved.
 
     Examples
     --------

@@ -13,6 +13,20 @@ Pairs = NDArray[np.int64]
 def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
     """The m best arms in increasing order; the lower index wins a tie.
 
+    Parameters
+    ----------
+    means
+        Means (K,).
+    m
+        How many arms.
+
+    Returns
+    -------
+    ndarray of int
+        Indices of the arms (m,).
+
+    Examples
+    --------
     >>> top_arms(np.array([0.5, 0.1, 0.5, 0.9]), 2).tolist()
     [0, 3]
     """
@@ -20,8 +34,22 @@ def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
 
 
 def all_pairs(K: int, incumbents: NDArray[np.int64]) -> Pairs:
-    """Every pair of K arms and these incumbents, (m (K - m), 2), sorted.
+    """Every pair of a challenger and an incumbent, sorted.
 
+    Parameters
+    ----------
+    K
+        Number of arms.
+    incumbents
+        Indices of the incumbents (m,); all other arms are challengers.
+
+    Returns
+    -------
+    ndarray of int
+        Pairs (challenger, incumbent), (m (K - m), 2).
+
+    Examples
+    --------
     >>> all_pairs(4, np.array([0, 3])).tolist()
     [[1, 0], [1, 3], [2, 0], [2, 3]]
     """

@@ -25,7 +25,7 @@ from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model
 
 if TYPE_CHECKING:
-    from mislid.geometry._problem import Problem
+    from mislid._kernels.problem import NewtonSpace
 
 RTOL = 1e-10
 # The proximal term that picks the theta nearest to least squares, and what half of it corrects.
@@ -38,6 +38,8 @@ class Projection:
 
     Attributes
     ----------
+    model, given, weights
+        What was asked: the model set, means (K,) and weights (K,).
     means
         The projection (K,) = features @ theta + deviation.
     theta
@@ -47,7 +49,9 @@ class Projection:
     cost
         1/2 sum_k weights_k (means_k - given_k)^2.
     bound
-        A lower bound on the cost of any model, proved by the `multipliers` (K,).
+        A lower bound on the cost of any model.
+    multipliers
+        The proof of the bound, (K,) with features.T @ multipliers = 0.
     """
 
     model: Model
@@ -61,7 +65,18 @@ class Projection:
     multipliers: Vector
 
     def check(self, rtol: float = 1e-6) -> Check:
-        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`."""
+        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         failures = membership_failures(self.model, self.given, self.means, self.theta)
         negligible = negligible_cost(self.given, self.weights)
         if not self.cost <= negligible:
@@ -95,6 +110,27 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     |eta_k| <= misspecification (the paper's appendix on the projection; no bound on the means).
     An arm without weight gets its linear value.
 
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        Means mu (K,) to project.
+    weights
+        Weights w (K,), at least 0 and not all 0.
+
+    Returns
+    -------
+    Projection
+        The nearest model with its cost and the proof of it.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong shape or a value that is not allowed.
+    CertificateError
+        The weights or features are too ill-conditioned for the answer to be proved.
+
     Examples
     --------
     >>> model = Model([[1.0], [1.0], [1.0]], misspecification=1.0)
@@ -118,25 +154,24 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid.geometry._newton import STALLED, solve
-    from mislid.geometry._problem import MULTIPLIERS, NOBODY, Problem, newton_space, set_metric
+    from mislid._kernels.newton import STALLED, newton_space, solve_problem
+    from mislid._kernels.problem import NOBODY, prepare_metric
 
-    at = coordinates(model)
-    centred = given - linear
-    space = newton_space(at.matrix, (at.basis, at.rest))
-    set_metric(at.matrix, w, space)
-    level = float(np.max(np.abs(given)))
-    problem = Problem(at.matrix, model.misspecification, centred, w, NOBODY, NOBODY, 0.0, level)
+    at, centred = coordinates(model), given - linear
+    space = newton_space(np.array(at.matrix), (at.basis, at.rest))
+    prepare_metric(w, space)
+    space.mu[:], space.eps, space.tol = centred, model.misspecification, 0.0
+    space.i, space.j, space.level = NOBODY, NOBODY, float(np.max(np.abs(given)))
     theta = np.zeros(model.d)
-    status, cost, bound, _, _ = solve(problem, theta, RTOL, space)
+    status, cost, bound, _, _ = solve_problem(theta, RTOL, space)
     if status == STALLED:
         raise CertificateError(
             f"the projection could not be certified: cost {cost!r}, bound {bound!r}; "
             "the weights or features are too ill-conditioned for double precision"
         )
-    multipliers = balanced(at.matrix, w, space.arms[MULTIPLIERS].copy())
-    nearest = _nearest(problem, theta, cost)
-    below = _below(problem, nearest)
+    multipliers = balanced(at.matrix, w, space.multipliers.copy())
+    nearest = _nearest(space, theta, cost)
+    below = _below(space, nearest)
     cost = 0.5 * float(np.sum(w * below**2))
     return _projection(
         model,
@@ -150,34 +185,31 @@ def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projectio
     )
 
 
-def _below(problem: Problem, theta: Vector) -> Vector:
+def _below(space: NewtonSpace, theta: Vector) -> Vector:
     """Centred means minus their projection for a given theta."""
-    e = problem.mu - problem.X @ theta
-    below: Vector = np.where(problem.w > 0.0, e - np.clip(e, -problem.eps, problem.eps), e)
+    e = space.mu - space.X @ theta
+    below: Vector = np.where(space.w > 0.0, e - np.clip(e, -space.eps, space.eps), e)
     return below
 
 
-def _nearest(problem: Problem, found: Vector, cost: float) -> Vector:
+def _nearest(space: NewtonSpace, found: Vector, cost: float) -> Vector:
     """The minimiser nearest to zero in the metric of the weights.
 
     A proximal term of size r moves it by O(r); two sizes, one half the other, cancel that. Where
     that is not as cheap as the theta already `found`, the latter stands.
     """
-    from mislid.geometry._newton import SOLVED, minimise
-    from mislid.geometry._problem import newton_space, set_metric
+    from mislid._kernels.newton import SOLVED, minimise
 
-    space = newton_space(problem.X)
-    set_metric(problem.X, problem.w, space)
     thetas = []
     for proximity in (NEAREST, 0.5 * NEAREST):
-        theta = np.zeros(problem.X.shape[1])
-        status = minimise(problem, theta, proximity, False, False, 60, 0.0, 0.0, space)[0]
+        theta = np.zeros(found.size)
+        status = minimise(theta, proximity, False, False, 60, 0.0, 0.0, space)[0]
         if status != SOLVED:
             return found
         thetas.append(theta)
     nearest: Vector = 2.0 * thetas[1] - thetas[0]
-    below = _below(problem, nearest)
-    return nearest if 0.5 * float(np.sum(problem.w * below**2)) <= cost * (1.0 + RTOL) else found
+    below = _below(space, nearest)
+    return nearest if 0.5 * float(np.sum(space.w * below**2)) <= cost * (1.0 + RTOL) else found
 
 
 def _projection(

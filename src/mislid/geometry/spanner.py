@@ -30,6 +30,25 @@ def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
     do not span their columns are first reduced as `Model` does, so d is their rank.  The answer
     depends on the arms only, not on the coordinates they are written in (A -> A R).
 
+    Parameters
+    ----------
+    features
+        A model, or features (K, d) with one row per arm.
+    C
+        Largest coefficient that is allowed, at least 1.
+
+    Returns
+    -------
+    ndarray of int
+        Indices of the arms (d,).
+
+    Raises
+    ------
+    ProblemError
+        The features are no matrix of finite numbers, or C is below 1.
+    CertificateError
+        The features are so nearly collinear that no spanner could be proved.
+
     Examples
     --------
     >>> spanner([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.9, 0.3]]).tolist()
@@ -44,6 +63,27 @@ def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
 
     X[B] is exactly the identity and |X| <= C.  X spans what A does and has singular values
     between 1 and C sqrt(K d), however nearly collinear the features (K, d) are.
+
+    Parameters
+    ----------
+    features
+        Features (K, d) of full column rank.
+    C
+        Largest coefficient that is allowed, at least 1.
+
+    Returns
+    -------
+    basis : ndarray of int
+        Indices of the spanner's arms (d,), increasing.
+    X : ndarray of float
+        Coordinates of all arms (K, d).
+
+    Raises
+    ------
+    ProblemError
+        C is below 1.
+    CertificateError
+        The features are so nearly collinear that no spanner could be proved.
 
     Examples
     --------
@@ -158,6 +198,17 @@ class InitialDesign:
     Iterate over the design for its arms one by one, or ask for `arm(t)`, t = 0 .. length - 1;
     no list of that length is ever made.
 
+    Attributes
+    ----------
+    model
+        The model set.
+    rule
+        What decides on the number of rounds: "spanner" or "eigenvalue".
+    spanner
+        Indices of the arms to pull (d,).
+    rounds
+        How often each of them is pulled.
+
     Examples
     --------
     >>> design = initial_design(Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 0.1))
@@ -183,7 +234,23 @@ class InitialDesign:
         return counts
 
     def arm(self, t: int) -> int:
-        """The arm of pull t, counted from 0."""
+        """The arm of pull t, counted from 0.
+
+        Parameters
+        ----------
+        t
+            Number of a pull, from 0 to length - 1.
+
+        Returns
+        -------
+        int
+            Index of the arm.
+
+        Raises
+        ------
+        ProblemError
+            The design has no such pull.
+        """
         if not 0 <= t < self.length:
             raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
         return int(self.spanner[t % self.spanner.size])
@@ -198,7 +265,13 @@ class InitialDesign:
         return f"initial design of {self.length:,} pulls: arms {arms}, {times}"
 
     def check(self) -> Check:
-        """Verify that the arms span, and that the rounds are the fewest that meet the rule."""
+        """Verify that the arms span, and that the rounds are the fewest that meet the rule.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         failures = []
         ratio = _smallest_eigenvalue(self.model.features, self.spanner)
         if not ratio > 1e-30:
@@ -222,6 +295,27 @@ def initial_design(
     L = max_k |phi_k|, which is what the paper's analysis asks for (Initialization phase, and the
     length d ceil(2 L^2 / sigma_min) of its appendix).  Unlike the first, the second depends on
     the coordinates in which the features are written.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    rule
+        "spanner" or "eigenvalue", as above.
+    C
+        Largest coefficient that is allowed in the spanner, at least 1.
+
+    Returns
+    -------
+    InitialDesign
+        The arms to pull, in their order.
+
+    Raises
+    ------
+    ProblemError
+        An argument is not allowed, or the eigenvalue rule asks for too many pulls to count.
+    CertificateError
+        The features are so nearly collinear that no spanner could be proved.
 
     Examples
     --------

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry._game import (
+from mislid.geometry.check import Check
+from mislid.geometry.duality import no_proofs
+from mislid.geometry.equilibrium import (
     Cuts,
     UnstructuredSearch,
     gains,
@@ -17,7 +19,7 @@ from mislid.geometry._game import (
     solve_master,
     worst_gain,
 )
-from mislid.geometry._game_check import (
+from mislid.geometry.equilibrium_check import (
     ROUNDING,
     alternative_failures,
     bound_failures,
@@ -25,10 +27,8 @@ from mislid.geometry._game_check import (
     distribution_failures,
     shape_failures,
 )
-from mislid.geometry.check import Check
-from mislid.geometry.duality import no_proofs
 from mislid.geometry.pairs import Pairs
-from mislid.geometry.time import Question, as_question
+from mislid.geometry.time import TimeProblem, as_time_problem
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
@@ -41,10 +41,27 @@ FINER = 0.05
 class UnstructuredThreshold:
     """A misspecification `value` at which the bound is the unstructured one, to rtol.
 
-    The `mixture` (n,) of `alternatives` (n, K), each within `value` of the features' span as its
-    row of `thetas` (n, d) shows, proves  T(value) >= unstructured_time / (1 + rtol). `pairs` (n, 2)
-    are the orders they reverse. `unstructured_time` is an upper side of the time without structure,
-    proved by the `allocation` (K,).
+    The `mixture` of `alternatives`, each within `value` of the features' span, proves
+    T(value) >= unstructured_time / (1 + rtol).
+
+    Attributes
+    ----------
+    model, means, m, noise, tolerance, rtol
+        What was asked, as validated: means (K,) and noise (K,).
+    value
+        The misspecification.
+    unstructured_time
+        An upper side of the characteristic time without structure.
+    allocation
+        Shares of the samples (K,) that prove it.
+    alternatives
+        Models (n, K) in which another answer is right.
+    thetas
+        Linear models (n, d) that they are near to, which shows their distance.
+    pairs
+        The (challenger, incumbent) whose order each of them reverses, (n, 2).
+    mixture
+        Their probabilities (n,).
     """
 
     model: Model
@@ -62,7 +79,13 @@ class UnstructuredThreshold:
     mixture: Vector
 
     def check(self) -> Check:
-        """Verify with plain NumPy that the mixture proves what it should, inside the tube."""
+        """Verify with plain NumPy that the mixture proves what it should, inside the tube.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         tube = Model(self.model.features, self.value)
         cuts = Cuts(self.alternatives, self.thetas, self.pairs)
         failures = cut_shape_failures(tube, cuts, self.mixture)
@@ -113,6 +136,33 @@ def unstructured_threshold(
     (The lemma's range of the means is not a bound: the means themselves may be further away.)
     The model's own misspecification plays no role.
 
+    Parameters
+    ----------
+    model
+        The features; their misspecification is not used.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
+    noise
+        Standard deviation, one for all arms or one per arm.
+    tolerance
+        How much better a challenger must be to prove the answer wrong, at least 0.
+    rtol
+        How close to the time without structure counts as equal, in (0, 1].
+
+    Returns
+    -------
+    UnstructuredThreshold
+        The misspecification, with the mixture of alternatives that proves it.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        The time without structure, or a distance to the features' span, could not be proved.
+
     Examples
     --------
     >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
@@ -120,22 +170,20 @@ def unstructured_threshold(
     >>> round(threshold.value, 3), bool(threshold.check())
     (0.167, True)
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
-    tie = question.tie(model)
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
+    tie = problem.tie(model)
     if len(tie.means):
         _, (value,) = _measured(model, tie)
         anywhere = np.full(model.K, 1.0 / model.K)
-        return _record(model, question, value, np.inf, anywhere, tie, np.ones(1))
-    search = UnstructuredSearch(question.means, question.m, question.tolerance, model.d)
-    game = solve_game(
-        search, question.means, question.noise, FINER * rtol, no_cuts(model.K, model.d)
-    )
-    near = search.near(game.allocation / question.noise**2, 1.0 + rtol, 4 * model.K)
+        return _record(model, problem, value, np.inf, anywhere, tie, np.ones(1))
+    search = UnstructuredSearch(problem.means, problem.m, problem.tolerance, model.d)
+    game = solve_game(search, problem.means, problem.noise, FINER * rtol, no_cuts(model.K, model.d))
+    near = search.near(game.allocation / problem.noise**2, 1.0 + rtol, 4 * model.K)
     cuts, deviations = _measured(model, game.cuts.and_also(near))
-    chosen, mixture = _narrowest(question, cuts, deviations, game.lower)
+    chosen, mixture = _narrowest(problem, cuts, deviations, game.lower)
     value = float(np.max(deviations[chosen]))
     return _record(
-        model, question, value, 1.0 / game.lower, game.allocation, cuts.only(chosen), mixture
+        model, problem, value, 1.0 / game.lower, game.allocation, cuts.only(chosen), mixture
     )
 
 
@@ -149,11 +197,11 @@ def _measured(model: Model, cuts: Cuts) -> tuple[Cuts, Vector]:
 
 
 def _narrowest(
-    question: Question, cuts: Cuts, deviations: Vector, lower: float
+    problem: TimeProblem, cuts: Cuts, deviations: Vector, lower: float
 ) -> tuple[Pairs, Vector]:
     """Fewest leading cuts, sorted by distance, whose best mixture reaches (1 + rtol) lower."""
-    table = gains(question.means, cuts.means, question.noise)
-    target = (1.0 + question.rtol) * lower
+    table = gains(problem.means, cuts.means, problem.noise)
+    target = (1.0 + problem.rtol) * lower
     low, high = 0, deviations.size
     best = solve_master(table, lower)[1]
     while high - low > 1:
@@ -169,7 +217,7 @@ def _narrowest(
 
 def _record(
     model: Model,
-    question: Question,
+    problem: TimeProblem,
     value: float,
     time: float,
     allocation: Vector,
@@ -178,7 +226,7 @@ def _record(
 ) -> UnstructuredThreshold:
     return UnstructuredThreshold(
         model,
-        *question,
+        *problem,
         value=float(value),
         unstructured_time=time,
         allocation=allocation,

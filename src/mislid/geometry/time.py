@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry._game import (
+from mislid.geometry.check import Check
+from mislid.geometry.duality import (
+    Proofs,
+    is_unstructured,
+    membership_failures,
+    no_proofs,
+    order_failures,
+)
+from mislid.geometry.equilibrium import (
     Cuts,
     Equilibrium,
     Search,
@@ -20,7 +28,7 @@ from mislid.geometry._game import (
     no_cuts,
     solve_game,
 )
-from mislid.geometry._game_check import (
+from mislid.geometry.equilibrium_check import (
     ROUNDING,
     alternative_failures,
     bound_failures,
@@ -30,15 +38,7 @@ from mislid.geometry._game_check import (
     proved_time,
     shape_failures,
 )
-from mislid.geometry._pair_search import PairSearch
-from mislid.geometry.check import Check
-from mislid.geometry.duality import (
-    Proofs,
-    is_unstructured,
-    membership_failures,
-    no_proofs,
-    order_failures,
-)
+from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pairs import Pairs, top_arms
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
@@ -47,8 +47,22 @@ from mislid.model import Model
 SHARE = 0.9
 
 
-class Question(NamedTuple):
-    """Validated arguments: means (K,), noise (K,)."""
+class TimeProblem(NamedTuple):
+    """Validated arguments of a question about the characteristic time.
+
+    Attributes
+    ----------
+    means
+        True means (K,).
+    m
+        Number of best arms to identify.
+    noise
+        Standard deviations (K,).
+    tolerance
+        How much better a challenger must be to prove an answer wrong.
+    rtol
+        Largest allowed relative distance between both sides of the time.
+    """
 
     means: Vector
     m: int
@@ -61,6 +75,16 @@ class Question(NamedTuple):
 
         Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
         the model's misspecification.
+
+        Parameters
+        ----------
+        model
+            The model set.
+
+        Returns
+        -------
+        Cuts
+            One alternative, or none where the means are not tied or a tolerance is asked for.
         """
         top = top_arms(self.means, self.m)
         rest = np.setdiff1d(np.arange(model.K), top)
@@ -71,18 +95,44 @@ class Question(NamedTuple):
         return Cuts(self.means[None, :], theta[None, :], np.array([[i, j]]))
 
 
-def as_question(
+def as_time_problem(
     model: Model,
     means: ArrayLike,
     m: int,
     noise: ArrayLike,
     tolerance: float,
     rtol: float,
-) -> Question:
-    """Validate what every function about the characteristic time takes."""
+) -> TimeProblem:
+    """Validate what every function about the characteristic time takes.
+
+    Parameters
+    ----------
+    model
+        The model set.
+    means
+        True means (K,).
+    m
+        Number of best arms, from 1 to K - 1.
+    noise
+        Standard deviation, one for all arms or (K,).
+    tolerance
+        How much better a challenger must be, at least 0.
+    rtol
+        Largest allowed relative distance between both sides of the time, in (0, 1].
+
+    Returns
+    -------
+    TimeProblem
+        The arguments as arrays and numbers.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    """
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
-    return Question(
+    return TimeProblem(
         means=as_vector(means, "means", model.K),
         m=as_top_m(m, model.K),
         noise=as_noise(noise, model.K),
@@ -102,6 +152,16 @@ class CharacteristicTime:
 
     Attributes
     ----------
+    model, means, m, noise, tolerance, rtol
+        What was asked, as validated: means (K,) and noise (K,).
+    lower, upper
+        Both sides of T, proved.
+    allocation
+        The share of each arm in the samples, (K,); it adds up to 1.
+    alternatives
+        Models (n, K) in which another answer is right.
+    mixture
+        Their probabilities (n,).
     thetas
         Centres (n, d) of the tubes' sections that contain the alternatives.
     pairs
@@ -144,13 +204,34 @@ class CharacteristicTime:
 
         Theorem 1 of the paper, with the divergence of its proof instead of log(1 / (2.4 delta)).
         It is as accurate as `value`; `lower` in its place gives a proved lower bound.
+
+        Parameters
+        ----------
+        delta
+            The error rate, in (0, 0.5].
+
+        Returns
+        -------
+        float
+            An expected number of samples.
+
+        Raises
+        ------
+        ProblemError
+            The error rate is out of range.
         """
         delta = as_number(delta, "delta", low=0, high=0.5, low_open=True)
         divergence = (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
         return self.value * divergence if divergence > 0.0 else 0.0
 
     def check(self) -> Check:
-        """Verify both sides with plain NumPy, from the stored alternatives and multipliers."""
+        """Verify both sides with plain NumPy, from the stored alternatives and multipliers.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         failures = self._shape_failures()
         if failures:
             return Check(tuple(failures))
@@ -216,12 +297,30 @@ def characteristic_time(
 
     Parameters
     ----------
+    model
+        The model set.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
     noise
         Standard deviation, one for all arms or one per arm.
     tolerance
-        How much better a challenger must be to prove the answer wrong.
+        How much better a challenger must be to prove the answer wrong, at least 0.
     rtol
-        Largest allowed relative distance between both sides of T.
+        Largest allowed relative distance between both sides of T, in (0, 1].
+
+    Returns
+    -------
+    CharacteristicTime
+        T between two proved sides, and the optimal allocation.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        Both sides could not be proved to lie within rtol.
 
     Examples
     --------
@@ -232,13 +331,21 @@ def characteristic_time(
     >>> bool(time.check())
     True
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
-    return _answer(model, question, no_cuts(model.K, model.d), None)[0]
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
+    return _answer(model, problem, no_cuts(model.K, model.d), None)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacteristicCurve:
-    """The characteristic time at each of several misspecifications (n,), in the order given."""
+    """The characteristic time at each of several misspecifications.
+
+    Attributes
+    ----------
+    misspecifications
+        What was asked (n,), in the order given.
+    times
+        The n characteristic times.
+    """
 
     misspecifications: Vector
     times: tuple[CharacteristicTime, ...]
@@ -259,7 +366,13 @@ class CharacteristicCurve:
         return np.array([time.upper for time in self.times])
 
     def check(self) -> Check:
-        """Verify every time on the curve."""
+        """Verify every time on the curve.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
         return Check(
             tuple(
                 f"at misspecification {float(at)!r}: {failure}"
@@ -284,6 +397,35 @@ def characteristic_curve(
     The model's own misspecification plays no role. T never decreases with it: the alternatives of
     a narrow tube lie in every wider one, where they start the next search.
 
+    Parameters
+    ----------
+    model
+        The features; their misspecification is not used.
+    means
+        True means (K,).
+    m
+        Number of best arms to identify, from 1 to K - 1.
+    misspecifications
+        The misspecifications (n,) to compare, each in [0, inf], in any order.
+    noise
+        Standard deviation, one for all arms or one per arm.
+    tolerance
+        How much better a challenger must be to prove the answer wrong, at least 0.
+    rtol
+        Largest allowed relative distance between both sides of each T, in (0, 1].
+
+    Returns
+    -------
+    CharacteristicCurve
+        One characteristic time per misspecification, in the order given.
+
+    Raises
+    ------
+    ProblemError
+        An argument has the wrong type or shape, or a value that is not allowed.
+    CertificateError
+        Both sides of a time could not be proved to lie within rtol.
+
     Examples
     --------
     >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
@@ -291,13 +433,13 @@ def characteristic_curve(
     >>> curve.value.round().tolist()
     [20.0, 90.0, 106.0]
     """
-    question = as_question(model, means, m, noise, tolerance, rtol)
+    problem = as_time_problem(model, means, m, noise, tolerance, rtol)
     widths = _as_widths(misspecifications)
     pool, start = no_cuts(model.K, model.d), None
     times: dict[int, CharacteristicTime] = {}
     for at in np.argsort(widths, kind="stable").tolist():
-        wider = Model(model.features, float(widths[at]))
-        times[at], pool = _answer(wider, question, pool, start)
+        wider = model.with_misspecification(float(widths[at]))
+        times[at], pool = _answer(wider, problem, pool, start)
         start = times[at].allocation
     return CharacteristicCurve(widths, tuple(times[at] for at in range(widths.size)))
 
@@ -316,27 +458,27 @@ def _as_widths(misspecifications: object) -> Vector:
     )
 
 
-def _search(model: Model, question: Question) -> Search:
-    means, m, _, tolerance, _ = question
+def _search(model: Model, problem: TimeProblem) -> Search:
+    means, m, _, tolerance, _ = problem
     if is_unstructured(model, means, tolerance):
         return UnstructuredSearch(means, m, tolerance, model.d)
     return PairSearch(model, means, m, tolerance)
 
 
 def _answer(
-    model: Model, question: Question, pool: Cuts, start: Vector | None
+    model: Model, problem: TimeProblem, pool: Cuts, start: Vector | None
 ) -> tuple[CharacteristicTime, Cuts]:
     """The time and the cuts that the game ended with."""
-    tie = question.tie(model)
+    tie = problem.tie(model)
     if len(tie.means) and not membership_failures(
-        model, question.means, tie.means[0], tie.thetas[0]
+        model, problem.means, tie.means[0], tie.thetas[0]
     ):
-        return _endless(model, question, tie), pool
-    search = _search(model, question)
+        return _endless(model, problem, tie), pool
+    search = _search(model, problem)
     game = solve_game(
-        search, question.means, question.noise, SHARE * question.rtol, pool, _inside(start)
+        search, problem.means, problem.noise, SHARE * problem.rtol, pool, _inside(start)
     )
-    return _certified(model, question, search, game), game.pool
+    return _certified(model, problem, search, game), game.pool
 
 
 def _inside(start: Vector | None) -> Vector | None:
@@ -345,20 +487,20 @@ def _inside(start: Vector | None) -> Vector | None:
 
 
 def _certified(
-    model: Model, question: Question, search: Search, game: Equilibrium
+    model: Model, problem: TimeProblem, search: Search, game: Equilibrium
 ) -> CharacteristicTime:
-    weights = game.allocation / question.noise**2
+    weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
     lower = 1.0 / game.upper
-    upper = proved_time(model, question.means, question.m, question.tolerance, weights, proofs)
-    if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + question.rtol):
+    upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs)
+    if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):
         raise CertificateError(
             f"the characteristic time is only proved to lie in [{lower!r}, {upper!r}], "
-            f"wider than rtol={question.rtol!r} allows"
+            f"wider than rtol={problem.rtol!r} allows"
         )
     return CharacteristicTime(
         model,
-        *question,
+        *problem,
         lower=lower,
         upper=max(lower, upper),
         allocation=game.allocation,
@@ -373,11 +515,11 @@ def _certified(
     )
 
 
-def _endless(model: Model, question: Question, tie: Cuts) -> CharacteristicTime:
+def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTime:
     """The means are their own closest alternative, which no allocation can tell from them."""
     return CharacteristicTime(
         model,
-        *question,
+        *problem,
         lower=math.inf,
         upper=math.inf,
         allocation=np.full(model.K, 1.0 / model.K),
@@ -388,5 +530,5 @@ def _endless(model: Model, question: Question, tie: Cuts) -> CharacteristicTime:
         proofs=no_proofs(model.K),
         calls=0,
         pairs_solved=0,
-        note=f"the mean at place m={question.m} and the next one are equal",
+        note=f"the mean at place m={problem.m} and the next one are equal",
     )

@@ -27,21 +27,21 @@ def smallest_misspecification(model: Model | ArrayLike, means: ArrayLike) -> flo
     Parameters
     ----------
     model
-        A `Model`, whose own misspecification plays no role, or its features (K, d).
+        A model, whose own misspecification is not used, or features (K, d).
     means
-        Array-like of shape (K,).
+        Means (K,).
 
     Returns
     -------
     float
-        The half-width of the tube, at least 0.
+        The largest distance of a mean to the best linear model.
 
     Raises
     ------
     ProblemError
-        Where features or means are not as described.
+        The features or the means have the wrong shape or entries that are not finite.
     CertificateError
-        Where the linear program is not solved to rounding.
+        The linear program could not be solved to the accuracy that its proof needs.
 
     Examples
     --------

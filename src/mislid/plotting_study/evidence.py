@@ -9,13 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from mislid._validation import Matrix, Vector
+from mislid.engine import Engine
 from mislid.errors import CertificateError
-from mislid.geometry._pair_solver import PairSolver
 from mislid.geometry.duality import is_unstructured, unstructured_bounds
+from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 from mislid.plotting_study.facts import Facts
-from mislid.rules.thresholds import pair_constant
-from mislid.study.decisions import Decider
+from mislid.rules.thresholds import arm_allowance, pair_constant
+from mislid.study.decisions import new_engine
+from mislid.study.settings import question_of
 
 # Times at which the closest pairs are looked at, and all of them.
 FINE, COARSE = 60, 30
@@ -95,49 +97,44 @@ class Rule:
     """A study's stopping rule, which can be asked about any number of its first measurements."""
 
     def __init__(self, facts: Facts) -> None:
-        from mislid.rules._stopping import GUARANTEED, HEURISTIC, MIXTURE, PAIRWISE, new_stopping
-
+        settings = facts.settings
+        name, question = settings.stopping, question_of(settings, facts.candidates)
         self.facts = facts
-        self._decider = Decider(facts.settings, facts.candidates)
-        setting, code = self._decider.setting, self._decider.stopping.code
-        self.at_projected = HEURISTIC <= code < MIXTURE
-        self.by_pairs = code in (PAIRWISE, GUARANTEED)
-        self.by_features = code != PAIRWISE
-        share = 0.5 if code == GUARANTEED else 1.0
-        name = "mixture" if code == GUARANTEED else facts.settings.stopping
-        self._setting = setting._replace(delta=share * setting.delta)
-        self._stopping = new_stopping(self._setting, name)
-        self._pair_constant = pair_constant(facts.K, setting.m, self._setting.delta)
-        wide = setting.widening if self.at_projected else 0.0
-        self._model = facts.candidates.model(facts.settings.misspecification + wide)
+        self.at_projected = name in ("heuristic", "paper", "paper-printed")
+        self.by_pairs = name in ("pairwise", "guaranteed")
+        self.by_features = name != "pairwise"
+        share = 0.5 if name == "guaranteed" else 1.0
+        own = new_engine(settings, facts.candidates)
+        self._design = own.design
+        self._engine = Engine(
+            question.replace(delta=share * settings.delta),
+            settings.algorithm,
+            "mixture" if name == "guaranteed" else name,
+        )
+        self._pair_constant = pair_constant(facts.K, settings.m, share * settings.delta)
+        wide = own.widening if self.at_projected else 0.0
+        self._model = facts.candidates.model(settings.misspecification + wide)
 
     @cached_property
     def first(self) -> int | None:
         """The number of measurements from which on there is an estimate; None before that."""
-        order = [np.flatnonzero(self.facts.arms == arm)[:1] for arm in self._decider.design]
+        order = [np.flatnonzero(self.facts.arms == arm)[:1] for arm in self._design]
         seen = np.concatenate(order)
         return int(seen.max()) + 1 if seen.size == len(order) else None
 
     def after(self, samples: int) -> Moment:
         """Estimate and threshold after so many measurements, at least `first`."""
-        from mislid.rules._state import THRESHOLD, begin_with
-        from mislid.rules._stopping import estimate_and_test
-
-        state = self._decider.state
-        counts = self.facts.counts_after(samples)
-        sums = self.facts.settings.sign * self.facts.sums_after(samples)
+        counts, engine = self.facts.counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
-        begin_with(self._setting, state, counts, sums)
-        self._stopping.mixture.last[:] = 0.0
-        state.evidence[:] = math.nan
-        estimate_and_test(self._setting, self._stopping, state)
+        engine.reset(counts, self.facts.settings.sign * self.facts.sums_after(samples))
+        threshold = engine.judge(test=True).threshold
         return Moment(
             samples,
             counts,
-            state.means.copy(),
-            state.weights.copy(),
-            state.projected.copy(),
-            float(state.evidence[THRESHOLD]) if self.by_features else math.inf,
+            engine.means,
+            engine.weights,
+            engine.estimate,
+            threshold if self.by_features else math.inf,
         )
 
     def evidence(self, times: list[int], pairs: Pairs) -> Evidence:
@@ -151,7 +148,7 @@ class Rule:
                 thresholds[0, n] = moment.threshold
             if self.by_pairs:
                 statistics[1, n] = unstructured_bounds(
-                    moment.means, moment.weights, pairs, self._setting.tol
+                    moment.means, moment.weights, pairs, self.facts.settings.tolerance
                 )
                 thresholds[1, n] = self._pair_thresholds(moment, pairs)
         return Evidence(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
@@ -159,15 +156,13 @@ class Rule:
     def _costs(self, moment: Moment, pairs: Pairs) -> Vector:
         """What the closest alternatives of the pairs cost (p,)."""
         given = moment.projected if self.at_projected else moment.means
-        model, tolerance = self._model, self._setting.tol
+        model, tolerance = self._model, self.facts.settings.tolerance
         if is_unstructured(model, given, tolerance):
             return unstructured_bounds(given, moment.weights, pairs, tolerance)
         solver = PairSolver(model, given, moment.weights)
         return np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
 
     def _pair_thresholds(self, moment: Moment, pairs: Pairs) -> Vector:
-        from mislid.rules._thresholds import arm_allowance
-
         allowance = np.array([arm_allowance(n) for n in moment.counts.tolist()])
         thresholds: Vector = self._pair_constant + allowance[pairs].sum(axis=1)
         return thresholds

@@ -98,7 +98,7 @@ class Facts:
         whatever rule chose the candidates: `deviation_constant` for a set of one arm. Infinite
         where nothing was measured.
         """
-        from mislid.rules._thresholds import arm_allowance
+        from mislid._kernels.thresholds import arm_allowance
         from mislid.rules.thresholds import deviation_constant
 
         level = deviation_constant(-math.log(self.settings.delta))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
+
+from mislid.errors import ProblemError
 
 NO_GUARANTEE = "no guarantee"
 
@@ -23,7 +26,11 @@ class StoppingRule:
         What bounds the probability of a wrong answer by delta, or "no guarantee". A proof holds for
         any sampling rule that does not look ahead, and for means within the declared
         misspecification.
+    judge
+        The rule itself where it is written in Python; None for compiled ones.
 
+    Examples
+    --------
     >>> print(STOPPING_RULES["heuristic"])
     heuristic (no guarantee): one threshold ln((1 + ln(t + 1)) / delta), as in the published runs
     """
@@ -31,6 +38,7 @@ class StoppingRule:
     name: str
     description: str
     proof: str
+    judge: Callable[[Any], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def guaranteed(self) -> bool:
@@ -79,3 +87,44 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
         )
     }
 )
+
+
+def as_stopping_rule(stopping: Any) -> StoppingRule:
+    """The rule of this name, or an object with `judge(view)` as a rule.
+
+    Parameters
+    ----------
+    stopping
+        A name in `STOPPING_RULES`, or an object. Its attribute `guaranteed` says whether its error
+        rate is proven to be at most delta; without it nothing is claimed.
+
+    Returns
+    -------
+    StoppingRule
+        With the object's `judge`, if it is one.
+
+    Raises
+    ------
+    ProblemError
+        If it is neither.
+
+    Examples
+    --------
+    >>> as_stopping_rule("paper").guaranteed
+    True
+    """
+    if isinstance(stopping, StoppingRule):
+        return stopping
+    if isinstance(stopping, str) and stopping in STOPPING_RULES:
+        return STOPPING_RULES[stopping]
+    judge = getattr(stopping, "judge", None)
+    if not callable(judge) or isinstance(stopping, type):
+        names = ", ".join(STOPPING_RULES)
+        raise ProblemError(
+            f"stopping must be one of {names}, or an object with judge(view); got {stopping!r}"
+        )
+    name = str(getattr(stopping, "name", type(stopping).__name__))
+    proven = bool(getattr(stopping, "guaranteed", False))
+    return StoppingRule(
+        name, "written in Python", "by its author" if proven else NO_GUARANTEE, judge
+    )

@@ -16,8 +16,15 @@ from __future__ import annotations
 
 import math
 
+from mislid._kernels import thresholds as formulas
+from mislid._kernels.compile import for_python
 from mislid._validation import as_number
-from mislid.rules import _thresholds
+
+_heuristic = for_python(formulas.heuristic)
+_unstructured = for_python(formulas.unstructured)
+_linear = for_python(formulas.linear)
+_printed_linear = for_python(formulas.printed_linear)
+arm_allowance = for_python(formulas.arm_allowance)
 
 
 def heuristic_threshold(t: float, delta: float) -> float:
@@ -28,7 +35,7 @@ def heuristic_threshold(t: float, delta: float) -> float:
     >>> round(heuristic_threshold(40_000, 0.05), 2)
     5.45
     """
-    return _thresholds.heuristic(float(t), _log_inverse(delta))
+    return _heuristic(float(t), _log_inverse(delta))
 
 
 def unstructured_threshold(t: float, K: int, delta: float) -> float:
@@ -44,7 +51,7 @@ def unstructured_threshold(t: float, K: int, delta: float) -> float:
     once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
     interest (every t up to 1e16) it lies above their bound for all K arms, `deviation_constant`.
     """
-    return _thresholds.unstructured(float(t), K, _log_inverse(delta))
+    return _unstructured(float(t), K, _log_inverse(delta))
 
 
 def linear_threshold(
@@ -81,7 +88,7 @@ def linear_threshold(
     >>> round(linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
     188.9
     """
-    formula = _thresholds.printed_linear if printed else _thresholds.linear
+    formula = _printed_linear if printed else _linear
     weight = float(t) if information is None else float(information)
     return formula(float(t), d, float(misspecification), weight, _log_inverse(delta))
 
@@ -149,7 +156,7 @@ def pairwise_threshold(n_i: float, n_j: float, K: int, m: int, delta: float) -> 
     >>> round(pairwise_threshold(4_000, 4_000, 10, 5, 0.05), 1)
     19.6
     """
-    allowance = _thresholds.arm_allowance(float(n_i)) + _thresholds.arm_allowance(float(n_j))
+    allowance = arm_allowance(float(n_i)) + arm_allowance(float(n_j))
     return allowance + pair_constant(K, m, delta)
 
 

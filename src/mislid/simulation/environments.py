@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from mislid.simulation._draw import Source
+# Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
+Source = tuple[str, Matrix, Matrix]
 
 __all__ = ["Bernoulli", "Bounded", "Environment", "Gaussian", "Table", "as_environment"]
 
@@ -56,14 +57,10 @@ class Environment:
         >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
         [1.0, 1.0, 1.0]
         """
-        from mislid.simulation._draw import draw_many
-
-        rewards = np.empty(size)
-        draw_many(*self.source(), arm, generator, rewards)
-        return rewards
+        raise NotImplementedError
 
     def source(self) -> Source:
-        """Fresh arrays that the compiled `draw` reads."""
+        """What a compiled loop draws from: kind, parameters of every arm (K, 4), and a table."""
         raise NotImplementedError
 
 
@@ -81,9 +78,12 @@ class Gaussian(Environment):
 
     def source(self) -> Source:
         """Means and standard deviations."""
-        from mislid.simulation._draw import GAUSSIAN
+        return _source("gaussian", self.means, self.noise)
 
-        return _source(GAUSSIAN, self.means, self.noise)
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        """Normal rewards (size,) of one arm."""
+        rewards: Vector = self.means[arm] + self.noise[arm] * generator.standard_normal(size)
+        return rewards
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -103,9 +103,12 @@ class Bernoulli(Environment):
 
     def source(self) -> Source:
         """Probabilities."""
-        from mislid.simulation._draw import BERNOULLI
+        return _source("bernoulli", self.means)
 
-        return _source(BERNOULLI, self.means)
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        """Ones and zeros (size,) of one arm."""
+        rewards: Vector = (generator.random(size) < self.means[arm]).astype(np.float64)
+        return rewards
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -141,12 +144,18 @@ class Bounded(Environment):
 
     def source(self) -> Source:
         """Shapes, the lowest reward and the range."""
-        from mislid.simulation._draw import BETA
-
         width = self.high - self.low
-        share = (self.means - self.low) / width
-        shapes = self.concentration * share, self.concentration * (1.0 - share)
-        return _source(BETA, *shapes, np.full(self.K, self.low), np.full(self.K, width))
+        return _source("beta", *self._shapes(), np.full(self.K, self.low), np.full(self.K, width))
+
+    def _shapes(self) -> tuple[Vector, Vector]:
+        share = (self.means - self.low) / (self.high - self.low)
+        return self.concentration * share, self.concentration * (1.0 - share)
+
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        """Stretched Beta variables (size,) of one arm."""
+        first, second = self._shapes()
+        shares = generator.beta(first[arm], second[arm], size)
+        return self.low + (self.high - self.low) * shares
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -184,9 +193,14 @@ class Table(Environment):
 
     def source(self) -> Source:
         """The table."""
-        from mislid.simulation._draw import TABLE
+        kind, parameters, _ = _source("table", self.means)
+        return kind, parameters, self.rewards.copy()
 
-        return _source(TABLE, self.means)._replace(table=self.rewards.copy())
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        """Rows (size,) of one arm's column, drawn with replacement."""
+        rows = (generator.random(size) * self.rewards.shape[0]).astype(np.int64)
+        rewards: Vector = self.rewards[rows, arm]
+        return rewards
 
 
 def as_environment(environment: Environment | None, instance: Instance) -> Environment:
@@ -248,14 +262,12 @@ def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
         raise ProblemError(f"means must be {allowed}; got {float(means[k])!r} at index {k}")
 
 
-def _source(kind: int, *columns: Vector) -> Source:
-    # Writable copies: to numba a read-only array is another type, to be compiled for again.
-    from mislid.simulation._draw import Source
-
+def _source(kind: str, *columns: Vector) -> Source:
+    # Writable copies, as compiled code wants them.
     parameters = np.zeros((columns[0].size, 4))
     for column, values in enumerate(columns):
         parameters[:, column] = values
-    return Source(kind, parameters, np.zeros((0, columns[0].size)))
+    return kind, parameters, np.zeros((0, columns[0].size))
 
 
 def _frozen(array: Matrix) -> Matrix:

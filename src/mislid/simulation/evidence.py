@@ -23,7 +23,7 @@ class Evidence:
     proven: bool
     statistic: float
     threshold: float
-    pair: tuple[int, int]
+    pair: tuple[int, int] | None
     model: Model = field(repr=False)
     means: Vector = field(repr=False)
     weights: Vector = field(repr=False)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import SeedSequence
+from numpy.typing import NDArray
 
-from mislid._validation import Vector, as_number, as_top_m
-from mislid.algorithms import Algorithm, as_algorithm
-from mislid.algorithms._setting import first_arms, new_setting
+from mislid._validation import Vector
+from mislid.algorithms import Algorithm
+from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
+from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
 from mislid.errors import ProblemError
 from mislid.model import Instance
+from mislid.question import Question
 from mislid.simulation.environments import Environment, as_environment
 from mislid.simulation.evidence import Evidence
 from mislid.simulation.progress import Callback, Progress, Schedule, as_callback
+from mislid.simulation.steps import advance_in_python
 
-if TYPE_CHECKING:
-    from mislid.rules._state import State
-
-STOPPED, EXHAUSTED, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
+STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
+STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
 # Measurements between two looks at the keyboard.
 PAUSE = 20_000
 
@@ -48,7 +49,7 @@ class Identification:
 
     answer: tuple[int, ...] | None
     samples: int
-    counts: Vector
+    counts: NDArray[np.int64]
     means: Vector
     status: str
     correct: bool | None
@@ -62,8 +63,8 @@ def identify(
     m: int,
     *,
     delta: float = 0.05,
-    algorithm: str | Algorithm = "mislid",
-    stopping: str = "guaranteed",
+    algorithm: str | Algorithm | SamplingProtocol = "mislid",
+    stopping: str | StoppingProtocol = "guaranteed",
     seed: int | SeedSequence = 0,
     max_samples: int | None = None,
     tolerance: float = 0.0,
@@ -113,18 +114,25 @@ def identify(
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """
-    rule = as_algorithm(algorithm)
-    count = as_top_m(m, instance.K)
-    rule.check(instance.model, count)
-    level = as_number(delta, "delta", low=1e-300, high=1.0, high_open=True)
-    slack = as_number(tolerance, "tolerance", low=0.0, high=np.inf)
+    question = Question(
+        instance.model,
+        m,
+        noise=instance.noise,
+        delta=delta,
+        tolerance=tolerance,
+        # The paper's bound M on the means is the true one, as in its runs.
+        mean_bound=float(np.max(np.abs(instance.means))),
+    )
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
-    run = _Run(instance, count, level, slack, rule, stopping, gamma, environment, seed)
+    source = as_environment(environment, instance)
+    root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+    engine = Engine(question, algorithm, stopping, seed=root, gamma=gamma, truth=instance)
+    run = Run(engine, source, root)
     start = time.perf_counter()
     status = run.go(budget, listener, step)
-    return run.outcome(status, time.perf_counter() - start)
+    return run.outcome(status, instance, time.perf_counter() - start)
 
 
 def _as_positive(value: int | None, name: str) -> int | None:
@@ -137,152 +145,97 @@ def _as_positive(value: int | None, name: str) -> int | None:
     return int(value)
 
 
-class _Run:
-    """Everything that one run writes to."""
+class Run:
+    """An engine, and where its rewards come from."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        m: int,
-        delta: float,
-        tolerance: float,
-        algorithm: Algorithm,
-        stopping: str,
-        gamma: float,
-        environment: Environment | None,
-        seed: int | SeedSequence,
-    ) -> None:
-        from mislid.rules._random import key_of
-        from mislid.rules._state import new_state
-        from mislid.rules._stopping import new_stopping
-
-        self.instance, self.stopping_name = instance, stopping
-        # The paper's bound M on the means is the true one, as in its runs.
-        bound = float(np.max(np.abs(instance.means)))
-        model, noise = instance.model, instance.noise
-        self.setting = new_setting(model, noise, m, delta, tolerance, algorithm, bound)
-        self.design = first_arms(self.setting, algorithm)
-        patience = algorithm.patience(len(self.design), model.d, gamma)
-        self.stopping = new_stopping(self.setting, stopping, gamma, patience)
-        self.sampler, self.rivals = algorithm.setup(self.setting, model, instance)
-        self.state: State = new_state(self.setting)
-        self.source = as_environment(environment, instance).source()
-        self.own = algorithm.own_test and stopping == "heuristic"
-        root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
-        rewards, decisions = (
-            SeedSequence(root.entropy, spawn_key=(*root.spawn_key, branch)) for branch in (0, 1)
-        )
+    def __init__(self, engine: Engine, environment: Environment, root: SeedSequence) -> None:
+        self.engine, self.environment = engine, environment
+        rewards = SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 0))
         self.generator = np.random.default_rng(rewards)
-        self.key = key_of(decisions)
+        rule = engine.algorithm
+        self.own = bool(getattr(rule, "own_test", False)) and engine.stopping.name == "heuristic"
 
     def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
-        from mislid.rules._state import SAMPLES
-        from mislid.simulation import _loop
-
-        schedule, clock = Schedule(every, len(self.design)), self.state.clock
+        engine = self.engine
+        schedule = Schedule(every, len(engine.design))
+        advance = self._advance if engine.is_compiled else self._step
         try:
             while True:
-                due, code = budget, _loop.RUNNING
+                due, code = budget, RUNNING
                 if callback is not None:
-                    due = schedule.after(int(clock[SAMPLES]))
-                while code == _loop.RUNNING and clock[SAMPLES] < due:
-                    code = self._advance(budget, min(PAUSE, due - int(clock[SAMPLES])))
+                    due = schedule.after(engine.samples)
+                while code == RUNNING and engine.samples < due:
+                    code = advance(budget, min(PAUSE, due - engine.samples))
                 if callback is not None:
-                    callback(self._progress(finished=code != _loop.RUNNING))
-                if code != _loop.RUNNING:
-                    return STOPPED if code == _loop.STOPPED else EXHAUSTED
+                    callback(self._progress(finished=code != RUNNING))
+                if code != RUNNING:
+                    return STATUS[code]
         except KeyboardInterrupt:
             return INTERRUPTED
 
     def _advance(self, budget: int, pause: int) -> int:
-        from mislid.simulation import _loop
+        source = self.environment.source()
+        return self.engine.advance(source, self.generator, budget, pause, self.own)
 
-        code: int = _loop.advance(
-            self.setting,
-            self.sampler,
-            self.stopping,
-            self.state,
-            self.source,
-            self.design,
-            self.own,
-            self.key,
-            self.generator,
-            budget,
-            pause,
-            self.rivals,
+    def _step(self, budget: int, pause: int) -> int:
+        return advance_in_python(
+            self.engine, self.environment, self.generator, budget, pause, self.own
         )
-        return code
 
     def _answer(self) -> tuple[int, ...]:
-        """The incumbents, best first."""
-        state = self.state
-        estimates = state.means if self.own else state.projected
-        arms = state.incumbents[np.argsort(-estimates[state.incumbents], kind="stable")]
-        return tuple(int(arm) for arm in arms)
+        if self.own:
+            return self.engine.best_measured
+        return self.engine.verdict.answer or self.engine.incumbents
 
     def _progress(self, *, finished: bool) -> Progress:
-        from mislid.rules._state import (
-            CHALLENGER,
-            INCUMBENT,
-            JUDGED,
-            LAST_TEST,
-            SAMPLES,
-            STATISTIC,
-            TESTS,
-            THRESHOLD,
-        )
-
-        state, evidence = self.state, self.state.evidence
-        tested = not self.own and state.clock[TESTS] > 0
-        known = finished if self.own else state.clock[JUDGED] > 0
+        engine = self.engine
+        verdict = Verdict(False) if self.own else engine.verdict
+        known = finished if self.own else engine.is_estimated
         return Progress(
-            samples=int(state.clock[SAMPLES]),
-            counts=state.counts.astype(np.int64),
-            means=state.means.copy(),
+            samples=engine.samples,
+            counts=engine.counts,
+            means=engine.means,
             answer=self._answer() if known else None,
-            statistic=float(evidence[STATISTIC]) if tested else np.nan,
-            threshold=float(evidence[THRESHOLD]) if tested else np.nan,
-            pair=(int(evidence[CHALLENGER]), int(evidence[INCUMBENT])) if tested else None,
-            tested=int(state.clock[LAST_TEST]),
+            statistic=verdict.statistic,
+            threshold=verdict.threshold,
+            pair=verdict.pair,
+            tested=0 if self.own else engine.last_test,
             finished=finished,
         )
 
-    def outcome(self, status: str, seconds: float) -> Identification:
-        from mislid.rules._state import SAMPLES, STALLS
-
-        state, means = self.state, self.instance.means
+    def outcome(self, status: str, instance: Instance, seconds: float) -> Identification:
+        """What came of it."""
+        engine, means = self.engine, instance.means
         answer, correct = None, None
-        if status == STOPPED:
+        if status == STOPPED_RUN:
             answer = self._answer()
-            outside = np.delete(means, state.incumbents)
-            correct = bool(np.max(outside) <= np.min(means[state.incumbents]) + self.setting.tol)
+            chosen = np.array(answer)
+            outside = np.delete(means, chosen)
+            correct = bool(np.max(outside) <= np.min(means[chosen]) + engine.question.tolerance)
         return Identification(
             answer=answer,
-            samples=int(state.clock[SAMPLES]),
-            counts=state.counts.astype(np.int64),
-            means=state.means.copy(),
+            samples=engine.samples,
+            counts=engine.counts,
+            means=engine.means,
             status=status,
             correct=correct,
-            certificate=self._evidence() if status == STOPPED and not self.own else None,
+            certificate=self._evidence() if answer is not None and not self.own else None,
             seconds=seconds,
-            unsolved=int(state.clock[STALLS]),
+            unsolved=engine.unsolved,
         )
 
     def _evidence(self) -> Evidence:
-        from mislid.rules._state import CHALLENGER, INCUMBENT, STATISTIC, THRESHOLD
-        from mislid.rules.stopping import STOPPING_RULES
-
-        state, evidence = self.state, self.state.evidence
+        engine, verdict = self.engine, self.engine.verdict
         return Evidence(
-            rule=self.stopping_name,
-            proven=STOPPING_RULES[self.stopping_name].guaranteed,
-            statistic=float(evidence[STATISTIC]),
-            threshold=float(evidence[THRESHOLD]),
-            pair=(int(evidence[CHALLENGER]), int(evidence[INCUMBENT])),
-            model=self.instance.model,
-            means=state.means.copy(),
-            weights=state.weights.copy(),
-            incumbents=tuple(int(arm) for arm in state.incumbents),
-            tolerance=self.setting.tol,
+            rule=engine.stopping.name,
+            proven=engine.stopping.guaranteed,
+            statistic=verdict.statistic,
+            threshold=verdict.threshold,
+            pair=verdict.pair,
+            model=engine.question.model,
+            means=engine.means,
+            weights=engine.weights,
+            incumbents=tuple(sorted(self._answer())),
+            tolerance=engine.question.tolerance,
         )

@@ -1,26 +1,27 @@
-"""Many runs of one identification: in this process, in several, or on a Dask cluster."""
+"""Many runs of one identification: in this process, in several, or wherever an executor is."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from mislid._validation import as_count, as_top_m
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
-from mislid.simulation._job import INTERRUPTED, Job, Outcome, Row
-from mislid.simulation._ledger import Ledger
-from mislid.simulation._settings import settings_of
-from mislid.simulation._workers import Processes, here, in_processes, on_cluster
+from mislid.simulation.executors import Processes, finished_rows
+from mislid.simulation.job import INTERRUPTED, Job, Row
+from mislid.simulation.ledger import Ledger
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Processes", "Row", "replicate", "replicate_rows", "replicate_settings"]
 
-Progress = bool | Callable[[int, int], object] | None
+ShowProgress = bool | Callable[[int, int], object] | None
 
 
 def replicate(
@@ -31,25 +32,37 @@ def replicate(
     seed: int = 0,
     jobs: int = 1,
     client: Any = None,
+    executor: Executor | None = None,
+    shard: tuple[int, int] | None = None,
     output: str | os.PathLike[str] | None = None,
-    progress: Progress = None,
-    _identify: Callable[..., Outcome] | None = None,
+    progress: ShowProgress = None,
     **options: Any,
 ) -> DataFrame:
     """Identify many times; a DataFrame with one row per run.
 
-    Its columns are run, samples, correct (missing where a run gave no answer), status and seconds
-    (of the processor).
     Run r draws its random numbers from SeedSequence(seed, spawn_key=(r,)): apart from the seconds,
-    rows depend on neither `jobs` nor `client` nor `output`.
+    rows depend on neither `jobs` nor `client`, `executor`, `shard` and `output`.
 
     Parameters
     ----------
+    instance
+        Model, means and noise.
+    m
+        Number of arms to find.
+    runs
+        Number of runs.
+    seed
+        Of all random numbers.
     jobs
-        Number of processes. With more than one, a script must guard its start by
-        `if __name__ == "__main__":`, since processes import it.
+        Number of processes. It works in notebooks and in any script. Only one of jobs, client and
+        executor may be given.
     client
-        A `distributed.Client`; its cluster does the runs in place of local processes.
+        A `distributed.Client`; its cluster does the runs.
+    executor
+        Any `concurrent.futures.Executor` that does the runs: of threads, of processes, of MPI,
+        or `client.get_executor()` of Dask. It is left open.
+    shard
+        (i, n) with i from 1 to n: do only every n-th run, from run i - 1 on.
     output
         Directory where settings.json and runs.csv are kept. Rows are added as they finish; the same
         call finds them there and does only the runs that are missing.
@@ -60,10 +73,30 @@ def replicate(
         Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma and
         environment.
 
+    Returns
+    -------
+    pandas.DataFrame
+        With the columns run, samples, correct (missing where a run gave no answer), status and
+        seconds (of the processor).
+
     Raises
     ------
+    ProblemError
+        Where a value is not allowed, or `output` holds runs of other settings.
+    MissingPackageError
+        Without pandas, or with several `jobs` without loky.
+    MislidError
+        Where a worker ended before its run did.
     Interrupted
         On Ctrl-C, a KeyboardInterrupt with the finished `rows`.
+
+    Examples
+    --------
+    >>> from mislid import Instance, Model
+    >>> instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
+    >>> frame = replicate(instance, 1, runs=3)
+    >>> frame["run"].tolist(), frame["status"].unique().tolist()
+    ([0, 1, 2], ['stopped'])
     """
     try:
         import pandas as pd
@@ -79,9 +112,10 @@ def replicate(
         seed=seed,
         jobs=jobs,
         client=client,
+        executor=executor,
+        shard=shard,
         output=output,
         progress=progress,
-        _identify=_identify,
         **options,
     )
     return pd.DataFrame(rows, columns=list(Row._fields)).astype({"correct": "boolean"})
@@ -93,92 +127,154 @@ def replicate_rows(
     *,
     runs: int,
     seed: int = 0,
-    jobs: int | Processes = 1,
+    jobs: int = 1,
     client: Any = None,
+    executor: Executor | None = None,
+    shard: tuple[int, int] | None = None,
     output: str | os.PathLike[str] | None = None,
-    progress: Progress = None,
-    _identify: Callable[..., Outcome] | None = None,
+    progress: ShowProgress = None,
     **options: Any,
 ) -> list[Row]:
     """`replicate` as a list of named tuples, which needs no pandas.
 
-    `jobs` may be `Processes` that several replications share.
+    Parameters
+    ----------
+    instance, m, runs, seed, jobs, client, executor, shard, output, progress, options
+        As in `replicate`. Replications that follow each other can share `Processes` as executor.
+
+    Returns
+    -------
+    list of Row
+        One per run, in order.
+
+    Raises
+    ------
+    ProblemError, MissingPackageError, MislidError, Interrupted
+        As in `replicate`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from mislid import Instance, Model
+    >>> instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     rows = replicate_rows(instance, 1, runs=6, executor=threads, shard=(2, 3))
+    >>> [row.run for row in rows]
+    [1, 4]
     """
-    job = _as_job(instance, m, seed, options, _identify)
+    job = _as_job(instance, m, seed, options)
     runs = as_count(runs, "runs", 1)
-    if not isinstance(jobs, Processes):
-        jobs = as_count(jobs, "jobs", 1)
+    asked = _runs_of(shard, runs)
+    workers = _as_workers(jobs, client, executor)
     with contextlib.ExitStack() as stack:
-        kept: list[Row] = []
-        keep: Callable[[Row], None] = kept.append
+        ledger = None
         if output is not None:
-            ledger = stack.enter_context(Ledger(output, settings_of(job, runs)).opened())
-            kept, keep = ledger.rows, ledger.add
-        finished = {row.run for row in kept}
-        missing = [run for run in range(runs) if run not in finished]
-        if missing:
-            job.warm_up()
-        tell = stack.enter_context(_reporter(progress, len(kept), runs))
+            ledger = stack.enter_context(Ledger(output, job.settings(runs)).opened())
+        earlier = ledger.rows if ledger is not None else []
+        found = {row.run: row for row in earlier if row.run in asked}
+        missing = [run for run in asked if run not in found]
         try:
-            _collect(_finished_rows(job, missing, jobs, client), kept, keep, tell, runs)
+            if missing:
+                job.warm_up()
+            tell = stack.enter_context(_reporter(progress, len(found), len(asked)))
+            # Whatever ends the loop ends the workers too.
+            rows = stack.enter_context(contextlib.closing(finished_rows(job, missing, **workers)))
+            for row in rows:
+                if row.status == INTERRUPTED:
+                    raise KeyboardInterrupt
+                if ledger is not None:
+                    ledger.add(row)
+                found[row.run] = row
+                tell(len(found), len(asked))
         except KeyboardInterrupt:
             where = "" if output is None else f", kept in {os.fspath(output)!r}"
-            message = f"interrupted after {len(kept)} of {runs} runs{where}"
-            raise Interrupted(message, sorted(kept)) from None
-    return sorted(kept)
+            message = f"interrupted after {len(found)} of {len(asked)} runs{where}"
+            raise Interrupted(message, sorted(found.values())) from None
+    return sorted(found.values())
 
 
 def replicate_settings(
     instance: Instance, m: int, *, runs: int, seed: int = 0, **options: Any
 ) -> dict[str, Any]:
-    """What settings.json of such a replication holds."""
-    return settings_of(_as_job(instance, m, seed, options, None), as_count(runs, "runs", 1))
+    """What settings.json of such a replication holds.
+
+    Parameters
+    ----------
+    instance, m, runs, seed, options
+        As in `replicate`.
+
+    Returns
+    -------
+    dict
+        Everything that rows depend on, and the versions that make them, as values of JSON.
+
+    Raises
+    ------
+    ProblemError
+        Where a value is not allowed; options are looked at only when runs are done.
+
+    Examples
+    --------
+    >>> from mislid import Instance, Model
+    >>> instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
+    >>> settings = replicate_settings(instance, 1, runs=3, delta=0.1)
+    >>> settings["K"], settings["runs"], settings["options"]
+    (3, 3, {'delta': 0.1})
+    """
+    return _as_job(instance, m, seed, options).settings(as_count(runs, "runs", 1))
 
 
-def _as_job(
-    instance: Instance,
-    m: int,
-    seed: int,
-    options: dict[str, Any],
-    identify: Callable[..., Outcome] | None,
-) -> Job:
+def _as_job(instance: Instance, m: int, seed: int, options: dict[str, Any]) -> Job:
     if not isinstance(instance, Instance):
         raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     if not options.keys().isdisjoint({"callback", "every"}):
         raise ProblemError("callback and every are for one run of identify; many have progress")
-    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0), options, identify)
+    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0), options)
 
 
-def _finished_rows(
-    job: Job, runs: list[int], jobs: int | Processes, client: Any
-) -> Generator[Row, None, None]:
-    if not runs:
-        return here(job, [])
-    if client is not None:
-        return on_cluster(job, runs, client)
-    if isinstance(jobs, Processes):
-        return jobs.rows(job, runs)
-    return in_processes(job, runs, jobs) if jobs > 1 else here(job, runs)
+def _runs_of(shard: tuple[int, int] | None, runs: int) -> range:
+    """The runs that fall to a shard.
+
+    >>> list(_runs_of((1, 3), 8)), list(_runs_of((3, 3), 8)), _runs_of(None, 8)
+    ([0, 3, 6], [2, 5], range(0, 8))
+    """
+    if shard is None:
+        return range(runs)
+    try:
+        number, count = shard
+        whole = all(isinstance(part, Integral) for part in shard)
+    except (TypeError, ValueError):
+        number, count, whole = 0, 0, False
+    if not (whole and 1 <= number <= count <= runs):
+        raise ProblemError(
+            f"shard must be (i, n) with whole numbers 1 <= i <= n <= runs={runs}; got {shard!r}"
+        )
+    return range(number - 1, runs, count)
 
 
-def _collect(
-    finished: Generator[Row, None, None],
-    kept: list[Row],
-    keep: Callable[[Row], None],
-    tell: Callable[[int, int], object],
-    runs: int,
-) -> None:
-    """Keep rows as they come; whatever ends that ends the workers too."""
-    with contextlib.closing(finished):
-        for row in finished:
-            if row.status == INTERRUPTED:
-                raise KeyboardInterrupt
-            keep(row)
-            tell(len(kept), runs)
+def _as_workers(jobs: int, client: Any, executor: Executor | None) -> dict[str, Any]:
+    """Who does the runs: at most one of the three."""
+    jobs = as_count(jobs, "jobs", 1)
+    given = [f"jobs={jobs}"] * (jobs > 1) + ["client"] * (client is not None)
+    given += ["executor"] * (executor is not None)
+    if len(given) > 1:
+        raise ProblemError(
+            f"only one of jobs, client and executor may be given; got {' and '.join(given)}"
+        )
+    if client is not None and not hasattr(client, "get_executor"):
+        raise ProblemError(f"client must be a distributed.Client; got {type(client).__name__}")
+    if executor is not None and not isinstance(executor, Executor):
+        raise ProblemError(
+            f"executor must be a concurrent.futures.Executor, such as client.get_executor() of "
+            f"Dask; got {type(executor).__name__}"
+        )
+    return {"jobs": jobs, "client": client, "executor": executor}
 
 
 @contextlib.contextmanager
-def _reporter(progress: Progress, done: int, runs: int) -> Iterator[Callable[[int, int], object]]:
+def _reporter(
+    progress: ShowProgress, done: int, runs: int
+) -> Iterator[Callable[[int, int], object]]:
     if callable(progress):
         yield progress
         return

@@ -7,16 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mislid.errors import ProblemError
-from mislid.simulation._job import Row
+from mislid.simulation.job import Row
 
 __all__ = ["Summary", "summarise"]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean and standard deviation (dividing by n) of samples; shares of all runs.
+    """What many runs say together.
 
-    `error_rate` counts wrong answers; a run without an answer is `unanswered`, not wrong.
+    Attributes
+    ----------
+    runs
+        Their number.
+    mean_samples, std_samples
+        Mean and standard deviation (dividing by n) of the measurements.
+    error_rate
+        Share of runs with a wrong answer.
+    unanswered
+        Share of runs without an answer, which are not wrong.
+    mean_seconds
+        Mean processor time.
     """
 
     runs: int
@@ -30,6 +41,23 @@ class Summary:
 def summarise(rows: Sequence[Row]) -> Summary:
     """Summarise finished runs.
 
+    Parameters
+    ----------
+    rows
+        What `replicate_rows` returns, or some of it.
+
+    Returns
+    -------
+    Summary
+        Means and shares.
+
+    Raises
+    ------
+    ProblemError
+        Without rows.
+
+    Examples
+    --------
     >>> rows = [Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)]
     >>> summary = summarise(rows)
     >>> summary.mean_samples, summary.std_samples, summary.error_rate

@@ -21,8 +21,8 @@ import numpy as np
 from mislid import __version__
 from mislid._validation import Vector
 from mislid.files import write_whole
-from mislid.study._evidence import PAIRWISE, Data, Judgement, PairEvidence
 from mislid.study.events import Decided
+from mislid.study.evidence import PAIRWISE, Data, Judgement, PairEvidence
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import Observation
 

@@ -1,7 +1,7 @@
 """How many measurements a study still needs, and would need for another question.
 
 The study's own rules are run on from its data many times, with means that the data allow for and
-made-up measurements (`_forward`). The number that half of these runs stay below is the estimate,
+made-up measurements (`forward`). The number that half of these runs stay below is the estimate,
 and the middle four fifths are the range. Nothing is written, and the study's rules are not touched.
 Random numbers derive from the study's seed and the length of its log: the same study at the same
 event forecasts the same in any process.
@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 from numpy.random import SeedSequence, default_rng
 
 from mislid._validation import Vector, as_count
+from mislid.engine import Verdict
+from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
-from mislid.study._forward import Data, Evidence, Forward, Habits, data_of, habits_of
 from mislid.study.events import Decided
+from mislid.study.forward import Data, Forward, data_of
 from mislid.study.replay import Replay
 from mislid.study.result import Label
 from mislid.study.settings import Candidates, Settings, as_settings
@@ -137,19 +139,19 @@ class Snapshot:
     settings: Settings
     candidates: Candidates
     data: Data
-    habits: Habits
+    memory: Memory
     events: int
     decision: Decided | None
 
     @classmethod
     def of(cls, replay: Replay) -> Snapshot:
         """The study as it is now."""
-        state, decider = replay.state, replay.decider
+        state, engine = replay.state, replay.engine
         return cls(
             settings=state.settings,
             candidates=state.candidates,
-            data=data_of(decider, state.waiting_arms()),
-            habits=habits_of(decider),
+            data=data_of(engine, state.waiting_arms()),
+            memory=engine.memory(),
             events=state.sequence,
             decision=state.decision,
         )
@@ -161,16 +163,16 @@ class Snapshot:
         if forward.missing:
             return Progress(self.data.samples, *_too_early(forward.missing))
         decided, decision = forward.begin(), self.decision
-        best, estimate, evidence = forward.best(), forward.estimate, forward.evidence
+        best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
         if decision is not None:
-            evidence = Evidence(decision.statistic, decision.threshold, decision.pair)
+            verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
         settled = decided or decision is not None
         return Progress(
             self.data.samples,
             *(_DONE if settled else self._to_go(forward, count)),
-            pair=self._labels(evidence.pair) if evidence else None,
-            statistic=evidence.statistic if evidence else None,
-            threshold=evidence.threshold if evidence else None,
+            pair=self._labels(verdict.pair) if verdict and verdict.pair else None,
+            statistic=verdict.statistic if verdict else None,
+            threshold=verdict.threshold if verdict else None,
             lower_bound=self._lower_bound(estimate),
             best_now=self._labels(best),
         )
@@ -219,15 +221,15 @@ class Snapshot:
         if forward.missing:
             return 0.0
         forward.begin()
-        if forward.evidence is None:
+        if forward.verdict is None or forward.verdict.pair is None:
             return 0.0
-        challenger, incumbent = forward.evidence.pair
+        challenger, incumbent = forward.verdict.pair
         return float(f"{forward.estimate[incumbent] - forward.estimate[challenger]:.2g}")
 
     def _forward(self, settings: Settings) -> Forward:
         """The rules for a question; those of the study's own remember what they have learned."""
-        habits = self.habits if settings == self.settings else None
-        return Forward(settings, self.candidates, self.data, habits)
+        memory = self.memory if settings == self.settings else None
+        return Forward(settings, self.candidates, self.data, memory)
 
     def _to_go(self, forward: Forward, count: int) -> ToGo:
         horizon = HORIZON * self.data.samples

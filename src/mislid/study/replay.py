@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from mislid.study.decisions import Decider, Script
+from mislid.engine import Engine, Script
+from mislid.errors import CorruptStorageError
+from mislid.study.decisions import decision_of, new_engine
 from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
 from mislid.study.state import StudyState
 
@@ -18,25 +21,30 @@ class Replay:
     """State and rules after the events so far; only new ones have to be taken in.
 
     The state is always up to date. The rules take in events when someone asks for them, all that
-    have gathered by then at once: to look at a study costs no decision.
+    have gathered by then at once: to look at a study costs no decision. `algorithm` and `stopping`
+    are rules that take the place of those that the study's settings name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, algorithm: Any = None, stopping: Any = None) -> None:
+        self._given = algorithm, stopping
+        self._begin()
+
+    def _begin(self) -> None:
         self.state = StudyState()
-        self._decider: Decider | None = None
+        self._engine: Engine | None = None
         self._verdict: Decided | None = None
         self._script = Script()
         self._logged: list[int] = []
         self._diverged = 0
 
     @property
-    def decider(self) -> Decider:
-        """The rules."""
-        if self._decider is None:
-            self._decider = Decider(self.state.settings, self.state.candidates)
+    def engine(self) -> Engine:
+        """The rules, up to date; in their sign more is better."""
+        if self._engine is None:
+            self._engine = new_engine(self.state.settings, self.state.candidates, *self._given)
         if self._script:
-            self._catch_up(self._decider)
-        return self._decider
+            self._catch_up(self._engine)
+        return self._engine
 
     @property
     def diverged(self) -> int:
@@ -50,7 +58,7 @@ class Replay:
     def catch_up(self) -> None:
         """Let the rules take in what has gathered."""
         if self._script:
-            _ = self.decider
+            _ = self.engine
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
@@ -66,7 +74,11 @@ class Replay:
         first = len(self.state.trials) + replacing
         # One that is asked again stays open, for the same arm, under another id.
         waiting = self.state.waiting_arms()
-        return self.decider.propose(range(first, first + n), waiting) if n else []
+        if n == 0:
+            return []
+        script = Script()
+        script.ask(first, n, waiting)
+        return [int(arm) for arm in self.engine.follow(script)[1]]
 
     def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
         """The events that these facts make, with the decision that they lead to; all taken in.
@@ -90,9 +102,18 @@ class Replay:
         self.state.apply(event)
         match event.fact:
             case Told(trial, value):
-                self._script.tell((self.state.trials[trial].arm,), (value,))
+                self._tell((self.state.trials[trial].arm,), (value,))
             case Observed(arms, values):
-                self._script.tell(arms, values)
+                self._tell(arms, values)
+
+    def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        sign, K = self.state.settings.sign, self.state.candidates.K
+        if arms and not 0 <= min(arms) <= max(arms) < K:
+            raise CorruptStorageError(
+                f"the study's log names an arm that is not among its {K}: restore the storage from "
+                "a backup"
+            )
+        self._script.tell(arms, [sign * value for value in values])
 
     def _note_proposals(self, asked: Asked) -> None:
         """Let the rules remember the proposals that the event records."""
@@ -102,15 +123,15 @@ class Replay:
             self._script.ask(first, len(chosen), self.state.waiting_arms())
             self._logged += chosen
 
-    def _catch_up(self, decider: Decider) -> None:
+    def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged
         self._script, self._logged = Script(), []
         try:
-            verdict, arms = decider.follow(script)
+            verdict, arms = engine.follow(script)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
-            self.__init__()  # type: ignore[misc]  # half of it was taken in: begin anew
+            self._begin()  # half of it was taken in
             raise
         # The first verdict counts, also where the process that reached it could not record it.
-        if self._verdict is None:
-            self._verdict = verdict
+        if self._verdict is None and verdict is not None:
+            self._verdict = decision_of(self.state.settings, verdict)

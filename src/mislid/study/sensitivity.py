@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mislid._validation import Matrix
+from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.study.decisions import Decider, best_arms
 from mislid.study.replay import Replay
 from mislid.study.result import Label
 from mislid.study.suspicions import residuals_of
@@ -134,20 +134,20 @@ Aspect = Callable[[_Verdict], object]
 class _Dial:
     """The rule's verdicts on the same data for other misspecifications."""
 
-    def __init__(self, decider: Decider, features: Matrix) -> None:
-        self.decider = decider
+    def __init__(self, engine: Engine, features: Matrix) -> None:
+        self.engine = engine
         self._verdicts: dict[float, _Verdict] = {}
-        self.values = self._grid(_reach(decider, features))
+        self.values = self._grid(_reach(engine, features))
 
     def at(self, misspecification: float) -> _Verdict:
         """Test as if this had been declared; nothing of earlier tests is made use of."""
         if misspecification not in self._verdicts:
-            self._verdicts[misspecification] = _judge(self.decider, misspecification)
+            self._verdicts[misspecification] = _judge(self.engine, misspecification)
         return self._verdicts[misspecification]
 
     def _grid(self, reach: float) -> list[float]:
         """Round values up to where structure is worth nothing, and on to what infinity gives."""
-        declared = self.decider.settings.misspecification
+        declared = self.engine.question.model.misspecification
         first = math.floor(math.log10(reach)) - DECADES
         powers = range(first, first + DECADES + 2)
         finite = [float(f"{a}e{power}") for power in powers for a in MANTISSAS]
@@ -191,49 +191,45 @@ def _same(one: _Verdict, other: _Verdict) -> bool:
     return (one.answer(), one.decided) == (other.answer(), other.decided)
 
 
-def _reach(decider: Decider, features: Matrix) -> float:
+def _reach(engine: Engine, features: Matrix) -> float:
     """A misspecification that allows for any order of two empirical means."""
-    state = decider.state
-    seen = state.counts > 0.0
-    means = state.means[seen]
+    seen = engine.counts > 0
+    means = engine.means[seen]
     fit = features[seen] @ np.linalg.lstsq(features[seen], means, rcond=None)[0]
-    reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + decider.settings.tolerance
-    return reach if reach > 0.0 else float(np.sqrt(np.min(decider.setting.variance)))
+    reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + engine.question.tolerance
+    return reach if reach > 0.0 else float(np.min(engine.question.noise))
 
 
-def _judge(decider: Decider, misspecification: float) -> _Verdict:
-    from mislid.rules._state import STALLS, STATISTIC, TESTS, THRESHOLD, begin_with, new_state
-    from mislid.rules._stopping import estimate_and_test, new_stopping
-
-    setting = decider.setting._replace(eps=misspecification)
-    patience = decider.stopping.patience
-    stopping = new_stopping(setting, decider.settings.stopping, 1.0, patience)
-    state, known = new_state(setting), decider.state
-    begin_with(setting, state, known.counts, known.sums)
-    decided = bool(estimate_and_test(setting, stopping, state))
-    estimated_nothing = state.clock[STALLS] > 0 and state.clock[TESTS] == 0
+def _judge(engine: Engine, misspecification: float) -> _Verdict:
+    """What the rule says to the same data, as if it had been asked with this misspecification."""
+    question = engine.question
+    model = question.model.with_misspecification(misspecification)
+    other = Engine(question.replace(model=model), engine.algorithm, engine.stopping)
+    other.reset(engine.counts, engine.sums)
+    verdict = other.judge()
+    estimated_nothing = other.unsolved > 0 and other.tests == 0
     return _Verdict(
-        arms=None if estimated_nothing else best_arms(state),
-        statistic=float(state.evidence[STATISTIC]),
-        threshold=float(state.evidence[THRESHOLD]),
-        decided=decided,
+        arms=None if estimated_nothing else other.incumbents,
+        statistic=verdict.statistic if other.tests else 0.0,
+        threshold=verdict.threshold if other.tests else 0.0,
+        decided=verdict.decided,
     )
 
 
 def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
     """Turn the dial over the data that there are by now."""
-    decider, labels = replay.decider, replay.state.candidates.labels
+    engine, labels = replay.engine, replay.state.candidates.labels
     features = replay.state.candidates.features
     if features is None:
         raise ProblemError(
             "sensitivity needs candidates with features: without them nothing is assumed to be "
             "linear, and there is no misspecification to vary"
         )
-    declared = decider.settings.misspecification
-    if not np.all(decider.state.counts[decider.design] > 0.0):
+    declared = engine.question.model.misspecification
+    if not np.all(engine.counts[engine.design] > 0):
         return Sensitivity(declared, None, None, 0.0, level, (), (), ())
-    smallest = residuals_of(decider, features).least(level)
-    dial = _Dial(decider, features)
+    smallest = residuals_of(engine, features).least(level)
+    dial = _Dial(engine, features)
     decides = dial.decides()
     largest = decides[-1][1] if decides else None
 

@@ -25,6 +25,7 @@ from mislid._validation import (
 )
 from mislid.errors import ProblemError
 from mislid.model import Model
+from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 
@@ -204,6 +205,18 @@ def _without_infinity(value: Any) -> Any:
     return "inf" if value == math.inf else value
 
 
+def question_of(settings: Settings, candidates: Candidates) -> Question:
+    """What a study asks."""
+    return Question(
+        candidates.model(settings.misspecification),
+        settings.m,
+        noise=settings.deviations(candidates.K),
+        delta=settings.delta,
+        tolerance=settings.tolerance,
+        mean_bound=settings.mean_bound,
+    )
+
+
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
@@ -290,8 +303,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
 def _check_algorithm(settings: Settings, candidates: Candidates) -> None:
     from mislid.algorithms import as_algorithm
 
-    model = candidates.model(settings.misspecification)
-    as_algorithm(settings.algorithm).check(model, settings.m)
+    as_algorithm(settings.algorithm).check(question_of(settings, candidates))
 
 
 def refuse_others(

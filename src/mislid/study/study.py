@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
-from mislid.study._history import as_history, as_value, refuse_outside
-from mislid.study._summary import written_summary
 from mislid.study.certificate import Certificate
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
@@ -24,11 +22,13 @@ from mislid.study.events import (
     entry_of,
     events_of,
 )
+from mislid.study.history import as_history, as_value, refuse_outside
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState
 from mislid.study.storage import Collision, Storage
+from mislid.study.summary import written_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -172,8 +172,8 @@ class Study:
             if decision is None:
                 return None
             challenger, incumbent = decision.pair
-            decider = self._replay.decider
-            best = decider.best() if decider.judged else decision.answer
+            engine = self._replay.engine
+            best = engine.incumbents if engine.is_estimated else decision.answer
             return StudyResult(
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
@@ -319,7 +319,7 @@ class Study:
         worker, lease
             As in `ask`; with several jobs, their numbers are put behind the worker's name.
         """
-        from mislid.study._optimize import Loop
+        from mislid.study.optimize import Loop
 
         Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
             n_jobs, show_progress_bar=show_progress_bar

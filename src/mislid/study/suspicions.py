@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import Labels, Matrix
+from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
-from mislid.study.decisions import Decider
 from mislid.study.replay import Replay
 
 MISSPECIFICATION, NOISE = "misspecification", "noise"
@@ -58,17 +58,17 @@ def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
     return tuple(warning for warning in (*found, *others) if warning is not None)
 
 
-def residuals_of(decider: Decider, features: Matrix) -> Residuals:
+def residuals_of(engine: Engine, features: Matrix) -> Residuals:
     """What the features leave of the means by now."""
-    state, noise = decider.state, decider.settings.deviations(features.shape[0])
-    return Residuals.of(features, state.counts, state.means, noise)
+    counts = engine.counts.astype(np.float64)
+    return Residuals.of(features, counts, engine.means, engine.question.noise)
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
     candidates, declared = replay.state.candidates, replay.state.settings.misspecification
     if candidates.features is None or math.isinf(declared) or not replay.state.observations:
         return None
-    residuals = residuals_of(replay.decider, candidates.features)
+    residuals = residuals_of(replay.engine, candidates.features)
     if not residuals.contradict(declared, level):
         return None
     farthest = candidates.labels[residuals.farthest(declared)]
@@ -113,10 +113,9 @@ def _noise(replay: Replay, level: float) -> StudyWarning | None:
 def _disagreement(replay: Replay) -> StudyWarning | None:
     """The answer stays, but by now somebody else is ahead, by more than the tolerance."""
     decision = replay.state.decision
-    if decision is None or not replay.decider.judged:
+    if decision is None or not replay.engine.is_estimated:
         return None
-    decider = replay.decider
-    means, tolerance = decider.state.projected, decider.settings.tolerance
+    means, tolerance = replay.engine.estimate, replay.engine.question.tolerance
     inside = np.array(decision.answer)
     outside = np.setdiff1d(np.arange(means.size), inside)
     challenger = int(outside[np.argmax(means[outside])])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid.geometry._newton import SOLVED, solve
-from mislid.geometry._problem import Problem, newton_space, set_metric
+from mislid._kernels.newton import SOLVED, solve
+from mislid._kernels.problem import Problem, newton_space, set_metric
 from mislid.geometry.coordinates import coordinates
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from mislid.geometry._compile import kernel
+from mislid._kernels.compile import kernel
 from mislid.rules import _plan as rules
-from mislid.rules._learners import allocate, learn
-from mislid.rules._plan import Memory, Plan, new_memory, new_plan
+from mislid._kernels.learners import allocate, learn
+from mislid._kernels.plan import Memory, Plan, new_memory, new_plan
 
 
 @kernel

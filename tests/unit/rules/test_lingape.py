@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import LINGAPE, OWN_THRESHOLD
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
@@ -17,9 +18,8 @@ from helpers.rival_runs import (
     sample_sizes,
     steps,
 )
-from mislid.rules._plan import LINGAPE, OWN_THRESHOLD
-from mislid.rules._ridge import PERIOD
-from mislid.rules._state import measure
+from mislid._kernels.ridge import PERIOD
+from mislid._kernels.state import measure
 from oracles.rivals import Data, lingape, regression
 
 

@@ -11,16 +11,10 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 
 from helpers.measured import Data, Floats, random_data, samples, setting_of, state_of
-from mislid.errors import ProblemError
-from mislid.geometry._compile import kernel
-from mislid.geometry._search import ALL, BELOW, EXEMPT, search
-from mislid.geometry.alternatives import closest_alternative, pair_alternative
-from mislid.geometry.coordinates import coordinates
-from mislid.geometry.pairs import all_pairs, top_arms
-from mislid.geometry.projection import project
-from mislid.model import Model
-from mislid.rules._mixture import SPREADS, Mixture, mixture_price, new_mixture
-from mislid.rules._state import (
+from mislid._kernels.compile import kernel
+from mislid._kernels.mixture import SPREADS, Mixture, mixture_price, new_mixture
+from mislid._kernels.search import ALL, BELOW, EXEMPT, search
+from mislid._kernels.state import (
     LAGGING,
     LAST_TEST,
     PAIRED,
@@ -33,8 +27,14 @@ from mislid.rules._state import (
     State,
     new_state,
 )
-from mislid.rules._stopping import CODES, PRACTICE, estimate_and_test, new_stopping
-from mislid.rules._wide import ACCURACY, closest_unstructured, is_wide
+from mislid._kernels.stopping import CODES, PRACTICE, estimate_and_test, new_stopping
+from mislid._kernels.two_arms import ACCURACY, closest_unstructured, is_wide
+from mislid.errors import ProblemError
+from mislid.geometry.alternatives import closest_alternative, pair_alternative
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.pairs import all_pairs, top_arms
+from mislid.geometry.projection import project
+from mislid.model import Model
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import (
     heuristic_threshold,

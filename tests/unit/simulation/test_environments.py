@@ -9,7 +9,7 @@ import pytest
 
 from mislid import Instance, Model
 from mislid.errors import ProblemError
-from mislid.simulation._draw import draw_many
+from mislid._kernels.draw import draw_many
 from mislid.simulation.environments import Bernoulli, Bounded, Gaussian, Table, as_environment
 
 REWARDS = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 4.0], [0.5, -1.0]])

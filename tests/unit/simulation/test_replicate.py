@@ -1,10 +1,14 @@
 """Many runs: the same rows wherever they are done, kept on disk as they finish."""
 
+import itertools
 import json
 import multiprocessing
 import sys
+import threading
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from types import SimpleNamespace
 
+import loky
 import numpy as np
 import pytest
 
@@ -18,16 +22,22 @@ from mislid.errors import (
     MissingPackageError,
     ProblemError,
 )
-from mislid.simulation import _job
-from mislid.simulation._job import Job, measure
+from mislid.simulation import executors
+from mislid.simulation import job as job_module
 from mislid.simulation.environments import Bernoulli
+from mislid.simulation.job import Job, measure
 from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
 
+pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
 
 
+@pytest.fixture
+def real_job(fake_job, monkeypatch):
+    monkeypatch.setattr("mislid.simulation.replicate.Job", Job)
+
+
 def rows(runs=20, instance=INSTANCE, **options):
-    options.setdefault("_identify", fake_runs.identify)
     return replicate_rows(instance, 1, runs=runs, **options)
 
 
@@ -36,7 +46,7 @@ def untimed(found):
 
 
 def test_a_frame_has_one_row_per_run():
-    frame = replicate(INSTANCE, 1, runs=30, _identify=fake_runs.identify)
+    frame = replicate(INSTANCE, 1, runs=30)
     assert list(frame.columns) == ["run", "samples", "correct", "status", "seconds"]
     assert frame["run"].tolist() == list(range(30))
     assert (frame["correct"].isna() == (frame["status"] == "budget exhausted")).all()
@@ -58,36 +68,156 @@ def test_processes_give_the_same_rows():
 
 def test_replications_can_share_their_processes():
     with Processes(2) as workers:
-        assert untimed(rows(jobs=workers)) == untimed(rows())
+        assert untimed(rows(executor=workers)) == untimed(rows())
         first = {process.pid for process in multiprocessing.active_children()}
-        assert untimed(rows(seed=1, jobs=workers)) == untimed(rows(seed=1))
+        assert untimed(rows(seed=1, executor=workers)) == untimed(rows(seed=1))
         assert {process.pid for process in multiprocessing.active_children()} == first
         with pytest.raises(ProblemError, match="this run fails"):
-            rows(fail_at=7, jobs=workers)
+            rows(fail_at=7, executor=workers)
         # They were stopped; others start.
-        assert untimed(rows(jobs=workers)) == untimed(rows())
+        assert untimed(rows(executor=workers)) == untimed(rows())
     assert not multiprocessing.active_children()
 
 
-def test_workers_warm_up_once_for_every_job():
+class Watched(ThreadPoolExecutor):
+    """Threads that remember what was handed out, and the most that was unfinished at a time."""
+
+    def __init__(self):
+        super().__init__(3)
+        self.most, self.futures = 0, []
+
+    def submit(self, *call):
+        self.futures.append(super().submit(*call))
+        self.most = max(self.most, sum(not future.done() for future in self.futures))
+        return self.futures[-1]
+
+
+def test_an_executor_gives_the_same_rows_as_they_finish(monkeypatch, tmp_path):
+    """No more than so many at a time are handed out, and it can be used again."""
+    monkeypatch.setattr(executors, "IN_FLIGHT", 5)
+    kept = []
+
+    def read(done, _):
+        kept.append((tmp_path / "runs.csv").read_text().count("\n") - 1)
+
+    with Watched() as threads:
+        found = rows(executor=threads, wait=0.01, output=tmp_path, progress=read)
+        assert 1 < threads.most <= 5
+        assert kept == list(range(1, 21))
+        assert untimed(found) == untimed(rows())
+        assert untimed(rows(seed=1, executor=threads)) == untimed(rows(seed=1))
+
+
+def test_an_executor_is_relieved_of_what_has_not_begun(tmp_path):
+    def press(done, _):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with Watched() as threads:
+        with pytest.raises(Interrupted, match="interrupted after 2 of 500 runs"):
+            rows(500, executor=threads, wait=0.01, progress=press)
+        assert sum(future.cancelled() for future in threads.futures) > 400
+        assert threads.submit(pow, 2, 3).result() == 8
+
+
+def test_loky_s_own_executor():
+    with loky.ProcessPoolExecutor(2) as processes:
+        assert untimed(rows(executor=processes)) == untimed(rows())
+
+
+def dask_loses_its_worker():
+    return pytest.importorskip("distributed").KilledWorker("measure-1", None, 3)
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (BrokenExecutor, "a worker process ended before its run did"),
+        (dask_loses_its_worker, "a worker process ended before its run did"),
+        (CancelledError, "the executor gave up a run before it was finished"),
+    ],
+)
+def test_an_executor_that_breaks_is_reported(problem, sentence):
+    class Broken(ThreadPoolExecutor):
+        def submit(self, *call):
+            future = Future()
+            future.set_exception(problem())
+            return future
+
+    with Broken() as broken, pytest.raises(MislidError, match=sentence):
+        rows(executor=broken)
+
+
+class Unreadable:
+    def __reduce__(self):
+        return int, ("x",)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        (threading.Lock(), r"options must be values .*: TypeError: cannot pickle '_thread\.lock'"),
+        (Unreadable(), "a worker process could not go on: ValueError: invalid literal for int"),
+    ],
+)
+def test_what_cannot_travel_is_reported(option, sentence):
+    with pytest.raises(MislidError, match=sentence):
+        rows(algorithm=option, jobs=2)
+
+
+@pytest.mark.parametrize("shards", [1, 3, 20])
+def test_shards_are_the_runs_of_the_whole(shards):
+    parts = [rows(shard=(number, shards)) for number in range(1, shards + 1)]
+    assert untimed(sorted(itertools.chain(*parts))) == untimed(rows())
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert all(row.run % shards == at for at, part in enumerate(parts) for row in part)
+
+
+def test_a_shard_goes_on_and_tells_of_its_own_runs(tmp_path):
+    told = []
+    with pytest.raises(Interrupted, match="interrupted after 2 of 7 runs"):
+        rows(output=tmp_path, shard=(1, 3), report_interrupt_at=6)
+    rows(output=tmp_path / "b", shard=(1, 3))
+    assert [row.run for row in rows(output=tmp_path / "b", shard=(2, 3))] == [
+        1,
+        4,
+        7,
+        10,
+        13,
+        16,
+        19,
+    ]
+    rows(output=tmp_path / "b", progress=lambda done, of: told.append((done, of)))
+    assert told == [(done, 20) for done in range(15, 21)]
+
+
+def test_workers_warm_up_once_for_every_job(monkeypatch):
     """What is loaded then is no run's own time."""
     seen = []
 
-    def watched(instance, m, *, seed, max_samples=None):
+    def watched(self, run, max_samples=None):
         seen.append(max_samples)
         return fake_runs.FakeIdentification(5, True, "stopped")
 
-    jobs = [Job(INSTANCE, 1, 0, {}, watched) for _ in range(2)]
-    for job in jobs:
+    monkeypatch.setattr(Job, "outcome", watched)
+    for job in [Job(INSTANCE, 1, 0) for _ in range(2)]:
         for run in range(3):
             measure(job, run)
     assert seen == [3, None, None, None] * 2
 
 
+def test_ctrl_c_while_compiling_ends_the_replication(monkeypatch):
+    """The warm-up is an identification, which reports its interruption."""
+    interrupted = fake_runs.FakeIdentification(1, None, "interrupted")
+    monkeypatch.setattr(fake_runs.FakeJob, "outcome", lambda self, run, **changes: interrupted)
+    with pytest.raises(Interrupted, match="interrupted after 0 of 20 runs"):
+        rows()
+
+
 def test_seconds_are_the_processor_s(monkeypatch):
     """Waiting for others costs nothing."""
     clock = SimpleNamespace(thread_time=iter([1.0, 3.5]).__next__)
-    monkeypatch.setattr(_job, "time", clock)
+    monkeypatch.setattr(job_module, "time", clock)
     (row,) = rows(1)
     assert row.seconds == 2.5
 
@@ -96,15 +226,14 @@ def test_options_reach_every_run():
     assert all(row.correct is not True for row in rows(jobs=2, delta=1.0))
 
 
+@pytest.mark.usefixtures("real_job")
 @pytest.mark.parametrize(("option", "other"), [("tolerance", 0.4), ("gamma", 3.0)])
 def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
     """With the true `identify`: they change the rows, and a directory knows which it holds."""
 
     def done(runs, value, output=None):
-        options = {"_identify": None, option: value}
-        return rows(
-            runs, Instance(INSTANCE.model, INSTANCE.means, noise=0.5), **options, output=output
-        )
+        instance = Instance(INSTANCE.model, INSTANCE.means, noise=0.5)
+        return rows(runs, instance, **{option: value}, output=output)
 
     usual = 1.0 if option == "gamma" else 0.0
     assert untimed(done(3, usual)) != untimed(done(3, other))
@@ -163,7 +292,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
 
 def test_a_run_that_reports_its_interruption_ends_the_rest(tmp_path):
     with pytest.raises(Interrupted) as caught:
-        rows(output=tmp_path, _identify=fake_runs.interrupted_at_third)
+        rows(output=tmp_path, report_interrupt_at=3)
     assert [row.run for row in caught.value.rows] == [0, 1, 2]
 
 
@@ -205,8 +334,9 @@ def test_missing_runs_are_done_and_others_are_not(directory, jobs):
     assert all(line in after for line in kept)
 
 
-def test_a_finished_replication_is_only_read(directory):
-    again = rows(10, output=directory.path, _identify=None)
+def test_a_finished_replication_is_only_read(directory, monkeypatch):
+    monkeypatch.setattr(fake_runs.FakeJob, "outcome", None)
+    again = rows(10, output=directory.path)
     assert again == directory.whole
 
 
@@ -276,6 +406,13 @@ def test_a_directory_in_use_is_refused(tmp_path):
     assert len(rows(2, output=tmp_path, progress=intrude)) == 2
 
 
+class Own:
+    """Its text names an address."""
+
+    def __init__(self, width):
+        self.widths = {"first": np.array([width]), "of": fake_runs.identify}
+
+
 def test_settings_tell_composed_options_apart():
     def settings(**options):
         return replicate_settings(INSTANCE, 1, runs=3, **options)["options"]
@@ -286,6 +423,8 @@ def test_settings_tell_composed_options_apart():
     assert first["environment"].startswith("Bernoulli ")
     assert settings(tolerance=0.1, gamma=1.2) == {"tolerance": 0.1, "gamma": 1.2}
     assert settings(algorithm=LUCB(authors=True)) == {"algorithm": "LUCB(authors=True)"}
+    assert settings(algorithm=Own(1)) == settings(algorithm=Own(1))
+    assert settings(algorithm=Own(1)) != settings(algorithm=Own(2))
     assert settings(max_samples=np.int64(5), delta=np.float64(0.1), slack=np.inf) == {
         "delta": 0.1,
         "max_samples": 5,
@@ -303,6 +442,21 @@ def test_settings_tell_composed_options_apart():
         ({"seed": -1}, "seed must be an integer at least 0; got -1"),
         ({"callback": print}, "callback and every are for one run of identify"),
         ({"every": 5}, "callback and every are for one run of identify"),
+        (
+            {"jobs": 2, "client": 5},
+            "only one of jobs, client and .* got jobs=2 and client",
+        ),
+        (
+            {"client": 5, "executor": ThreadPoolExecutor(1)},
+            "only one of jobs, client and executor .* got client and executor",
+        ),
+        ({"client": 5}, "client must be a distributed.Client; got int"),
+        ({"executor": 5}, "executor must be a concurrent.futures.Executor, .* got int"),
+        ({"shard": (0, 2)}, r"shard must be \(i, n\) with .* 1 <= i <= n <= runs=20; got \(0, 2\)"),
+        ({"shard": (3, 2)}, r"shard must be .* got \(3, 2\)"),
+        ({"shard": (1, 21)}, r"shard must be .* got \(1, 21\)"),
+        ({"shard": (1, 2.0)}, r"shard must be .* got \(1, 2.0\)"),
+        ({"shard": 3}, "shard must be .* got 3"),
         ({"instance": None}, "instance must be a mislid.Instance; got NoneType"),
     ],
 )
@@ -316,7 +470,7 @@ def test_bad_arguments(arguments, sentence):
     [
         ("pandas", lambda: replicate(INSTANCE, 1, runs=1), "replicate needs pandas"),
         ("tqdm", lambda: rows(1, progress=True), "progress needs tqdm"),
-        ("distributed", lambda: rows(1, client=object()), "client needs the package distributed"),
+        ("loky", lambda: rows(2, jobs=2), r"jobs=2 needs the package loky \(pip install 'mislid"),
     ],
 )
 def test_missing_packages_are_named(monkeypatch, package, call, sentence):

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from mislid._kernels.propose import next_arm
 from numpy.random import SeedSequence
 
 from helpers.small import PAIRINGS, SMALL, Question
+from mislid._kernels.compile import kernel
+from mislid._kernels.random import uniform
+from mislid._kernels.rivals import own_test
+from mislid._kernels.state import QUEUED, SAMPLES, measure
+from mislid._kernels.stopping import estimate_and_test
 from mislid.algorithms import as_algorithm
-from mislid.geometry._compile import kernel
-from mislid.rules._propose import next_arm
-from mislid.rules._random import uniform
-from mislid.rules._rivals import own_test
-from mislid.rules._state import QUEUED, SAMPLES, measure
-from mislid.rules._stopping import estimate_and_test
 from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
 
 BUDGET = 300

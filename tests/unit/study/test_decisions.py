@@ -6,7 +6,7 @@ from numpy.random import SeedSequence
 
 import mislid
 from mislid import Instance, Model
-from mislid.rules._follow import follow
+from mislid._kernels.replay import follow
 from mislid.study import Study
 from mislid.study.decisions import warm_up
 from mislid.study.events import Observed

@@ -1,0 +1,1 @@
+"""Everything that is compiled. `Engine` and `geometry` call it; nothing else does."""

@@ -1,0 +1,116 @@
+"""Where compiled kernels are kept: a folder of one's own, for these very sources.
+
+numba looks at a function's own file only, so that a kernel whose parts were edited would run stale.
+Here the stamp of every kernel covers the sources of all of them. Stored code is run as it is
+loaded: a folder that another user could have written to is not looked at.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def source_stamp() -> str:
+    """A digest of the sources of all kernels."""
+    digest = hashlib.sha256()
+    for source in sorted(_HERE.glob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def is_ones_own(folder: Path) -> bool:
+    """Whether nobody but this user can have written to a folder."""
+    if not hasattr(os, "getuid"):
+        return True  # access lists of other systems say more than owner and mode
+    about = folder.stat()
+    return about.st_uid == os.getuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _is_usable(folder: Path) -> bool:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_ones_own(folder):
+            return False
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _candidates() -> Iterator[Path]:
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR) / "mislid"
+    yield _HERE / "__pycache__"
+    if sys.platform == "win32":
+        yield Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "mislid"
+    else:
+        yield Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mislid"
+
+
+@cache
+def cache_folder() -> Path:
+    """The first folder that can be written to and is trusted; else a temporary one."""
+    for folder in _candidates():
+        if _is_usable(folder):
+            return folder
+    temporary = Path(tempfile.mkdtemp(prefix="mislid-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    # Worker processes of this one need not compile again.
+    os.environ["NUMBA_CACHE_DIR"] = str(temporary)
+    warnings.warn(
+        "compiled kernels cannot be kept: neither the package's folder nor the user's cache can "
+        "be written to and is this user's alone. They are compiled again in every new process. "
+        "Set NUMBA_CACHE_DIR to a folder of your own to keep them",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return temporary
+
+
+class _Locator(_CacheLocator):
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._file = Path(file)
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        if self._file.parent == _HERE:
+            return source_stamp()
+        own = hashlib.sha256(self._file.read_bytes()).hexdigest()
+        return source_stamp() + own
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+
+class _Storage(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class KernelCache(FunctionCache):
+    """numba's cache of one function, in that folder and with that stamp."""
+
+    _impl_class = _Storage

@@ -1,0 +1,191 @@
+"""How kernels are compiled: each once, kept on disk, without the interpreter lock.
+
+Two kinds of functions. A `kernel` has one signature, that of its annotations. Python calls it, and
+other kernels call it through its address (`linked`): it is compiled, optimised and stored by
+itself. An `inner` function is a part of kernels: it is translated once and only optimised
+where a kernel uses it. numba would optimise it, and all that it calls, on every level of calls
+above it, which takes three times as long.
+
+An integer constant as an argument of an inner function, f(ROOT), translates a version of f for that
+constant. Where one version should do, write f(int(ROOT)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import config, njit, types
+from numba.core import cgutils, typing
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import NativeLowering
+from numba.extending import intrinsic
+
+from mislid._kernels.cache import KernelCache
+from mislid._kernels.notice import compiling
+from mislid._kernels.structs import signature_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COMMON: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+# Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
+_FAST = {"reassoc", "nsz"}
+_PLAIN = bool(config.DISABLE_JIT)
+# Without the compiler, the functions behind addresses.
+_functions: list[Callable[..., Any]] = []
+
+
+class _NoEnvironment:
+    """Where a code generator is asked to link the globals of a function that has none."""
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Leave it."""
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The code of an inner function: linked into kernels, never optimised or run by itself."""
+
+    codegen = _NoEnvironment()
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _MakePart(AnalysisPass):
+    _name = "make_part"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return False
+
+
+class _PartCompiler(CompilerBase):
+    """numba's compiler, but for what becomes of the code."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        before = [step for step, _ in passes.passes].index(NativeLowering) - 1
+        passes.add_pass_after(_MakePart, passes.passes[before][0])
+        passes.finalize()
+        return [passes]
+
+
+def inner(function: F) -> F:
+    """Compile a function that only kernels call."""
+    compiled: F = njit(**_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(function)
+    return compiled
+
+
+def inner_loop(function: F) -> F:
+    """Compile a function that only kernels call, with loops that vectorise."""
+    compiled: F = njit(
+        **_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler, fastmath=_FAST
+    )(function)
+    return compiled
+
+
+class Kernel:
+    """A compiled function with one signature; compiled, or loaded, when it is first needed."""
+
+    def __init__(self, function: Callable[..., Any], counted: bool) -> None:
+        self.function = function
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self._counted = counted
+        self._compiled: Callable[..., Any] | None = None
+        self._address = 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self._compile())(*arguments)
+
+    @property
+    def address(self) -> int:
+        """Where its code is in this process, for structs that name it to other kernels."""
+        if self._compiled is None:
+            self._compile()
+        return self._address
+
+    def _compile(self) -> Callable[..., Any]:
+        if _PLAIN:
+            self._compiled, self._address = self.function, len(_functions)
+            _functions.append(self.function)
+            return self.function
+        signature = signature_of(self.function)
+        dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
+        dispatcher._cache = KernelCache(self.function)
+        with compiling():
+            dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        result = dispatcher.overloads[signature.args]
+        self._address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        self._compiled = dispatcher
+        return self._compiled
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile a kernel."""
+    return Kernel(function, counted=False)
+
+
+def for_python(function: Callable[..., Any]) -> Kernel:
+    """A kernel that does what an inner function does."""
+    return kernel(getattr(function, "py_func", function))
+
+
+def random_kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile a kernel that is given a random generator.
+
+    It counts references: without that, each call would leave one to the generator behind.
+    """
+    return Kernel(function, counted=True)
+
+
+def linked(like: Kernel | Callable[..., Any]) -> Callable[..., Any]:
+    """A function for kernels: call, through an address, a kernel with the signature of this one.
+
+    The first argument is the address; structs hold it, because stored code must not.
+    """
+    function = like.function if isinstance(like, Kernel) else like
+    if _PLAIN:
+        return lambda address, *arguments: _functions[address](*arguments)
+
+    @intrinsic
+    def call(typing_context: Any, address: Any, *arguments: Any) -> Any:
+        wanted = signature_of(function)
+        given = typing.signature(wanted.return_type, types.int64, types.Tuple(wanted.args))
+
+        def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return _call_address(context, builder, wanted, *values)
+
+        return given, build
+
+    return call
+
+
+def _call_address(context: Any, builder: Any, signature: Any, address: Any, values: Any) -> Any:
+    """numba's own convention: where to put the result, where an exception, then the arguments."""
+    convention = context.call_conv
+    shape = convention.get_function_type(signature.return_type, signature.args)
+    function = builder.inttoptr(address, shape.as_pointer())
+    result = cgutils.alloca_once(builder, shape.args[0].pointee)
+    problem = cgutils.alloca_once(builder, shape.args[1].pointee)
+    arguments = cgutils.unpack_tuple(builder, values)
+    packed = context.get_arg_packer(signature.args).as_arguments(builder, arguments)
+    builder.call(function, [result, problem, *packed])
+    return context.get_returned_value(builder, signature.return_type, builder.load(result))

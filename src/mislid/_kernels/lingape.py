@@ -1,0 +1,108 @@
+"""LinGapE (Xu et al., 2018) for the m best arms (Reda et al., 2021): the published baseline.
+
+Arms are estimated by ridge regression as if means were linear in the features: where they are not,
+the answer can be wrong however long it measures. The index of a pair is
+    mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1},   i a challenger, j an incumbent,
+and its largest value says how far the m best are from being settled: the rule stops by it, once it
+is at most the tolerance. The arm that most shortens x_i - x_j of that pair is measured (the
+"greedy" selection).
+"""
+
+from __future__ import annotations
+
+import math
+
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.order import list_top, mark_top
+from mislid._kernels.ridge import (
+    RidgeSpace,
+    most_reducing,
+    squared_distance,
+    update_ridge,
+)
+from mislid._kernels.rivals import Rival, beta_of
+from mislid._kernels.state import Setting, State
+
+# Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.
+SAFETY = 1e-6
+
+
+@inner
+def separate_extremes(beta: float, space: RidgeSpace) -> tuple[int, int]:
+    """The challenger with the largest upper and the incumbent with the smallest lower bound.
+
+    Bounds of arms by themselves: an index is at most the first less the second, because
+    |x_i - x_j| <= |x_i| + |x_j|. They go to `column` (K,).
+    """
+    challenger, incumbent = -1, -1
+    for k in range(space.means.shape[0]):
+        radius = (1.0 + SAFETY) * math.sqrt(2.0 * beta * max(space.squares[k], 0.0))
+        if space.flags[k] > 0.0:
+            space.column[k] = space.means[k] - radius
+            if incumbent < 0 or space.column[k] < space.column[incumbent]:
+                incumbent = k
+        else:
+            space.column[k] = space.means[k] + radius
+            if challenger < 0 or space.column[k] > space.column[challenger]:
+                challenger = k
+    return challenger, incumbent
+
+
+@inner
+def pair_index(setting: Setting, space: RidgeSpace, beta: float, i: int, j: int) -> float:
+    """mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1}."""
+    square = squared_distance(setting.X, space.images, i, j)
+    return space.means[i] - space.means[j] + math.sqrt(2.0 * beta * square)
+
+
+@inner
+def most_ambiguous(setting: Setting, space: RidgeSpace, beta: float) -> tuple[int, int, float]:
+    """Challenger, incumbent and index of the pair with the largest, of equal ones the first.
+
+    Pairs that their arms' own bounds rule out are not evaluated.
+    """
+    K = setting.X.shape[0]
+    top_challenger, low_incumbent = separate_extremes(beta, space)
+    challenger, incumbent = top_challenger, low_incumbent
+    largest = pair_index(setting, space, beta, challenger, incumbent)
+    for j in range(K):
+        if space.flags[j] == 0.0 or space.column[top_challenger] - space.column[j] < largest:
+            continue
+        for i in range(K):
+            if space.flags[i] > 0.0 or space.column[i] - space.column[j] < largest:
+                continue
+            index = pair_index(setting, space, beta, i, j)
+            earlier = j < incumbent or (j == incumbent and i < challenger)
+            if index > largest or (index == largest and earlier):
+                challenger, incumbent, largest = i, j, index
+    return challenger, incumbent, largest
+
+
+class LinGapE(Rival):
+    """The regression, and the index of the last choice."""
+
+    ridge: RidgeSpace
+
+
+@kernel
+def lingape_arm(setting: Setting, rule: LinGapE, state: State, uniform: float) -> int:
+    """The arm to measure next; `index` and `limit` become LinGapE's own stopping test.
+
+    O(K d) and O(d) for every pair that has to be evaluated, m (K - m) at worst.
+    """
+    space, beta = rule.ridge, beta_of(rule, state)
+    update_ridge(setting, state, space)
+    mark_top(space.means, setting.m, space.heap, space.flags)
+    challenger, incumbent, rule.index = most_ambiguous(setting, space, beta)
+    rule.limit = setting.tol
+    return most_reducing(setting, space, challenger, incumbent)
+
+
+@kernel
+def lingape_test(setting: Setting, rule: LinGapE, state: State) -> bool:
+    """Whether the index settles the question: then `incumbents` are the best estimates."""
+    if not rule.index <= rule.limit:
+        return False
+    update_ridge(setting, state, rule.ridge)
+    list_top(rule.ridge.means, rule.ridge.heap, rule.ridge.flags, state.incumbents)
+    return True

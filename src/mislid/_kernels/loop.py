@@ -1,0 +1,111 @@
+"""A run, compiled from the first measurement to the answer, whatever the rules.
+
+The rules are kernels that are called through their addresses, so that this is compiled once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._kernels.compile import for_python, inner, linked, random_kernel
+from mislid._kernels.draw import Source, call_draw
+from mislid._kernels.random import uniform
+from mislid._kernels.state import Setting, State, observe
+from mislid._kernels.structs import Indices, Struct
+
+RUNNING, STOPPED, EXHAUSTED = range(3)
+
+
+class Rules(Struct):
+    """A sampling rule and a stopping rule with all that they know and remember."""
+
+    setting: Setting
+    state: State
+    sampler: Struct
+    propose: int  # address of a kernel, as `_propose` below
+    own_test: int  # of one as `_own_test`, 0 where the sampling rule has none
+    estimates: bool  # whether the sampling rule looks at the projected means
+    stopping: Struct
+    judge: int  # of one as `_judge`
+    gamma: float  # tests are at least this factor apart in samples
+    patience: int  # no test at so many samples or fewer
+    key: np.uint64  # of the decisions' random numbers
+
+
+def _propose(setting: Setting, sampler: Struct, state: State, uniform: float) -> int:
+    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    raise NotImplementedError
+
+
+def _own_test(setting: Setting, sampler: Struct, state: State) -> bool:
+    """Whether the rule's own test is satisfied; fills the answer into `state.incumbents`."""
+    raise NotImplementedError
+
+
+def _judge(setting: Setting, stopping: Struct, state: State, testing: bool) -> bool:
+    """Estimate and, if `testing`, test."""
+    raise NotImplementedError
+
+
+_call_propose, _call_own_test, _call_judge = linked(_propose), linked(_own_test), linked(_judge)
+
+
+@inner
+def propose(rules: Rules, state: State, position: int) -> int:
+    """The arm to measure next, by the random number at this position."""
+    number = uniform(rules.key, position)
+    return _call_propose(rules.propose, rules.setting, rules.sampler, state, number)
+
+
+next_arm = for_python(propose)
+
+
+@inner
+def estimate(rules: Rules, state: State) -> None:
+    """Estimate without a test."""
+    _call_judge(rules.judge, rules.setting, rules.stopping, state, False)
+
+
+@inner
+def judge(rules: Rules) -> bool:
+    """Estimate and test, as far as the one is needed and the other is due."""
+    state = rules.state
+    due = state.samples > rules.patience and state.samples > rules.gamma * state.last_test
+    if not due and not rules.estimates:
+        return False
+    return _call_judge(rules.judge, rules.setting, rules.stopping, state, due)
+
+
+@random_kernel
+def advance(
+    rules: Rules,
+    source: Source,
+    design: Indices,
+    own: bool,
+    generator: np.random.Generator,
+    budget: int,
+    pause: int,
+) -> int:
+    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
+
+    `design` (n,) is measured first. With `own`, the sampling rule's own test takes the place of the
+    stopping rule. The decisions' random numbers come from a key by position, the rewards from
+    `generator`; nothing depends on where a run was paused.
+    """
+    setting, state = rules.setting, rules.state
+    until = state.samples + pause
+    while True:
+        samples = state.samples
+        planned = samples < design.shape[0]
+        # After a pause the state has been judged: once more could change its last bits.
+        looking = not planned and not own and state.queued == 0 and state.judged != samples
+        if looking and judge(rules):
+            return STOPPED
+        if samples >= budget:
+            return EXHAUSTED
+        if samples >= until:
+            return RUNNING
+        arm = design[samples] if planned else propose(rules, state, samples)
+        observe(setting, state, arm, call_draw(source.draw, source, arm, generator))
+        if own and not planned and _call_own_test(rules.own_test, setting, rules.sampler, state):
+            return STOPPED

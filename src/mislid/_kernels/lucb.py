@@ -1,0 +1,68 @@
+"""LUCB for the m best arms (Kalyanakrishnan et al., 2012), which ignores the features.
+
+Every arm has an interval around its empirical mean. Of the m arms with the best means the one with
+the smallest lower bound, and of the others the one with the largest upper bound, are the two that a
+decision hangs on; the one with the wider interval is measured. It stops by its own index, that
+largest upper bound less that smallest lower one, once it is at most the tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._kernels import published
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.order import list_top, mark_top
+from mislid._kernels.rivals import Rival, beta_of
+from mislid._kernels.state import Setting, State
+
+
+@inner
+def interval(beta: float, variance: float, count: float, as_published: bool) -> float:
+    """Half the length, sqrt(2 beta sigma^2 / N); infinite before the first measurement."""
+    if count == 0.0:
+        return np.inf
+    if as_published:
+        return published.lucb_width(beta, variance, count)
+    return math.sqrt(2.0 * beta * variance / count)
+
+
+class LUCB(Rival):
+    """The index of the last choice, and which intervals."""
+
+    published: bool  # those of the published runs
+
+
+@kernel
+def lucb_arm(setting: Setting, rule: LUCB, state: State, uniform: float) -> int:
+    """The arm to measure next; `index` and `limit` become LUCB's own stopping test.
+
+    With equal noise the wider interval is that of the arm with fewer measurements; of equally wide
+    ones the incumbent's is taken.
+    """
+    beta = beta_of(rule, state)
+    flags, counts = state.work, state.counts
+    mark_top(state.means, setting.m, state.heap, flags)
+    incumbent, challenger = -1, -1
+    lowest, highest = np.inf, -np.inf
+    for k in range(counts.shape[0]):
+        width = interval(beta, setting.variance[k], counts[k], rule.published)
+        if flags[k] > 0.0:
+            if incumbent < 0 or state.means[k] - width < lowest:
+                incumbent, lowest = k, state.means[k] - width
+        elif challenger < 0 or state.means[k] + width > highest:
+            challenger, highest = k, state.means[k] + width
+    rule.index = highest - lowest
+    rule.limit = setting.tol
+    return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
+
+
+@kernel
+def lucb_test(setting: Setting, rule: LUCB, state: State) -> bool:
+    """Whether the index settles the question: then `incumbents` have the best empirical means."""
+    if not rule.index <= rule.limit:
+        return False
+    list_top(state.means, state.heap, state.work, state.incumbents)
+    return True

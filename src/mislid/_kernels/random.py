@@ -1,0 +1,29 @@
+"""Random numbers by position: the n-th decision of a run always sees the same one.
+
+Any driver that knows the key and how many arms were asked for so far draws the same number, in
+whatever process and after whatever crash.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._kernels.compile import inner
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inner
+def uniform(key: np.uint64, position: int) -> float:
+    """A number in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) at `position` of stream `key`."""
+    z = key + np.uint64(position + 1) * _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * 2.0**-53
+
+
+def key_of(seed: np.random.SeedSequence) -> np.uint64:
+    """A stream's key."""
+    return np.uint64(seed.generate_state(1, np.uint64)[0])

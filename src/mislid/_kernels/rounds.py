@@ -1,0 +1,99 @@
+"""What sampling rules that answer the closest alternative share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._kernels.compile import inner
+from mislid._kernels.linalg import fill
+from mislid._kernels.random import uniform as number_at
+from mislid._kernels.search import SearchSpace, call_search
+from mislid._kernels.state import Setting, State
+from mislid._kernels.structs import Indices, Struct, Vector
+from mislid._kernels.two_arms import (
+    ACCURACY,
+    Closest,
+    closest_unstructured,
+    is_wide,
+    list_challengers,
+)
+
+
+class Round(Struct):
+    """Several measurements for one alternative, which may use a few challengers only.
+
+    That is a trick of the paper. With all pairs solved by a general solver a round costs m (K - m)
+    programs; this left fewer of them. It gives up exactness: an alternative outside the subset
+    is not seen in that round.
+    """
+
+    pulls: int  # measurements a round
+    subset: int  # challengers drawn at random besides the recent ones; 0 for all
+    recent: Indices  # (n,) recent challengers, first in first out, -1 where there are fewer
+
+
+@inner
+def least_measured(counts: Vector) -> int:
+    """The arm with the fewest measurements, of several the first."""
+    best = 0
+    for k in range(counts.shape[0]):
+        if counts[k] < counts[best]:
+            best = k
+    return best
+
+
+@inner
+def search_around(setting: Setting, state: State, weights: Vector, space: SearchSpace) -> Closest:
+    """The alternative closest to the projected means, around which `space` is ready to search."""
+    eps = setting.eps + setting.widening
+    if is_wide(eps, state.projected, setting.tol):
+        return closest_unstructured(state.projected, weights, state.incumbents, setting.tol, space)
+    status, cost, _, i, j, _, _ = call_search(
+        space.search, eps, state.incumbents, setting.tol, ACCURACY, space
+    )
+    return status, cost, i, j
+
+
+@inner
+def keep_recent(rule: Round, challenger: int) -> None:
+    """Remember the challenger of the closest alternative; the one remembered longest goes."""
+    recent = rule.recent
+    if rule.subset == 0 or challenger < 0:
+        return
+    last = recent.shape[0] - 1
+    for n in range(recent.shape[0]):
+        if recent[n] == challenger:
+            return
+        if recent[n] < 0:
+            recent[n] = challenger
+            return
+    for n in range(last):
+        recent[n] = recent[n + 1]
+    recent[last] = challenger
+
+
+@inner
+def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
+    """Exempt the pairs of challengers that are neither recent nor among `subset` random ones.
+
+    `uniform` seeds the choice, so that a round depends on nothing else.
+    """
+    if rule.subset == 0:
+        return
+    K, m, heap = state.counts.shape[0], state.incumbents.shape[0], state.heap
+    n, challengers, kept = K - m, space.challengers, state.work
+    list_challengers(K, state.incumbents, challengers)
+    for a in range(n):
+        heap[a] = challengers[a]
+    fill(kept, 0.0)
+    for a in range(rule.recent.shape[0]):
+        if rule.recent[a] >= 0:
+            kept[rule.recent[a]] = 1.0
+    key = np.uint64(uniform * 2.0**53)
+    for a in range(min(rule.subset, n)):  # the first of a random order of the challengers
+        other = a + int(number_at(key, a) * (n - a))
+        heap[a], heap[other] = heap[other], heap[a]
+        kept[heap[a]] = 1.0
+    for a in range(n):
+        for b in range(m):
+            space.exempt[a * m + b] = kept[challengers[a]] == 0.0

@@ -1,0 +1,145 @@
+"""What is known in the course of an identification, and how a measurement changes it.
+
+One state serves the simulator's compiled loop and a person who measures by hand. Weights are counts
+over squared noise, so that everything downstream is free of units.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from mislid._kernels.compile import for_python, inner
+from mislid._kernels.linalg import copy
+from mislid._kernels.order import list_top
+from mislid._kernels.search import SearchSpace, search_space
+from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
+
+
+class Setting(Struct):
+    """What an identification is told and never changes."""
+
+    X: Matrix  # (K, d) features in spanner coordinates
+    basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
+    eps: float  # misspecification, may be infinite
+    variance: Vector  # (K,) squared noise
+    m: int
+    tol: float  # tolerance
+    delta: float
+    largest_norm: float  # of the features as they were given (the paper's L)
+    mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
+    phantom: float  # measurements of value 0 that every arm is pretended to have had
+    widening: float  # of the tube, for alternatives to the projected means
+    responds: bool  # whether the sampling rule uses the alternative of a stopping test
+
+
+class State(Struct):
+    """What has been measured and estimated; the rules update it in place."""
+
+    samples: int
+    counts: PerArm
+    sums: PerArm
+    weights: PerArm  # counts / variance
+    means: PerArm  # empirical, 0 before the first measurement
+    projected: PerArm  # the nearest model; an arm without measurements at its linear value
+    incumbents: Annotated[Indices, ("m",)]  # the m best of the projected means, increasing
+    # How often something was done, or the samples when it was done last.
+    tests: int
+    last_test: int
+    judged: int
+    searched: int  # the closest alternative was searched for
+    answered: int  # and left where the sampling rule finds it
+    paired: int  # the proof likely to end first was that of pairs by their two arms alone
+    rounds: int  # the sampling rule answered an alternative
+    queued: int  # pulls of the present round that are left
+    stalls: int  # searches that certified nothing
+    # The last stopping test.
+    statistic: float
+    threshold: float
+    challenger: int
+    incumbent: int
+    left: float  # measurements until every pair is settled by its two arms alone, about
+    # The alternative that a stopping test found last, and its pair.
+    doubt: PerArm
+    doubt_challenger: int
+    doubt_incumbent: int
+    # The pair that has least of its threshold by its two arms alone.
+    lagging_challenger: int
+    lagging_incumbent: int
+    test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
+    play: SearchSpace  # of the game: weights are an allocation / variance
+    work: PerArm
+    heap: ArmOrder
+
+
+def new_state(setting: Setting) -> State:
+    """Nothing measured yet."""
+    K, m = setting.X.shape[0], setting.m
+    state = State.zeros(
+        {"K": K, "m": m}, test=search_space(setting.X, m), play=search_space(setting.X, m)
+    )
+    begin_with(setting, state, np.zeros(K), np.zeros(K))
+    state.incumbents[:] = np.arange(m)
+    return state
+
+
+def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> None:
+    """Let a state have these measurements, counts (K,) and sums (K,), and no past."""
+    for name in _PAST:
+        setattr(state, name, 0)
+    for name in ("doubt_challenger", "doubt_incumbent", "lagging_challenger", "lagging_incumbent"):
+        setattr(state, name, -1)
+    state.samples = int(counts.sum())
+    state.counts[:], state.sums[:] = counts, sums
+    state.weights[:] = (counts + setting.phantom) / setting.variance
+    state.means[:] = sums / np.maximum(counts, 1.0)
+
+
+_PAST = (
+    "tests",
+    "last_test",
+    "judged",
+    "searched",
+    "answered",
+    "paired",
+    "rounds",
+    "queued",
+    "stalls",
+    "statistic",
+    "threshold",
+    "challenger",
+    "incumbent",
+    "left",
+)
+
+
+@inner
+def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
+    """Take in one measurement."""
+    observe_sum(setting, state, arm, 1, reward)
+
+
+@inner
+def observe_sum(setting: Setting, state: State, arm: int, times: int, total: float) -> None:
+    """Take in the sum of several measurements of one arm."""
+    state.samples += times
+    state.counts[arm] += times
+    state.sums[arm] += total
+    state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
+    state.means[arm] = state.sums[arm] / state.counts[arm]
+
+
+@inner
+def set_estimate(setting: Setting, state: State) -> None:
+    """The projected means, after their search, and the m best of them as incumbents."""
+    if np.isinf(setting.eps):
+        copy(state.means, state.projected)
+    else:
+        linear, projected = state.test.linear, state.test.projected
+        for k in range(state.projected.shape[0]):
+            state.projected[k] = linear[k] + projected[k]
+    list_top(state.projected, state.heap, state.work, state.incumbents)
+
+
+take_in = for_python(observe_sum)

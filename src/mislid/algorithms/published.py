@@ -1,0 +1,33 @@
+"""Constants of the published runs that the paper's text does not have.
+
+`mislid._kernels.published` has the formulas that differ. An algorithm with `authors` uses all.
+"""
+
+from __future__ import annotations
+
+# What they gave to arms that were never measured, and added to the tube (at noise 1).
+PHANTOM, WIDENING = 1e-10, 1e-5
+
+
+def patience(algorithm: object, first: int, d: int, gamma: float) -> int:
+    """How many samples to take before the first test, of which `first` are the design.
+
+    Parameters
+    ----------
+    algorithm
+        Any; only those of the published runs wait.
+    first
+        Size of the first design.
+    d
+        Number of features.
+    gamma
+        Factor between two tests in samples.
+
+    Returns
+    -------
+    int
+        Not before the first draw; on a grid, a little later.
+    """
+    if not getattr(algorithm, "authors", False):
+        return 0
+    return max(5 * d, 10) if gamma > 1.0 else first

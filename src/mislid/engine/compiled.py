@@ -1,0 +1,236 @@
+"""The tables of compiled rules: from a record of options to its struct and its kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mislid._kernels import gains, game, learners, projected_test
+from mislid._kernels.best_response import BestResponse, best_response
+from mislid._kernels.compile import Kernel
+from mislid._kernels.draw import (
+    Source,
+    draw_bernoulli,
+    draw_beta,
+    draw_gaussian,
+    draw_row,
+)
+from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
+from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
+from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
+from mislid._kernels.projected_test import judge_projected, new_projected_test
+from mislid._kernels.proof import judge_proof, new_proof
+from mislid._kernels.ridge import new_ridge_space
+from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
+from mislid._kernels.state import Setting
+from mislid._kernels.structs import Matrix, Struct
+from mislid.algorithms import compositions, parts
+from mislid.algorithms.published import PHANTOM, WIDENING
+from mislid.errors import ProblemError
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.time import characteristic_time
+from mislid.model import Instance
+from mislid.question import Question
+from mislid.rules.thresholds import pair_constant
+
+
+class Sampler(NamedTuple):
+    """A compiled sampling rule: what it knows and remembers, and its kernels."""
+
+    struct: Struct
+    propose: Kernel
+    own_test: Kernel | None = None
+    estimates: bool = False  # whether it looks at the projected means
+
+
+class Stopping(NamedTuple):
+    """A compiled stopping rule."""
+
+    struct: Struct
+    judge: Kernel
+
+
+def new_setting(question: Question, algorithm: Any) -> Setting:
+    """What the rules are told."""
+    model, at = question.model, coordinates(question.model)
+    authors = bool(getattr(algorithm, "authors", False))
+    responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
+    return Setting(
+        X=np.array(at.matrix, order="C"),
+        basis=np.array(at.basis, dtype=np.int64),
+        eps=model.misspecification,
+        variance=question.noise**2,
+        m=question.m,
+        tol=question.tolerance,
+        delta=question.delta,
+        largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
+        mean_bound=question.mean_bound,
+        phantom=PHANTOM if authors else 0.0,
+        widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
+        responds=responds,
+    )
+
+
+def _round_fields(rule: Any, setting: Setting) -> dict[str, Any]:
+    """What rules share that answer the closest alternative."""
+    d = setting.X.shape[1]
+    kinds = {
+        parts.Optimistic: gains.OPTIMISTIC,
+        parts.Aggressive: gains.AGGRESSIVE,
+        parts.Empirical: gains.EMPIRICAL,
+    }
+    return {
+        "gain": kinds[type(rule.gain)],
+        "published_bonus": getattr(rule.gain, "bonus", "paper") == "authors",
+        "published": rule.authors,
+        "pulls": d if rule.pulls is None else rule.pulls,
+        "subset": d if rule.subset is None else rule.subset,
+        # As many recent challengers as the published runs kept.
+        "recent": np.full(setting.m + d + 2, -1, np.int64),
+    }
+
+
+def _best_response(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = BestResponse.zeros(
+        {"K": question.K},
+        power=rule.power,
+        exploration=rule.exploration,
+        **_round_fields(rule, setting),
+    )
+    return Sampler(struct, best_response, estimates=True)
+
+
+def _game(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    K = question.K
+    count = K if rule.per_answer else 1
+    kinds = {
+        parts.AdaHedge: learners.ADAHEDGE,
+        parts.ExponentialWeights: learners.EXPONENTIAL_WEIGHTS,
+        parts.FollowTheLeader: learners.FOLLOW_THE_LEADER,
+    }
+    ways = {
+        parts.Direct: game.DIRECT,
+        parts.CTracking: game.C_TRACKING,
+        parts.DTracking: game.D_TRACKING,
+    }
+    struct = game.Game.zeros(
+        {"K": K},
+        learner=kinds[type(rule.learner)],
+        range=getattr(rule.learner, "range", 1.0),
+        steps=rule.steps,
+        per_answer=rule.per_answer,
+        tracking=ways[type(rule.sampling)],
+        forced=getattr(rule.sampling, "forced", False),
+        omega=np.full(K, 1.0 / K),
+        cumulative=np.zeros((count, K)),
+        gaps=np.full(count, getattr(rule.learner, "gap", 0.0)),
+        taught=np.zeros(count),
+        **_round_fields(rule, setting),
+    )
+    return Sampler(struct, game.play, estimates=True)
+
+
+def _corner(setting: Setting, question: Question) -> Matrix:
+    """The spanner's features as they were given: rivals have a ridge in their coordinates."""
+    return np.ascontiguousarray(question.model.features[setting.basis])
+
+
+def _lucb(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    level = -math.log(setting.delta)
+    return Sampler(LUCB.zeros({}, log_inverse=level, published=rule.authors), lucb_arm, lucb_test)
+
+
+def _lingape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = LinGapE.zeros(
+        {},
+        log_inverse=-math.log(setting.delta),
+        ridge=new_ridge_space(setting, _corner(setting, question)),
+    )
+    return Sampler(struct, lingape_arm, lingape_test)
+
+
+def _lingifa(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = LinGIFA.zeros(
+        {"K": question.K},
+        log_inverse=-math.log(setting.delta),
+        greedy=rule.greedy,
+        ridge=new_ridge_space(setting, _corner(setting, question)),
+    )
+    return Sampler(struct, lingifa_arm, lingifa_test)
+
+
+def _uniform(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    return Sampler(Uniform(), uniform_arm)
+
+
+def _oracle(rule: Any, setting: Setting, question: Question, truth: Instance | None) -> Sampler:
+    if truth is None:
+        raise ProblemError("algorithm must not be 'oracle' where the true means are unknown")
+    time = characteristic_time(
+        truth.model, truth.means, question.m, noise=truth.noise, tolerance=question.tolerance
+    )
+    allocation = np.array(time.allocation)
+    return Sampler(Fixed.zeros({"K": question.K}, allocation=allocation), fixed_arm)
+
+
+# One row for every compiled sampling rule: the record of its options, and what makes its struct.
+SAMPLERS: dict[type, Callable[[Any, Setting, Question, Instance | None], Sampler]] = {
+    compositions.BestResponse: _best_response,
+    compositions.MisLid: _game,
+    compositions.LUCB: _lucb,
+    compositions.LinGapE: _lingape,
+    compositions.LinGIFA: _lingifa,
+    compositions.Uniform: _uniform,
+    compositions.Oracle: _oracle,
+}
+
+
+def _projected(kind: int) -> Callable[[Setting], Stopping]:
+    return lambda setting: Stopping(new_projected_test(setting, kind), judge_projected)
+
+
+def _proof(by_pairs: bool, by_mixture: bool) -> Callable[[Setting], Stopping]:
+    def make(setting: Setting) -> Stopping:
+        # Two arguments share the error rate.
+        delta = setting.delta / (by_pairs + by_mixture)
+        constant = pair_constant(setting.X.shape[0], setting.m, delta)
+        return Stopping(new_proof(setting, by_pairs, by_mixture, delta, constant), judge_proof)
+
+    return make
+
+
+# One row for every compiled stopping rule; `mislid.rules.stopping` says what stands behind each.
+STOPPING: dict[str, Callable[[Setting], Stopping]] = {
+    "guaranteed": _proof(by_pairs=True, by_mixture=True),
+    "mixture": _proof(by_pairs=False, by_mixture=True),
+    "pairwise": _proof(by_pairs=True, by_mixture=False),
+    "paper": _projected(projected_test.PAPER),
+    "paper-printed": _projected(projected_test.PAPER_PRINTED),
+    "heuristic": _projected(projected_test.HEURISTIC),
+}
+
+# One row for every kind of simulated rewards.
+DRAWS: dict[str, Kernel] = {
+    "gaussian": draw_gaussian,
+    "bernoulli": draw_bernoulli,
+    "beta": draw_beta,
+    "table": draw_row,
+}
+
+
+def new_source(kind: str, parameters: Matrix, table: Matrix) -> Source:
+    """A compiled source of rewards."""
+    return Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
+
+
+def sampler_of(
+    algorithm: Any, setting: Setting, question: Question, truth: Instance | None
+) -> Sampler | None:
+    """The compiled rule of an algorithm; None for a rule that is written in Python."""
+    for kind in type(algorithm).__mro__:
+        if kind in SAMPLERS:
+            return SAMPLERS[kind](algorithm, setting, question, truth)
+    return None

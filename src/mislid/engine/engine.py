@@ -1,0 +1,440 @@
+"""One identification, measurement by measurement, whatever rules it has and whoever drives it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from mislid._validation import Vector, as_number
+from mislid.algorithms.names import as_algorithm
+from mislid.algorithms.published import patience
+from mislid.engine.script import Script
+from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
+from mislid.errors import ProblemError
+from mislid.question import Question
+from mislid.rules.stopping import as_stopping_rule
+
+if TYPE_CHECKING:
+    from mislid._kernels.loop import Rules
+    from mislid._kernels.state import State
+    from mislid.algorithms import Algorithm
+    from mislid.model import Instance
+
+RUNNING, STOPPED, EXHAUSTED = range(3)
+
+
+class Memory(NamedTuple):
+    """What a sampling rule remembers besides the data."""
+
+    sampler: Any
+    rounds: int
+    queued: int
+
+
+class Engine:
+    """Takes in measurements, proposes the next one, and judges whether they are enough.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    algorithm
+        Which arm to measure next: a name, a composition, or any object with `propose(view)`.
+    stopping
+        When to stop: a name, or any object with `judge(view)`.
+    seed
+        Of the decisions' random numbers: the n-th decision always sees the same one.
+    gamma
+        Test only when the number of samples has grown by this factor since the last test.
+    every_arm
+        Whether to measure all arms once first; None leaves that to the algorithm.
+    truth
+        The instance itself, for algorithms that know it; only a simulation has it.
+
+    Raises
+    ------
+    ProblemError
+        If a rule does not exist or is not made for the question.
+
+    Examples
+    --------
+    >>> from mislid import Model
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> engine = Engine(Question(model, m=1, noise=0.2))
+    >>> for arm, value in [(0, 0.4), (1, 0.5), (2, 0.9)]:
+    ...     engine.observe(arm, value)
+    >>> engine.judge().decided, engine.incumbents, engine.propose()
+    (False, (2,), 1)
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        algorithm: str | Algorithm | SamplingProtocol = "mislid",
+        stopping: str | StoppingProtocol = "guaranteed",
+        *,
+        seed: int | SeedSequence = 0,
+        gamma: float = 1.0,
+        every_arm: bool | None = None,
+        truth: Instance | None = None,
+    ) -> None:
+        self.question = question
+        self.algorithm: Any = as_algorithm(algorithm)
+        self.stopping: Any = as_stopping_rule(stopping)
+        if hasattr(self.algorithm, "check"):
+            self.algorithm.check(question)
+        self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
+        self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self._verdict = Verdict(False)
+        self._pretended: State | None = None
+        self._rules, self.design = self._new_rules()
+
+    def _new_rules(self) -> tuple[Rules, NDArray[np.int64]]:
+        from mislid._kernels.loop import Rules
+        from mislid._kernels.random import key_of
+        from mislid._kernels.simple import Uniform
+        from mislid._kernels.state import new_state
+        from mislid.engine import compiled
+
+        rule, question = self.algorithm, self.question
+        setting = compiled.new_setting(question, rule)
+        sampler = compiled.sampler_of(rule, setting, question, self._truth)
+        name = "heuristic" if self.stopping.judge is not None else self.stopping.name
+        stopping = compiled.STOPPING[name](setting)
+        self._sampler, self._judge = sampler, stopping.judge
+        every = self._every_arm
+        if every is None:
+            every = bool(getattr(rule, "every_arm", True))
+        design = np.arange(question.K, dtype=np.int64) if every else setting.basis
+        root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
+        own = sampler.own_test if sampler is not None else None
+        rules = Rules(
+            setting=setting,
+            state=new_state(setting),
+            sampler=Uniform() if sampler is None else sampler.struct,
+            propose=0 if sampler is None else sampler.propose.address,
+            own_test=0 if own is None else own.address,
+            estimates=sampler is None or sampler.estimates,
+            stopping=stopping.struct,
+            judge=stopping.judge.address,
+            gamma=self.gamma,
+            patience=patience(rule, len(design), question.model.d, self.gamma),
+            key=key_of(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 1))),
+        )
+        return rules, design
+
+    @property
+    def _state(self) -> State:
+        return self._rules.state
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether both rules are; others are slower, and do not know the loops below."""
+        return self._sampler is not None and self.stopping.judge is None
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self._state.samples
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Measurements of every arm (K,)."""
+        return self._state.counts.astype(np.int64)
+
+    @property
+    def sums(self) -> Vector:
+        """Sums of the values of every arm (K,)."""
+        return self._state.sums.copy()
+
+    @property
+    def means(self) -> Vector:
+        """Empirical means (K,), 0 where nothing was measured."""
+        return self._state.means.copy()
+
+    @property
+    def weights(self) -> Vector:
+        """Counts over squared noise (K,)."""
+        return self._state.weights.copy()
+
+    @property
+    def estimate(self) -> Vector:
+        """The model nearest to the means (K,), when they were judged last."""
+        return self._state.projected.copy()
+
+    @property
+    def incumbents(self) -> tuple[int, ...]:
+        """The m arms that are best in the estimate, best first."""
+        return self._best(self._state.projected)
+
+    @property
+    def best_measured(self) -> tuple[int, ...]:
+        """The same arms in the order of their empirical means."""
+        return self._best(self._state.means)
+
+    def _best(self, values: Vector) -> tuple[int, ...]:
+        arms = self._state.incumbents
+        order = np.argsort(-values[arms], kind="stable")
+        return tuple(int(arm) for arm in arms[order])
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether there is an estimate."""
+        return self.last_judged > 0
+
+    @property
+    def last_judged(self) -> int:
+        """Number of samples when the estimate was made; 0 before."""
+        return self._state.judged
+
+    @property
+    def is_midround(self) -> bool:
+        """Whether a round of several measurements goes on, within which there is no test."""
+        return self._state.queued > 0
+
+    @property
+    def widening(self) -> float:
+        """What the rules of published runs add to the misspecification; 0 for all others."""
+        return self._rules.setting.widening
+
+    @property
+    def tests(self) -> int:
+        """Number of stopping tests so far."""
+        return self._state.tests
+
+    @property
+    def last_test(self) -> int:
+        """Number of samples at the last of them."""
+        return self._state.last_test
+
+    @property
+    def unsolved(self) -> int:
+        """How often a search could not certify what it found."""
+        return self._state.stalls
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the last stopping test said."""
+        state = self._state
+        if self.stopping.judge is not None or state.tests == 0:
+            return self._verdict
+        return Verdict(
+            self._verdict.decided,
+            state.statistic,
+            state.threshold,
+            (state.challenger, state.incumbent),
+            self.incumbents,
+            state.samples,
+        )
+
+    def observe(self, arm: int, value: float, times: int = 1) -> None:
+        """Take in a measurement of an arm.
+
+        Parameters
+        ----------
+        arm
+            0 to K - 1.
+        value
+            What came out; more is better. With `times`, the sum of so many measurements.
+        times
+            How many.
+        """
+        from mislid._kernels.state import take_in
+
+        take_in(self._rules.setting, self._state, arm, times, float(value))
+
+    def propose(self, position: int | None = None) -> int:
+        """The arm to measure next, after `judge`.
+
+        Parameters
+        ----------
+        position
+            Of the random number that the decision sees; the number of samples unless given.
+
+        Returns
+        -------
+        int
+            0 to K - 1.
+        """
+        where = self.samples if position is None else position
+        if self._sampler is None:
+            return self._as_arm(self.algorithm.propose(self.view(where)))
+        from mislid._kernels.loop import next_arm
+
+        return int(next_arm(self._rules, self._state, where))
+
+    def _as_arm(self, arm: Any) -> int:
+        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
+        if not whole or not 0 <= arm < self.question.K:
+            name = type(self.algorithm).__name__
+            raise ProblemError(
+                f"{name}.propose must return an arm, 0 to {self.question.K - 1}; got {arm!r}"
+            )
+        return int(arm)
+
+    def judge(self, test: bool | None = None) -> Verdict:
+        """Estimate the means and, if a test is due, test whether the measurements are enough.
+
+        Parameters
+        ----------
+        test
+            True or False whether to test; None tests when it is due.
+
+        Returns
+        -------
+        Verdict
+            Not decided where there was no test.
+        """
+        rules, state = self._rules, self._state
+        if test is None:
+            test = state.samples > max(rules.patience, rules.gamma * state.last_test)
+        if self.stopping.judge is None:
+            decided = self._judge(rules.setting, rules.stopping, state, test)
+            self._verdict = Verdict(bool(decided))
+            return self.verdict
+        self._judge(rules.setting, rules.stopping, state, False)
+        self._verdict = Verdict(False, samples=state.samples)
+        if test:
+            state.tests += 1
+            state.last_test = state.samples
+            self._verdict = self._asked(self.stopping.judge(self.view(state.samples)))
+        return self._verdict
+
+    def _asked(self, verdict: Any) -> Verdict:
+        if not isinstance(verdict, Verdict):
+            raise ProblemError(
+                f"{self.stopping.name}.judge must return a mislid.engine.Verdict; got {verdict!r}"
+            )
+        answer = self.incumbents if verdict.answer is None else tuple(verdict.answer)
+        return dataclasses.replace(verdict, answer=answer, samples=self.samples)
+
+    def view(self, position: int | None = None) -> View:
+        """What rules that are written in Python see.
+
+        Parameters
+        ----------
+        position
+            Of the random numbers; the number of samples unless given.
+
+        Returns
+        -------
+        View
+            A copy.
+        """
+        return View(
+            self.question,
+            self.samples,
+            self.counts,
+            self.means,
+            self.estimate,
+            self.incumbents,
+            (int(self._rules.key), self.samples if position is None else position),
+        )
+
+    def own_test(self) -> bool:
+        """Whether the sampling rule's own test is satisfied, after its proposal was measured."""
+        if self._sampler is None or self._sampler.own_test is None:
+            raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
+        rules = self._rules
+        return bool(self._sampler.own_test(rules.setting, rules.sampler, rules.state))
+
+    def reset(self, counts: ArrayLike, sums: ArrayLike, memory: Memory | None = None) -> None:
+        """Begin with these measurements, as if they had all come at once.
+
+        Parameters
+        ----------
+        counts, sums
+            Number of measurements of every arm, and sums of their values (K,).
+        memory
+            What the sampling rule remembers, from `memory`; None leaves that as it is.
+        """
+        from mislid._kernels.state import begin_with
+
+        rules = self._rules
+        begin_with(
+            rules.setting,
+            rules.state,
+            np.asarray(counts, np.float64),
+            np.asarray(sums, np.float64),
+        )
+        self._forget_prices()
+        self._verdict = Verdict(False)
+        if memory is not None:
+            rules.sampler.fill(memory.sampler)
+            rules.state.rounds, rules.state.queued = memory.rounds, memory.queued
+
+    def _forget_prices(self) -> None:
+        """Evaluate the mixture anew: what it remembers is of other data."""
+        mixture = getattr(self._rules.stopping, "mixture", None)
+        if mixture is not None:
+            mixture.least = mixture.price = mixture.weight = 0.0
+
+    def memory(self) -> Memory:
+        """A copy of what the sampling rule remembers, for `reset`."""
+        rules = self._rules
+        return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued)
+
+    def copy(self) -> Engine:
+        """Another one that goes on from here; rules written in Python are copied too."""
+        other = copy.copy(self)
+        other.algorithm = copy.deepcopy(self.algorithm)
+        other.stopping = copy.deepcopy(self.stopping)
+        other._rules, other._pretended = self._rules.copy(), None
+        return other
+
+    def _pretending(self) -> Engine:
+        """One with a state of its own that shares what the rules remember."""
+        other = copy.copy(self)
+        other._rules = self._rules.replace(state=self._state.copy())
+        return other
+
+    def advance(
+        self, source: tuple[str, Any, Any], generator: Generator, budget: int, pause: int, own: bool
+    ) -> int:
+        """Simulate until an answer, `budget` measurements in all, or `pause` more, compiled.
+
+        Parameters
+        ----------
+        source
+            Kind, parameters and table of an environment's rewards.
+        generator
+            Of the rewards.
+        budget, pause
+            Numbers of measurements.
+        own
+            Whether the sampling rule's own test takes the place of the stopping rule.
+
+        Returns
+        -------
+        int
+            RUNNING, STOPPED or EXHAUSTED.
+        """
+        from mislid._kernels.loop import advance
+        from mislid.engine.compiled import new_source
+
+        drawn = new_source(*source)
+        code = advance(self._rules, drawn, self.design, own, generator, budget, pause)
+        self._verdict = Verdict(code == STOPPED)
+        return int(code)
+
+    def follow(self, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """Take in what happened to a study.
+
+        Parameters
+        ----------
+        script
+            Measurements and requests for trials, in order; more is better.
+
+        Returns
+        -------
+        tuple
+            The first verdict that decides, or None, and the arms (n,) that were chosen.
+        """
+        from mislid.engine.follow import follow_compiled, follow_in_python
+
+        return (follow_compiled if self.is_compiled else follow_in_python)(self, script)

@@ -1,0 +1,130 @@
+"""What rules that are written in Python see, and what a stopping rule says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Vector
+
+if TYPE_CHECKING:
+    from mislid.geometry.alternatives import Alternative
+    from mislid.question import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a stopping rule says.
+
+    Attributes
+    ----------
+    decided
+        Whether the answer may be given.
+    statistic, threshold
+        The evidence for the pair that is hardest to tell apart, and what it has to reach; not a
+        number where a rule has none.
+    pair
+        That pair (challenger, incumbent), or None.
+    answer
+        The m arms that are the best, best first. A rule that leaves it out means the incumbents.
+    samples
+        Number of measurements; the engine fills it in.
+
+    Examples
+    --------
+    >>> Verdict(True, statistic=8.0, threshold=5.0).decided
+    True
+    """
+
+    decided: bool
+    statistic: float = np.nan
+    threshold: float = np.nan
+    pair: tuple[int, int] | None = None
+    answer: tuple[int, ...] | None = None
+    samples: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All that is known at one moment; a rule may keep it, nothing changes it later.
+
+    Attributes
+    ----------
+    question
+        What is asked.
+    samples
+        Number of measurements.
+    counts
+        Measurements of every arm (K,), whole numbers.
+    means
+        Empirical means (K,), 0 where nothing was measured.
+    estimate
+        The model nearest to them (K,), in the weights of the counts.
+    incumbents
+        The m arms that are best in the estimate, best first.
+    seed
+        Of this moment's random numbers, see `rng`.
+    """
+
+    question: Question
+    samples: int
+    counts: NDArray[np.int64]
+    means: Vector
+    estimate: Vector
+    incumbents: tuple[int, ...]
+    seed: tuple[int, int] = field(repr=False)
+
+    @property
+    def weights(self) -> Vector:
+        """Counts over squared noise (K,)."""
+        weights: Vector = self.counts / self.question.noise**2
+        return weights
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """A random generator of this moment: a repetition of the run draws the same numbers."""
+        key, position = self.seed
+        return np.random.default_rng(np.random.SeedSequence(key, spawn_key=(position,)))
+
+    @cached_property
+    def closest_alternative(self) -> Alternative:
+        """The model closest to the empirical means in which the incumbents are not the best."""
+        from mislid.geometry.alternatives import closest_alternative
+
+        question = self.question
+        return closest_alternative(
+            question.model,
+            self.means,
+            self.weights,
+            question.m,
+            tolerance=question.tolerance,
+            incumbents=self.incumbents,
+        )
+
+
+@runtime_checkable
+class SamplingProtocol(Protocol):
+    """Anything that says which arm to measure next.
+
+    Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
+    default) or only a barycentric spanner of them.
+    """
+
+    def propose(self, view: View) -> int:
+        """The arm to measure next, 0 to K - 1."""
+
+
+@runtime_checkable
+class StoppingProtocol(Protocol):
+    """Anything that says whether the measurements are enough.
+
+    Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
+    at most delta. Without it nothing is claimed.
+    """
+
+    def judge(self, view: View) -> Verdict:
+        """Whether to answer."""

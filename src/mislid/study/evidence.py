@@ -1,0 +1,260 @@
+"""What the data of a decision prove of every pair, from counts and sums alone.
+
+The rules decided while measurements came in, with searches that remember. Here the same data are
+judged once more from the beginning, every pair is solved, and what proves its cost is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Vector
+from mislid.engine import Engine
+from mislid.errors import CertificateError
+from mislid.geometry.coordinates import Coordinates, coordinates
+from mislid.geometry.duality import (
+    balanced,
+    is_unstructured,
+    proved_bound,
+    unstructured_bounds,
+)
+from mislid.geometry.pair_solver import PairSolver
+from mislid.geometry.pairs import Pairs, all_pairs
+from mislid.geometry.projection import project
+from mislid.model import Model
+from mislid.study.polish import Problem, polished
+from mislid.study.settings import Candidates, Settings, question_of
+
+GUARANTEED, MIXTURE, PAIRWISE = "guaranteed", "mixture", "pairwise"
+# Of two proofs that both fall short by rounding, the one that was meant.
+ROUNDING = 1e-9
+
+Pair = tuple[int, int]
+
+
+class Data(NamedTuple):
+    """Counts (K,) and sums (K,) of the measurements, in the user's sign."""
+
+    counts: Vector
+    sums: Vector
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return int(np.sum(self.counts))
+
+    @property
+    def means(self) -> Vector:
+        """Empirical means (K,), 0 where nothing was measured."""
+        return np.divide(
+            self.sums, self.counts, out=np.zeros_like(self.sums), where=self.counts > 0
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairEvidence:
+    """What is proved of one pair: by which argument, how much, and how much is enough.
+
+    `values` (d,), the linear part of the closest alternative at the spanner's arms, and `alpha`
+    prove the statistic where features matter.
+    """
+
+    pair: Pair
+    proof: str
+    statistic: float
+    threshold: float
+    values: Vector | None = None
+    alpha: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How much of what is needed is there."""
+        return self.statistic / self.threshold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosestAlternative:
+    """The nearest means (K,) that reverse a pair, and the multipliers (K,) that prove it.
+
+    `theta` (d,) is in the columns that the model keeps, None where all means are models.
+    """
+
+    means: Vector
+    theta: Vector | None
+    multipliers: Vector
+    alpha: float
+    cost: float
+    bound: float
+
+
+class Judgement:
+    """A stopping rule applied to the data of a decision, where more is better."""
+
+    def __init__(self, settings: Settings, candidates: Candidates, data: Data) -> None:
+        self.settings, self.candidates, self.data = settings, candidates, data
+        self.model: Model = candidates.model(settings.misspecification)
+        self.noise = settings.deviations(candidates.K)
+        self.means = settings.sign * data.means
+        self.weights = data.counts / self.noise**2
+        self.share = 0.5 if settings.stopping == GUARANTEED else 1.0
+
+    @cached_property
+    def at(self) -> Coordinates:
+        """The spanner, and the features in its coordinates."""
+        return coordinates(self.model)
+
+    @cached_property
+    def _within(self) -> Model:
+        """The same model in these coordinates, where collinear features cost no digits."""
+        return Model(self.at.matrix, self.model.misspecification)
+
+    @cached_property
+    def projected_values(self) -> Vector:
+        """The projection's linear part (d,) at the spanner's arms."""
+        theta = project(self.model, self.means, self.weights).theta
+        return polished(self._around_means, self.model.features[self.at.basis] @ theta)[0]
+
+    @cached_property
+    def projected(self) -> Vector:
+        """The nearest model (K,); an arm that was never measured has its linear value."""
+        if math.isinf(self.model.misspecification):
+            return self.means
+        near = self._around_means.nearest(self.projected_values)
+        return np.where(self.weights > 0.0, near, self.at.matrix @ self.projected_values)
+
+    @cached_property
+    def projection_bound(self) -> float:
+        """What no model can be nearer than."""
+        if math.isinf(self.model.misspecification):
+            return 0.0
+        z = self.weights * (self.means - self.projected)
+        z = balanced(self.at.matrix, self.weights, z)
+        values = self.projected_values
+        return proved_bound(self._within, self.means, self.weights, z, theta=values)
+
+    @property
+    def _around_means(self) -> Problem:
+        eps = self.model.misspecification
+        return Problem(self.at.matrix, eps, self.means, self.weights)
+
+    @cached_property
+    def given(self) -> Vector:
+        """The means (K,) that alternatives are searched around."""
+        by_means = self.settings.stopping in (GUARANTEED, MIXTURE)
+        return self.means if by_means else self.projected
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether features say nothing of any pair."""
+        return is_unstructured(self.model, self.given, self.settings.tolerance)
+
+    @cached_property
+    def common_threshold(self) -> float:
+        """What every pair must reach that is not settled by its two arms alone.
+
+        A stopping test on the same numbers, by the compiled rules.
+        """
+        settings, rule = self.settings, self.settings.stopping
+        question = question_of(settings, self.candidates).replace(delta=self.share * settings.delta)
+        engine = Engine(question, stopping=MIXTURE if rule == GUARANTEED else rule)
+        engine.reset(self.data.counts, settings.sign * self.data.sums)
+        verdict = engine.judge()
+        if engine.unsolved > 0:
+            raise CertificateError(
+                "the decision could not be certified: the closest alternative cannot be told in "
+                "double precision, the weights or features are too ill-conditioned"
+            )
+        return verdict.threshold
+
+    def evidence(self, incumbents: tuple[int, ...]) -> list[PairEvidence]:
+        """What is proved of every pair of these incumbents, sorted by pair."""
+        pairs = all_pairs(self.model.K, np.sort(np.array(incumbents)))
+        settled: dict[Pair, PairEvidence] = {}
+        if self.settings.stopping in (GUARANTEED, PAIRWISE):
+            settled = self._by_two_arms(pairs)
+        return [settled.get((i, j)) or self._by_model((i, j)) for i, j in pairs.tolist()]
+
+    def _by_two_arms(self, pairs: Pairs) -> dict[Pair, PairEvidence]:
+        """The pairs that their own two arms settle; all of them where nothing else may."""
+        from mislid.rules.thresholds import pairwise_threshold
+
+        settings, counts, K = self.settings, self.data.counts, self.model.K
+        costs = unstructured_bounds(self.means, self.weights, pairs, settings.tolerance)
+        delta = self.share * settings.delta
+        found = {}
+        for (i, j), cost in zip(pairs.tolist(), costs.tolist(), strict=True):
+            threshold = pairwise_threshold(counts[i], counts[j], K, settings.m, delta)
+            if settings.stopping == PAIRWISE or cost >= threshold * (1.0 - ROUNDING):
+                found[i, j] = PairEvidence((i, j), PAIRWISE, cost, threshold)
+        return found
+
+    @cached_property
+    def _solver(self) -> PairSolver:
+        return PairSolver(self.model, self.given, self.weights)
+
+    def _by_model(self, pair: Pair) -> PairEvidence:
+        rule = self.settings.stopping
+        proof, threshold = MIXTURE if rule == GUARANTEED else rule, self.common_threshold
+        i, j = pair
+        tol, features = self.settings.tolerance, self.model.features
+        if np.all(features[i] == features[j]) and tol > 2.0 * self.model.misspecification:
+            return PairEvidence(pair, proof, math.inf, threshold)
+        if self.is_free:
+            costs = unstructured_bounds(self.given, self.weights, np.array([pair]), tol)
+            return PairEvidence(pair, proof, float(costs[0]), threshold)
+        solved = self._solver.solve(pair, tol)
+        values, alpha = polished(self._around(pair), solved.values, solved.alpha)
+        bound = self._proved(pair, values, alpha)[0]
+        return PairEvidence(pair, proof, bound, threshold, values, alpha)
+
+    def _around(self, pair: Pair) -> Problem:
+        eps, tol = self.model.misspecification, self.settings.tolerance
+        return Problem(self.at.matrix, eps, self.given, self.weights, pair, tol)
+
+    def _proved(self, pair: Pair, values: Vector, alpha: float) -> tuple[float, Vector]:
+        """A lower bound on the pair's cost, and the multipliers (K,) that prove it."""
+        z = self._around(pair).multipliers(values, alpha)
+        z = balanced(self.at.matrix, self.weights, z, alpha)
+        tol, given, weights = self.settings.tolerance, self.given, self.weights
+        bound = proved_bound(self._within, given, weights, z, alpha, pair, tol, values)
+        return bound, z
+
+    def closest(self, evidence: PairEvidence) -> ClosestAlternative:
+        """The closest alternative of a pair that models can reverse."""
+        if evidence.values is None:
+            return self._meeting(evidence)
+        pair, values, alpha = evidence.pair, evidence.values, evidence.alpha
+        means = self._around(pair).nearest(values, alpha)
+        cost = 0.5 * float(np.sum(self.weights * (means - self.given) ** 2))
+        bound, z = self._proved(pair, values, alpha)
+        return ClosestAlternative(means, self.at.theta(self.model, values), z, alpha, cost, bound)
+
+    def linear(self, evidence: PairEvidence) -> Vector:
+        """The linear part (K,) of a pair's closest alternative."""
+        values = np.zeros(self.model.d) if evidence.values is None else evidence.values
+        found: Vector = self.at.matrix @ values
+        return found
+
+    def _meeting(self, evidence: PairEvidence) -> ClosestAlternative:
+        """Only the two arms move, and meet at their weighted mean."""
+        by_two = evidence.proof == PAIRWISE
+        means = (self.means if by_two else self.given).copy()
+        (i, j), w = evidence.pair, self.weights
+        gap = max(float(means[j] - means[i]) + self.settings.tolerance, 0.0)
+        share = float(w[j] / (w[i] + w[j])) if w[i] + w[j] > 0.0 else 1.0
+        means[i] += share * gap
+        means[j] -= (1.0 - share) * gap
+        anything = by_two or math.isinf(self.model.misspecification)
+        return ClosestAlternative(
+            means=means,
+            theta=None if anything else np.zeros(self.model.d),
+            multipliers=np.zeros(self.model.K),
+            alpha=2.0 * evidence.statistic / gap if gap > 0.0 else 0.0,
+            cost=evidence.statistic,
+            bound=evidence.statistic,
+        )

@@ -1,0 +1,134 @@
+"""A study's own rules, run on from its data with made-up measurements.
+
+What the means are is drawn anew for every run: around the empirical ones, as uncertain as the data
+leave them, and projected onto the model. Then the rules choose, measurements are drawn, and the
+stopping rule is tested.
+
+One measurement at a time would take too long. An arm that is proposed is measured several times at
+once: a small share of what it has had and of what the run has added, so that the number of rounds
+grows with the logarithm of the measurements, and a short way to go is not rounded away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from mislid._validation import Vector
+from mislid.engine import Engine, Verdict
+from mislid.engine.engine import Memory
+from mislid.study.decisions import new_engine
+from mislid.study.settings import Candidates, Settings
+
+# Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
+# With many arms, more of an arm's: the number of rounds grows with them, too.
+ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
+# Random numbers of decisions are at positions below this.
+_POSITIONS = 1 << 62
+
+
+class Data(NamedTuple):
+    """Counts (K,) and sums (K,) of the measurements, more is better; the arms of open trials."""
+
+    counts: Vector
+    sums: Vector
+    waiting: Sequence[int]
+
+    @property
+    def samples(self) -> int:
+        """Measurements in all."""
+        return int(self.counts.sum())
+
+    @property
+    def means(self) -> Vector:
+        """Empirical means (K,), 0 where nothing was measured."""
+        means: Vector = self.sums / np.maximum(self.counts, 1.0)
+        return means
+
+
+def data_of(engine: Engine, waiting: Sequence[int]) -> Data:
+    """A copy of what a study has measured."""
+    return Data(engine.counts.astype(np.float64), engine.sums, tuple(waiting))
+
+
+class Forward:
+    """The rules for one question, begun with given data.
+
+    Without a memory it is as if a new study had been given the data as its history.
+    """
+
+    def __init__(
+        self, settings: Settings, candidates: Candidates, data: Data, memory: Memory | None = None
+    ) -> None:
+        self._engine = new_engine(settings, candidates)
+        self.data = data
+        self._noise = self._engine.question.noise
+        self._memory = memory or self._engine.memory()
+
+    @property
+    def missing(self) -> int:
+        """Arms of the first design that have no measurement."""
+        return int(np.sum(self.data.counts[self._engine.design] == 0.0))
+
+    def begin(self) -> bool:
+        """Go back to the data; whether they decide."""
+        self._engine.reset(self.data.counts, self.data.sums, self._memory)
+        return self._engine.judge().decided
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """That of the last test, if there was one."""
+        return self._engine.verdict if self._engine.tests else None
+
+    @property
+    def estimate(self) -> Vector:
+        """The projected means (K,) at the last look."""
+        return self._engine.estimate
+
+    def best(self) -> tuple[int, ...]:
+        """The m arms that the estimate prefers, best first."""
+        return self._engine.incumbents
+
+    def run(self, rng: Generator, horizon: int) -> float:
+        """Measurements to go until a decision; infinite where there would be more than `horizon`.
+
+        In the middle of the last repeats, because any of them may have been enough.
+        """
+        means = self._possible_means(rng)
+        engine, repeats = self._engine, 1
+        arm_share = min(1.0, max(ARM_SHARE, means.size / MANY_ARMS))
+        # Noise of its own for each arm keeps runs for different questions alike.
+        noise = rng.spawn(means.size)
+        if self.begin():
+            return 0
+        counts = self.data.counts.copy()
+        for arm in self.data.waiting:
+            self._measure(arm, 1, means[arm], noise[arm])
+            counts[arm] += 1
+        while engine.is_midround or not engine.judge().decided:
+            done = engine.samples - self.data.samples
+            if done > horizon:
+                return math.inf
+            arm = engine.propose(int(rng.integers(_POSITIONS)))
+            repeats = max(1, int(min(arm_share * counts[arm], RUN_SHARE * done)))
+            self._measure(arm, repeats, means[arm], noise[arm])
+            counts[arm] += repeats
+        return engine.samples - self.data.samples - (repeats - 1) // 2
+
+    def _possible_means(self, rng: Generator) -> Vector:
+        """Means (K,) of a model, drawn as the data leave them uncertain."""
+        counts = self.data.counts
+        error = self._noise / np.sqrt(np.maximum(counts, 1.0))
+        drawn = self.data.means + error * rng.standard_normal(counts.size)
+        self._engine.reset(counts, drawn * counts, self._memory)
+        self._engine.judge(test=False)
+        return self.estimate
+
+    def _measure(self, arm: int, times: int, mean: float, rng: Generator) -> None:
+        """Take in the sum of several measurements."""
+        noise = self._noise[arm] * math.sqrt(times) * rng.standard_normal()
+        self._engine.observe(arm, times * mean + noise, times)

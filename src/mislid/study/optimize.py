@@ -1,0 +1,114 @@
+"""The loop that asks, measures and tells, in one thread or several."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mislid._validation import as_count, as_number
+from mislid.errors import MissingPackageError, ProblemError
+from mislid.study.history import as_value
+from mislid.study.result import Trial
+
+if TYPE_CHECKING:
+    from mislid.study.study import Study
+
+
+class Loop:
+    """Measure until the study has decided, or trials or time are used up."""
+
+    def __init__(
+        self,
+        study: Study,
+        measure: Callable[[Trial], float],
+        n_trials: int | None,
+        timeout: float | None,
+        catch: tuple[type[Exception], ...],
+        callbacks: Sequence[Callable[[Study, Trial], object]],
+        worker: str | None,
+        lease: float | None,
+    ) -> None:
+        for name, function in (("measure", measure), *(("callbacks", one) for one in callbacks)):
+            if not callable(function):
+                raise ProblemError(f"{name} must be callable; got {function!r}")
+        self.study, self.measure, self.catch, self.callbacks = study, measure, catch, callbacks
+        self.worker, self.lease = worker, lease
+        self.left = None if n_trials is None else as_count(n_trials, "n_trials", 0)
+        self.until = float("inf")
+        if timeout is not None:
+            limit = as_number(timeout, "timeout", low=0, high=float("inf"))
+            self.until = time.monotonic() + limit
+        self.stopped = threading.Event()
+        self.alone = threading.Lock()
+        self.tell_bar: Callable[[], object] = lambda: None
+
+    def run(self, n_jobs: int, *, show_progress_bar: bool) -> None:
+        """Go on with so many threads."""
+        jobs = as_count(n_jobs, "n_jobs", 1)
+        with _bar(self.study, show_progress_bar) as self.tell_bar:
+            if jobs == 1:
+                self._work(self.worker)
+                return
+            with ThreadPoolExecutor(jobs) as pool:
+                names = [None if self.worker is None else f"{self.worker}-{k}" for k in range(jobs)]
+                working = [pool.submit(self._work, name) for name in names]
+                try:
+                    for work in working:
+                        work.result()
+                finally:
+                    self.stopped.set()  # the others end with the trial they are at
+
+    def _work(self, worker: str | None) -> None:
+        try:
+            while self._goes_on():
+                self._one(self.study.ask(worker=worker, lease=self.lease))
+        finally:
+            self.stopped.set()
+
+    def _goes_on(self) -> bool:
+        """Whether to begin another trial, which is then counted."""
+        if self.stopped.is_set() or time.monotonic() >= self.until:
+            return False
+        if self.study.status != "running":
+            return False
+        with self.alone:
+            if self.left is not None:
+                self.left -= 1
+            return self.left is None or self.left >= 0
+
+    def _one(self, trial: Trial) -> None:
+        try:
+            value = as_value(self.measure(trial))
+        except Exception as problem:
+            self.study.tell(trial, state="fail")
+            if not isinstance(problem, self.catch):
+                raise
+        else:
+            self.study.tell(trial, value)
+        with self.alone:
+            self.tell_bar()
+            for callback in self.callbacks:
+                callback(self.study, trial)
+
+
+@contextmanager
+def _bar(study: Study, shown: bool) -> Iterator[Callable[[], object]]:
+    """What to call after every trial."""
+    if not shown:
+        yield lambda: None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise MissingPackageError(
+            "show_progress_bar needs tqdm (pip install 'mislid[cli]'); leave it out to do without"
+        ) from None
+    bar: Any = tqdm(desc=study.study_name, unit=" trials")  # on stderr
+    try:
+        yield bar.update
+    finally:
+        bar.close()
