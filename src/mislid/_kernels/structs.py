@@ -12,6 +12,7 @@ import copy
 import inspect
 import typing
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -159,8 +160,9 @@ class Struct:
             kind, at = layout.places[name]
             if isinstance(kind, types.Array):
                 _refuse_other_arrays(name, kind, value)
-                words[at] = value.ctypes.data
-                words[at + 1 : at + 1 + kind.ndim] = value.shape
+                words[at] = value.__array_interface__["data"][0]
+                for axis, length in enumerate(value.shape, start=at + 1):
+                    words[axis] = length
                 self.__dict__[name] = value
             elif isinstance(kind, StructType):
                 words[at] = value._address
@@ -180,7 +182,7 @@ class Struct:
             return ANY
         known: StructType | None = cls.__dict__.get("_layout")
         if known is None:
-            hints = typing.get_type_hints(cls, include_extras=True)
+            hints = _hints(cls)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
                 f"{cls.__module__}.{cls.__qualname__}",
@@ -202,9 +204,14 @@ class Struct:
         >>> Point.zeros({"d": 2}).at.tolist()
         [0.0, 0.0]
         """
-        hints = typing.get_type_hints(cls, include_extras=True)
-        missing = [name for name in cls.numba_type().places if name not in given]
-        return cls(**given, **{name: _zeros(hints[name], sizes) for name in missing})
+        blanks = {name: blank for name, blank in _blanks(cls).items() if name not in given}
+        made = {
+            name: np.zeros([sizes[size] for size in blank[1]], blank[0])
+            if isinstance(blank, tuple)
+            else blank
+            for name, blank in blanks.items()
+        }
+        return cls(**given, **made)
 
     def fields(self) -> dict[str, Any]:
         """The fields by name, arrays and structs themselves."""
@@ -232,12 +239,22 @@ class Struct:
         return type(self)(**copy.deepcopy(self.fields(), memo))
 
 
-def _zeros(hint: Any, sizes: dict[str, int]) -> Any:
-    if hint in (int, float, bool):
-        return hint(0)
-    array, _, shape = typing.get_args(hint)
-    dtype = np.int64 if array == npt.NDArray[np.int64] else np.float64
-    return np.zeros([sizes[name] for name in shape], dtype)
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls, include_extras=True)
+
+
+@cache
+def _blanks(cls: Any) -> dict[str, Any]:
+    """What zero is for the fields: a number, or an array's type and the names of its sizes."""
+    found: dict[str, Any] = {}
+    for name, hint in _hints(cls).items():
+        parts = typing.get_args(hint)
+        if hint in (int, float, bool):
+            found[name] = hint(0)
+        elif len(parts) == 3:
+            found[name] = (np.int64 if parts[0] == npt.NDArray[np.int64] else np.float64, parts[2])
+    return {name: found[name] for name in cls.numba_type().places if name in found}
 
 
 def _fields(cls: type) -> list[str]:

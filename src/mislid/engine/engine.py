@@ -115,7 +115,7 @@ class Engine:
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
-            state=new_state(setting),
+            state=new_state(setting, plays=sampler is not None and sampler.plays),
             sampler=Uniform() if sampler is None else sampler.struct,
             propose=0 if sampler is None else sampler.propose.address,
             own_test=0 if own is None else own.address,
