@@ -12,7 +12,7 @@ from mislid._kernels.state import QUEUED, SAMPLES, measure
 from mislid._kernels.stopping import estimate_and_test
 from mislid.algorithms import as_algorithm
 from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
-from oracles.small import PAIRINGS, SMALL, Question
+from helpers.small import PAIRINGS, SMALL, Question
 
 BUDGET = 300
 
