@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.command_line import ENVIRONMENT, command, fake, slow
 from mislid.simulation.replicate import replicate_rows
-from oracles.command_line import ENVIRONMENT, command, fake, slow
 
 FEATURES, MEANS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 0.8]
 
@@ -318,4 +318,4 @@ def test_the_demo(tmp_path):
     told = [line.split()[0] for line in done.stderr.splitlines() if "measurements" in line]
     assert told == ["mislid", "LUCB", "uniform", "LinGapE"]
     lost = tmp_path / "none" / "demo.png"
-    refused(command("demo", "--output", lost), 1, "a directory to write to")
+    refused(command("demo", "--output", lost), 1, "whose directory does not exist")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mislid
-from oracles.command_line import ENVIRONMENT, SOURCE, command
+from helpers.command_line import ENVIRONMENT, SOURCE, command
 
 SMALL = ["--hidden", "16", "--width", "3", "--epochs", "80", "--m", "2", "--noise", "0.2"]
 
@@ -82,8 +82,8 @@ def test_whole_candidates_are_left_out_and_a_loss_is_chosen(folder):
         (["--split", "users"], 2, "'users' is not one of 'rows', 'candidates'"),
         (["--target", "yield"], 1, "must have a column 'yield'"),
         (["--output", "there/x.npz"], 1, "whose directory does not exist"),
-        (["--output", "x.txt"], 1, "path must end in .npz or .csv"),
-        (["--picture", "there/x.png"], 1, "picture must be in an existing directory"),
+        (["--output", "x.txt"], 1, "--output must end in .npz or .csv"),
+        (["--picture", "there/x.png"], 1, "--picture must name a file in an existing directory"),
         (["--hidden", "16,many"], 2, "'16,many' is not a list of sizes such as 256,256"),
         (["--where", "plate"], 2, "'plate' is not of the form COLUMN=VALUE"),
         (["--where", "plate=C"], 1, "where must name a cell of column 'plate'"),

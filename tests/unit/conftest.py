@@ -5,9 +5,9 @@ import pytest
 
 mpl.use("Agg")
 
+from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid.study import Study
 from mislid.study.overview import Overview
-from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
 @pytest.fixture(scope="session")

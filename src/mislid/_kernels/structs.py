@@ -12,7 +12,6 @@ import copy
 import inspect
 import typing
 from collections.abc import Callable
-from functools import cache
 from typing import Annotated, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -142,6 +141,7 @@ class Struct:
     """
 
     _layout: ClassVar[StructType | None] = None
+    _blanks: ClassVar[dict[str, Any] | None] = None
     _words: npt.NDArray[np.int64]
     _reals: npt.NDArray[np.float64]
     _address: int
@@ -182,7 +182,7 @@ class Struct:
             return ANY
         known: StructType | None = cls.__dict__.get("_layout")
         if known is None:
-            hints = _hints(cls)
+            hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
                 f"{cls.__module__}.{cls.__qualname__}",
@@ -204,7 +204,7 @@ class Struct:
         >>> Point.zeros({"d": 2}).at.tolist()
         [0.0, 0.0]
         """
-        blanks = {name: blank for name, blank in _blanks(cls).items() if name not in given}
+        blanks = {name: blank for name, blank in cls._zero().items() if name not in given}
         made = {
             name: np.zeros([sizes[size] for size in blank[1]], blank[0])
             if isinstance(blank, tuple)
@@ -212,6 +212,23 @@ class Struct:
             for name, blank in blanks.items()
         }
         return cls(**given, **made)
+
+    @classmethod
+    def _zero(cls) -> dict[str, Any]:
+        """What zero is for the fields: a number, or an array's type and the names of its sizes."""
+        known: dict[str, Any] | None = cls.__dict__.get("_blanks")
+        if known is None:
+            known = {}
+            hints = typing.get_type_hints(cls, include_extras=True)
+            for name in cls.numba_type().places:
+                parts = typing.get_args(hints[name])
+                if hints[name] in (int, float, bool):
+                    known[name] = hints[name](0)
+                elif len(parts) == 3:
+                    whole = parts[0] == npt.NDArray[np.int64]
+                    known[name] = (np.int64 if whole else np.float64, parts[2])
+            cls._blanks = known
+        return known
 
     def fields(self) -> dict[str, Any]:
         """The fields by name, arrays and structs themselves."""
@@ -237,24 +254,6 @@ class Struct:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
-
-
-@cache
-def _hints(cls: Any) -> dict[str, Any]:
-    return typing.get_type_hints(cls, include_extras=True)
-
-
-@cache
-def _blanks(cls: Any) -> dict[str, Any]:
-    """What zero is for the fields: a number, or an array's type and the names of its sizes."""
-    found: dict[str, Any] = {}
-    for name, hint in _hints(cls).items():
-        parts = typing.get_args(hint)
-        if hint in (int, float, bool):
-            found[name] = hint(0)
-        elif len(parts) == 3:
-            found[name] = (np.int64 if parts[0] == npt.NDArray[np.int64] else np.float64, parts[2])
-    return {name: found[name] for name in cls.numba_type().places if name in found}
 
 
 def _fields(cls: type) -> list[str]:

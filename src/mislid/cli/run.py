@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import (
+from mislid.cli.options import (
     cluster,
     instance_options,
     load,
     one_sentence_errors,
+    output_folder_option,
     quiet_option,
     rule_options,
+    setting,
     worker_options,
 )
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli.output import as_csv, as_json, as_table, number
 from mislid.rules.stopping import NO_GUARANTEE, STOPPING_RULES
 
 if TYPE_CHECKING:
@@ -39,23 +41,19 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
 @click.command("run")
 @instance_options
 @rule_options
-@click.option(
+@setting(
     "--gamma",
-    type=click.FloatRange(1),
-    default=1.0,
-    show_default=True,
-    help="Test whether to stop only when measurements have grown by this factor.",
+    click.FloatRange(1),
+    1.0,
+    "Test whether to stop only when measurements have grown by this factor.",
 )
-@click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
+@setting("--runs", click.IntRange(1), 100, "Number of runs.")
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
 )
 @worker_options
-@click.option(
-    "--output",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
+@output_folder_option(
+    "Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended."
 )
 @click.option(
     "--shard",

@@ -84,8 +84,9 @@ class Engine:
         truth: Instance | None = None,
     ) -> None:
         self.question = question
-        self.algorithm: Any = as_algorithm(algorithm)
-        self.stopping: Any = as_stopping_rule(stopping)
+        # Rules that are written in Python may remember things: each engine has its own.
+        self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
+        self.stopping: Any = as_stopping_rule(copy.deepcopy(stopping))
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)

@@ -6,22 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files._csv import csv_bytes, csv_table
-from mislid.files._npz import npz_bytes, npz_table
-from mislid.files._sheet import Sheet, csv_sheet
-from mislid.files._spreadsheet import Spreadsheet, decimal, spreadsheet
-from mislid.files._table import Table
-from mislid.files._whole import Draft, write_whole
+from mislid.files.instances import Table, csv_bytes, csv_table, npz_bytes, npz_table
+from mislid.files.sheets import Sheet, Spreadsheet, csv_sheet, decimal, spreadsheet
+from mislid.files.writing import Draft, alone_in, write_whole
 
 __all__ = [
     "Draft",
     "Sheet",
     "Spreadsheet",
     "Table",
+    "alone_in",
     "as_plain",
     "decimal",
     "new_place",
-    "place_to_write",
+    "npz_bytes",
+    "npz_table",
     "read_sheet",
     "read_spreadsheet",
     "read_table",
@@ -29,30 +28,97 @@ __all__ = [
     "write_whole",
 ]
 
+# What files of instances end in.
+_INSTANCE = (".npz", ".csv")
+
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a .npz or .csv file, as `write_table` writes it or as `load_instance` describes it."""
-    place = _with_suffix(path, ".npz", ".csv")
+    """Read the arrays of an instance.
+
+    Parameters
+    ----------
+    path
+        A .npz or .csv file, as `write_table` writes it or as `mislid.load_instance` describes it.
+
+    Returns
+    -------
+    Table
+        Features, means, and what else the file says.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read, is damaged, or lacks features or means.
+    """
+    place = _ending(path, "path", *_INSTANCE)
     content = _content(place, "an instance")
     read = npz_table if place.suffix.lower() == ".npz" else csv_table
     return read(content, str(place))
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
-    """Read the cells of a .csv file of observations, whatever its columns are."""
-    place = _with_suffix(path, ".csv")
+    """Read the cells of a .csv file of observations, whatever its columns are.
+
+    Parameters
+    ----------
+    path
+        A .csv file with a heading line and one line per observation.
+
+    Returns
+    -------
+    Sheet
+        Its cells by heading.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read or its lines do not fit its headings.
+    """
+    place = _ending(path, "path", ".csv")
     return csv_sheet(_content(place, "observations"), str(place), "observation")
 
 
 def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
-    """Read the cells of a file that a spreadsheet program may have written; `row` is one line."""
+    """Read the cells of a file that a spreadsheet program may have written.
+
+    Parameters
+    ----------
+    path
+        A text file with a heading line, separated by commas, semicolons or tabs.
+    row
+        What messages call a line, such as "candidate".
+
+    Returns
+    -------
+    Spreadsheet
+        Its cells, and numbers with decimal points or commas.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read or its lines do not fit its headings.
+    """
     place = Path(path)
     return spreadsheet(_content(place, f"one line per {row}"), str(place), row)
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:
-    """Write a .npz or .csv file, whole or not at all.
+    """Write the arrays of an instance, whole or not at all.
 
+    Parameters
+    ----------
+    path
+        Where the file goes; .npz or .csv.
+    table
+        What `read_table` reads back from it, exactly.
+
+    Raises
+    ------
+    ProblemError
+        Where the path is not in an existing directory, or a name cannot be written.
+
+    Examples
+    --------
     >>> import tempfile
     >>> import numpy as np
     >>> table = Table(np.eye(2), np.array([0.1, 0.2]), np.ones(2), ("a", "b"), 0.5)
@@ -64,37 +130,73 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
     a,0.1,1.0,1.0,0.0
     b,0.2,1.0,0.0,1.0
     """
-    place = place_to_write(path)
+    place = new_place(path, "path", *_INSTANCE)
     write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
     write_whole(place, write(table))
 
 
-def place_to_write(path: str | os.PathLike[str]) -> Path:
-    """Give the place of an instance to be written, or say why it cannot be there."""
-    return new_place(_with_suffix(path, ".npz", ".csv"))
+def new_place(path: Any, name: str = "path", *endings: str) -> Path:
+    """Check, before anything is computed, that a file can be written to a place.
 
+    Parameters
+    ----------
+    path
+        A file that may not exist yet.
+    name
+        What the user calls the path.
+    endings
+        What its name may end in, such as ".png"; anything without them.
 
-def new_place(path: Any, name: str = "path") -> Path:
-    """Where a file may be written; `name` is what the user calls the path.
+    Returns
+    -------
+    Path
+        The same place.
 
+    Raises
+    ------
+    ProblemError
+        Where it is a directory, or in one that does not exist or cannot be written to.
+    FileFormatError
+        Where it ends otherwise.
+
+    Examples
+    --------
     >>> new_place("no/such/directory/arms.npz", "--output")
     Traceback (most recent call last):
     ...
     mislid.errors.ProblemError: --output must name a file in an existing directory;
     got 'no/such/directory/arms.npz', whose directory does not exist
     """
-    place = _as_path(path, name)
-    if place.is_dir() or not place.parent.is_dir():
+    place = _ending(path, name, *endings)
+    reason = ""
+    if place.is_dir():
+        reason = "a directory"
+    elif not place.parent.is_dir():
+        reason = "whose directory does not exist"
+    elif not os.access(place.parent, os.W_OK | os.X_OK):
+        reason = "whose directory cannot be written to"
+    if reason:
         raise ProblemError(
-            f"{name} must name a file in an existing directory; got {str(place)!r}, "
-            + ("a directory" if place.is_dir() else "whose directory does not exist")
+            f"{name} must name a file in an existing directory; got {str(place)!r}, {reason}"
         )
     return place
 
 
 def as_plain(value: Any) -> Any:
-    """Values of JSON, which has no infinity: "inf"; what is not a number becomes null.
+    """Values of JSON, which has no infinity: that is the text "inf"; what is no number is None.
 
+    Parameters
+    ----------
+    value
+        Made of dicts, lists, tuples, texts and numbers.
+
+    Returns
+    -------
+    Any
+        The same, as `json.dumps` may write it.
+
+    Examples
+    --------
     >>> as_plain({"upper": float("inf"), "pair": (1, float("nan"))})
     {'upper': 'inf', 'pair': [1, None]}
     """
@@ -121,15 +223,12 @@ def _content(place: Path, what: str) -> bytes:
     return content
 
 
-def _as_path(path: Any, name: str = "path") -> Path:
+def _ending(path: Any, name: str, *endings: str) -> Path:
+    """The path, with a name that ends in one of these."""
     try:
-        return Path(path)
+        place = Path(path)
     except TypeError:
         raise ProblemError(f"{name} must be a string or a path; got {path!r}") from None
-
-
-def _with_suffix(path: Any, *suffixes: str) -> Path:
-    place = _as_path(path)
-    if place.suffix.lower() not in suffixes:
-        raise FileFormatError(f"path must end in {' or '.join(suffixes)}; got {str(place)!r}")
+    if endings and place.suffix.lower() not in endings:
+        raise FileFormatError(f"{name} must end in {' or '.join(endings)}; got {str(place)!r}")
     return place

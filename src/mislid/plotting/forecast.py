@@ -71,7 +71,8 @@ def draw_forecast(overview: Overview) -> Figure | None:
     Returns
     -------
     matplotlib.figure.Figure or None
-        None where nothing was measured, or no question needs more measurements.
+        None where nothing was measured, there are no forecasts, or no question needs more
+        measurements.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def draw_forecast(overview: Overview) -> Figure | None:
     >>> draw_forecast(study.overview()) is None
     True
     """
-    if overview.samples == 0:
+    if overview.samples == 0 or overview.forecaster is None:
         return None
     rows = forecasts_of(overview)
     if all(row.question == AS_ASKED and row.is_done for row in rows):

@@ -179,6 +179,8 @@ def _or_reason(title: str, section: Callable[[Overview], Html], overview: Overvi
 
 
 def _forecast(overview: Overview) -> Html:
+    if overview.forecaster is None:
+        return _section("Forecast", element("p", overview.progress.note, class_="note"))
     figure = draw_forecast(overview)
     if figure is None:
         return Html()

@@ -68,18 +68,20 @@ def _running(overview: Overview) -> list[str]:
     if overview.samples == 0:
         return ["Nothing has been measured yet.", _open_trials(overview)]
     measured = measurements(overview.samples)
-    if not overview.best_now or overview.history is None:
+    if not overview.best_now:
         missing = int((overview.counts == 0.0).sum())
         so_far = (
             f"{measured} so far; {missing:,} of {overview.K:,} candidates have not been measured, "
             "and there is no estimate before the first round is complete."
         )
         return ["Not decided yet.", so_far, _open_trials(overview)]
-    so_far = (
-        f"{measured} so far have brought {percent(overview.history.share)} of the evidence "
-        "that the hardest pair needs. "
-        f"In front now: {_names(overview, overview.best_now)}."
-    )
+    so_far = f"{measured} so far."
+    if overview.history is not None:
+        so_far = (
+            f"{measured} so far have brought {percent(overview.history.share)} of the evidence "
+            "that the hardest pair needs."
+        )
+    so_far += f" In front now: {_names(overview, overview.best_now)}."
     return ["Not decided yet.", so_far, _forecast(overview), _open_trials(overview)]
 
 
@@ -95,6 +97,8 @@ def _forecast(overview: Overview) -> str:
 
 
 def _as_asked(overview: Overview) -> Forecast | None:
+    if overview.forecaster is None:
+        return None
     try:
         return Forecast.of(AS_ASKED, overview.progress)
     except MislidError:
@@ -141,8 +145,8 @@ def cautions(overview: Overview) -> Html:
         found.append(
             markup(
                 element("strong", "No guarantee. "),
-                f"The stopping rule “{rule.name}” is a heuristic without a proof: "
-                "its answers may be wrong more often than the error rate asked for.",
+                f"Nothing is proven about the stopping rule “{rule.name}”: its answers may be "
+                "wrong more often than the error rate asked for.",
             )
         )
     found += [

@@ -70,6 +70,7 @@ class Progress:
         The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
     statistic, threshold
         The evidence for that pair, and what it must reach; those of the decision once there is one.
+        None where the rule has none.
     lower_bound
         Measurements in all that any method with this error rate needs on average if the means are
         as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
@@ -145,6 +146,7 @@ class Snapshot:
     memory: Memory
     events: int
     decision: Decided | None
+    rules: tuple[Any, Any] = (None, None)
 
     @classmethod
     def of(cls, replay: Replay) -> Snapshot:
@@ -157,6 +159,7 @@ class Snapshot:
             memory=engine.memory(),
             events=state.sequence,
             decision=state.decision,
+            rules=replay.given,
         )
 
     def progress(self, simulations: int = SIMULATIONS) -> Progress:
@@ -174,8 +177,8 @@ class Snapshot:
             self.data.samples,
             *(_DONE if settled else self._to_go(forward, count)),
             pair=self._labels(verdict.pair) if verdict and verdict.pair else None,
-            statistic=verdict.statistic if verdict else None,
-            threshold=verdict.threshold if verdict else None,
+            statistic=_known(verdict.statistic) if verdict else None,
+            threshold=_known(verdict.threshold) if verdict else None,
             lower_bound=self._lower_bound(estimate),
             best_now=self._labels(best),
         )
@@ -232,7 +235,7 @@ class Snapshot:
     def _forward(self, settings: Settings) -> Forward:
         """The rules for a question; those of the study's own remember what they have learned."""
         memory = self.memory if settings == self.settings else None
-        return Forward(settings, self.candidates, self.data, memory)
+        return Forward(settings, self.candidates, self.data, memory, self.rules)
 
     def _to_go(self, forward: Forward, count: int) -> ToGo:
         horizon = HORIZON * self.data.samples
@@ -269,6 +272,11 @@ class Snapshot:
 def _too_early(missing: int) -> ToGo:
     arms = "1 candidate" if missing == 1 else f"{missing} candidates"
     return ToGo(None, missing, None, f"too early: {arms} of the first design not measured yet")
+
+
+def _known(number: float) -> float | None:
+    """A rule that is written in Python may have no evidence to show."""
+    return None if math.isnan(number) else number
 
 
 def _whole(number: float) -> int | None:

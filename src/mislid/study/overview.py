@@ -12,7 +12,7 @@ import numpy as np
 from mislid._validation import Vector
 from mislid.errors import CertificateError
 from mislid.files import as_plain
-from mislid.rules.stopping import STOPPING_RULES, StoppingRule
+from mislid.rules.stopping import StoppingRule, stopping_rule_called
 from mislid.study.certificate import sha256_of
 from mislid.study.events import Created, Event, Observed
 from mislid.study.forecast import Progress, Snapshot, WhatIf
@@ -27,6 +27,7 @@ from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, 
 # How often a test of what was declared warns without reason, as in `Study.warnings`.
 LEVEL = 0.01
 UNCHECKED = "unchecked"
+NO_RULES = "no forecast: the study's rules are written in Python, and were not given"
 # Candidates times pairs beyond which an optimal allocation would take more than some seconds.
 LARGEST_GAME = 400_000
 
@@ -49,14 +50,14 @@ class Overview(Record):
     warnings
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
     forecaster
-        What forecasts are made from.
+        What forecasts are made from; None where the study's rules are objects that are not here.
     """
 
     summary: StudySummary
     events: int
     fingerprint: str
     warnings: tuple[StudyWarning, ...]
-    forecaster: Snapshot
+    forecaster: Snapshot | None
 
     @classmethod
     def of(cls, name: str, replay: Replay, fingerprint: str) -> Overview:
@@ -72,7 +73,8 @@ class Overview(Record):
             events=state.sequence,
             fingerprint=fingerprint,
             warnings=_warnings(replay),
-            forecaster=Snapshot.of(replay),
+            forecaster=Snapshot.of(replay) if replay.has_rules else None,
+            rules=replay.given,
         )
 
     @property
@@ -88,7 +90,7 @@ class Overview(Record):
     @property
     def rule(self) -> StoppingRule:
         """The stopping rule, with what stands behind it."""
-        return STOPPING_RULES[self.settings.stopping]
+        return stopping_rule_called(self.settings.stopping)
 
     @property
     def leaders(self) -> tuple[int, ...]:
@@ -98,24 +100,27 @@ class Overview(Record):
     @cached_property
     def progress(self) -> Progress:
         """How far the study has come, as `Study.progress` says it."""
+        if self.forecaster is None:
+            best = self.names(self.best_now)
+            return Progress(self.samples, None, 0, None, NO_RULES, best_now=best)
         return self.forecaster.progress()
 
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
         """Forecasts for other questions, as `Study.what_ifs` gives them."""
-        return self.forecaster.what_ifs()
+        return () if self.forecaster is None else self.forecaster.what_ifs()
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """As `Study.sensitivity` gives it; None without features."""
-        if self.candidates.features is None:
+        """As `Study.sensitivity` gives it; None without features, or without the rules."""
+        if self.candidates.features is None or self.forecaster is None:
             return None
         # It looks at counts and sums alone, so that all measurements may be taken in at once.
         events = [Event(1, self.summary.created, Created(self.settings, self.candidates))]
         if self.samples:
             measured = Observed(tuple(self.arms.tolist()), tuple(self.values.tolist()))
             events.append(Event(2, self.summary.updated, measured))
-        replay = Replay()
+        replay = Replay(*self.rules)
         replay.follow(events)
         return sensitivity_of(replay, LEVEL)
 
@@ -146,7 +151,10 @@ class Overview(Record):
 
     @cached_property
     def history(self) -> History | None:
-        """How the evidence for the leaders grew; None before there are estimates."""
+        """How the evidence for the leaders grew; None before there are estimates.
+
+        None, too, where the stopping rule is written in Python: nobody knows its evidence.
+        """
         return history(self._rule, self.leaders)
 
     @property
@@ -206,7 +214,7 @@ def is_proven(stopping: str) -> bool:
     >>> is_proven("guaranteed"), is_proven("heuristic")
     (True, False)
     """
-    return STOPPING_RULES[stopping].guaranteed
+    return stopping_rule_called(stopping).guaranteed
 
 
 def guarantee(settings: Settings) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
-from mislid.study.decisions import decision_of, new_engine
+from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
+from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
 # Numbers that may gather before the rules take them in.
@@ -29,6 +30,18 @@ class Replay:
         self._given = algorithm, stopping
         self._begin()
 
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """Sampling and stopping rule, where they take the place of those that are named."""
+        return self._given
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules to ask: a log only names those that were written in Python."""
+        names = self.state.settings.algorithm, self.state.settings.stopping
+        pairs = zip(names, self._given, strict=True)
+        return all(rule is not None or not is_python(name) for name, rule in pairs)
+
     def _begin(self) -> None:
         self.state = StudyState()
         self._engine: Engine | None = None
@@ -45,6 +58,21 @@ class Replay:
         if self._script:
             self._catch_up(self._engine)
         return self._engine
+
+    def estimating(self) -> Engine:
+        """An engine with estimates from all measurements: the rules or, without them, another."""
+        if self.has_rules:
+            return self.engine
+        state, K = self.state, self.state.candidates.K
+        rules = stand_ins(state.settings, self._given)
+        engine = new_engine(state.settings, state.candidates, *rules)
+        arms = np.array([one.arm for one in state.observations], dtype=np.int64)
+        values = np.array([one.value for one in state.observations])
+        sums = np.bincount(arms, state.settings.sign * values, K)
+        engine.reset(np.bincount(arms, minlength=K).astype(np.float64), sums)
+        if np.all(engine.counts[engine.design] > 0):
+            engine.judge(test=False)
+        return engine
 
     @property
     def diverged(self) -> int:

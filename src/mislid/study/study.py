@@ -70,10 +70,19 @@ class Study:
     It may be used by several threads, and any number of processes may have the same study open.
     """
 
-    def __init__(self, name: str, key: int, storage: Storage, clock: Clock = time.time) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: int,
+        storage: Storage,
+        clock: Clock = time.time,
+        rules: tuple[Any, Any] = (None, None),
+    ) -> None:
         self.study_name = name
         self._key, self._storage, self._clock = key, storage, clock
-        self._replay, self._digest = Replay(), hashlib.sha256()
+        # Sampling and stopping rule, where they are objects.
+        self._rules = rules
+        self._replay, self._digest = Replay(*rules), hashlib.sha256()
         self._alone = threading.RLock()
 
     def __repr__(self) -> str:
@@ -167,7 +176,7 @@ class Study:
     @property
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
-        from mislid.rules.stopping import STOPPING_RULES
+        from mislid.rules.stopping import stopping_rule_called
 
         with self._alone:
             state = self._now()
@@ -175,13 +184,13 @@ class Study:
             if decision is None:
                 return None
             challenger, incumbent = decision.pair
-            engine = self._replay.engine
+            engine = self._replay.estimating()
             best = engine.incumbents if engine.is_estimated else decision.answer
             return StudyResult(
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
                 stopping=decision.rule,
-                proven=STOPPING_RULES[decision.rule].guaranteed,
+                proven=stopping_rule_called(decision.rule).guaranteed,
                 statistic=decision.statistic,
                 threshold=decision.threshold,
                 pair=(labels[challenger], labels[incumbent]),
@@ -382,7 +391,7 @@ class Study:
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
-        self._replay = Replay()
+        self._replay = Replay(*self._rules)
 
     def _follow(self, entries: Sequence[Entry]) -> None:
         """Take in what the log has."""

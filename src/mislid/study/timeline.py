@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,9 @@ from mislid.geometry.duality import is_unstructured, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 from mislid.rules.thresholds import arm_allowance, deviation_constant, pair_constant
-from mislid.study.decisions import new_engine
+from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
-from mislid.study.settings import Candidates, Settings, question_of
+from mislid.study.settings import Candidates, Settings, is_python, question_of
 
 Arms = NDArray[np.int64]
 
@@ -42,6 +43,8 @@ class Record:
         The n measurements in their order: indices of candidates, and values in the user's sign.
     decision
         The recorded one, or None before there is one.
+    rules
+        Sampling and stopping rule, where they take the place of those that the settings name.
     """
 
     settings: Settings
@@ -49,6 +52,7 @@ class Record:
     arms: Arms
     values: Vector
     decision: Decided | None
+    rules: tuple[Any, Any]
 
     @property
     def K(self) -> int:
@@ -181,18 +185,23 @@ class Rule:
         self.record = record
         self.at_projected = name in ("heuristic", "paper", "paper-printed")
         self.by_pairs = name in ("pairwise", "guaranteed")
-        self.by_features = name != "pairwise"
+        self.by_features = name != "pairwise" and not is_python(name)
         share = 0.5 if name == "guaranteed" else 1.0
-        own = new_engine(settings, record.candidates)
+        own = new_engine(settings, record.candidates, *stand_ins(settings, record.rules))
         self._design = own.design
         self._engine = Engine(
             question.replace(delta=share * settings.delta),
-            settings.algorithm,
-            "mixture" if name == "guaranteed" else name,
+            own.algorithm,
+            "mixture" if name == "guaranteed" else own.stopping,
         )
         self._pair_constant = pair_constant(record.K, settings.m, share * settings.delta)
         wide = own.widening if self.at_projected else 0.0
         self._model = record.candidates.model(settings.misspecification + wide)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether its evidence is known; that of a rule that is written in Python is not."""
+        return self.by_features or self.by_pairs
 
     @cached_property
     def first(self) -> int | None:
@@ -206,7 +215,7 @@ class Rule:
         counts, engine = self.record.counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
         engine.reset(counts, self.record.settings.sign * self.record.sums_after(samples))
-        threshold = engine.judge(test=True).threshold
+        threshold = engine.judge(test=self.has_evidence).threshold
         return Moment(
             samples,
             counts,
@@ -266,9 +275,9 @@ def best_of(record: Record, now: Moment) -> tuple[int, ...]:
 
 
 def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
-    """How the evidence for an answer grew until it was enough; None before there is an estimate."""
+    """How the evidence for an answer grew until it was enough; None where nobody knows."""
     record, first = rule.record, rule.first
-    if first is None:
+    if first is None or not rule.has_evidence:
         return None
     last = record.samples if record.decision is None else record.decision.samples
     every = all_pairs(record.K, np.sort(np.array(answer, dtype=np.int64)))

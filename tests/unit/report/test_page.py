@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import MissingPackageError, ProblemError
-from mislid.plotting import draw_candidates
-from mislid.report import page as page_module
-from mislid.report import report, write_report
-from mislid.report.page import page
-from mislid.report.style import DARK, as_markup
-from mislid.study import Study
-from mislid.study.overview import Overview
-from mislid.study.suspicions import StudyWarning
-from oracles.report_studies import (
+from helpers.report_studies import (
     MEANS,
     changed,
     decided_study,
@@ -30,6 +21,15 @@ from oracles.report_studies import (
     progress,
     what_if,
 )
+from mislid.errors import MissingPackageError, ProblemError
+from mislid.plotting import draw_candidates
+from mislid.report import page as page_module
+from mislid.report import report, write_report
+from mislid.report.page import page
+from mislid.report.style import DARK, as_markup
+from mislid.study import Study
+from mislid.study.overview import Overview
+from mislid.study.suspicions import StudyWarning
 
 VOID = {"meta", "br"}
 

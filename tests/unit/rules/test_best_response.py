@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from mislid._kernels.propose import next_arm
 from numpy.random import SeedSequence
 
 from mislid import Instance, Model, characteristic_time, closest_alternative
-from mislid.algorithms import BestResponse
-from mislid._kernels.propose import next_arm
 from mislid._kernels.state import measure
 from mislid._kernels.stopping import estimate_and_test
+from mislid.algorithms import BestResponse
 from mislid.simulation.identify import _Run
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 3))

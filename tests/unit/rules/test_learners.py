@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import Memory, Plan, new_memory, new_plan
 
 from mislid._kernels.compile import kernel
-from mislid.rules import _plan as rules
 from mislid._kernels.learners import allocate, learn
-from mislid._kernels.plan import Memory, Plan, new_memory, new_plan
+from mislid.rules import _plan as rules
 
 
 @kernel

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import LINGAPE, OWN_THRESHOLD
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.plan import LINGAPE, OWN_THRESHOLD
-from mislid._kernels.ridge import PERIOD
-from mislid._kernels.state import measure
-from oracles.rival_runs import (
+from helpers.rival_runs import (
     Run,
     assert_mean,
     choose,
@@ -20,6 +18,8 @@ from oracles.rival_runs import (
     sample_sizes,
     steps,
 )
+from mislid._kernels.ridge import PERIOD
+from mislid._kernels.state import measure
 from oracles.rivals import Data, lingape, regression
 
 

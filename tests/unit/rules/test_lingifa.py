@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import LINGIFA, OWN_THRESHOLD
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
+from helpers.rival_runs import new_run, published, sample_sizes, steps
 from mislid._kernels.lingifa import GapSpace
-from mislid._kernels.plan import LINGIFA, OWN_THRESHOLD
 from mislid._kernels.ridge import PERIOD
-from oracles.rival_runs import new_run, published, sample_sizes, steps
 from oracles.rivals import Data, lingifa, regression
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import LUCB, OWN_INDEX, OWN_THRESHOLD
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.plan import LUCB, OWN_INDEX, OWN_THRESHOLD
+from helpers.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
 from mislid._kernels.state import measure
-from oracles.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
 from oracles.rivals import lucb
 
 

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from mislid._kernels.plan import C_TRACKING, D_TRACKING, FIXED, UNIFORM
+from mislid._kernels.select import list_top, nth_largest
 from numpy.random import Generator
 from numpy.testing import assert_array_equal
 
+from helpers.rival_runs import Floats, Run, choose, new_run
 from mislid._kernels.compile import kernel
 from mislid._kernels.order import Indices
-from mislid._kernels.plan import C_TRACKING, D_TRACKING, FIXED, UNIFORM
-from mislid._kernels.select import list_top, nth_largest
 from mislid._kernels.state import measure
-from oracles.rival_runs import Floats, Run, choose, new_run
 from oracles.rivals import best, tracking
 
 

@@ -10,15 +10,10 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from mislid.errors import ProblemError
+from helpers.measured import Data, Floats, random_data, samples, setting_of, state_of
 from mislid._kernels.compile import kernel
-from mislid._kernels.search import ALL, BELOW, EXEMPT, search
-from mislid.geometry.alternatives import closest_alternative, pair_alternative
-from mislid.geometry.coordinates import coordinates
-from mislid.geometry.pairs import all_pairs, top_arms
-from mislid.geometry.projection import project
-from mislid.model import Model
 from mislid._kernels.mixture import SPREADS, Mixture, mixture_price, new_mixture
+from mislid._kernels.search import ALL, BELOW, EXEMPT, search
 from mislid._kernels.state import (
     LAGGING,
     LAST_TEST,
@@ -34,6 +29,12 @@ from mislid._kernels.state import (
 )
 from mislid._kernels.stopping import CODES, PRACTICE, estimate_and_test, new_stopping
 from mislid._kernels.two_arms import ACCURACY, closest_unstructured, is_wide
+from mislid.errors import ProblemError
+from mislid.geometry.alternatives import closest_alternative, pair_alternative
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.pairs import all_pairs, top_arms
+from mislid.geometry.projection import project
+from mislid.model import Model
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import (
     heuristic_threshold,
@@ -41,7 +42,6 @@ from mislid.rules.thresholds import (
     paper_threshold,
     unstructured_threshold,
 )
-from oracles.measured import Data, Floats, random_data, samples, setting_of, state_of
 
 
 @kernel

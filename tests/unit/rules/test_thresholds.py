@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import lambertw, zeta
 
-from mislid.errors import ProblemError
 from mislid._kernels.thresholds import wbar
+from mislid.errors import ProblemError
 from mislid.rules.thresholds import (
     deviation_constant,
     heuristic_threshold,

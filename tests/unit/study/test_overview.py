@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid.errors import CertificateError
 from mislid.study import Study
 from mislid.study.events import entry_of
 from mislid.study.overview import Overview
-from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 Opener = Callable[[], Study]
 

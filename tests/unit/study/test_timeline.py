@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid import pair_alternative
 from mislid.geometry.pairs import all_pairs
 from mislid.rules.stopping import STOPPING_RULES
@@ -12,7 +13,6 @@ from mislid.rules.thresholds import deviation_constant, pairwise_threshold
 from mislid.study import Study
 from mislid.study.overview import Overview
 from mislid.study.timeline import BY_TWO_ARMS, DRAWN, Rule, history
-from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
 def test_half_widths_are_those_of_the_deviation_inequality() -> None:

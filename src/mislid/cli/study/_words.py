@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._print import aligned, as_csv, as_json, as_table
+from mislid.cli.output import aligned, as_csv, as_json, as_table
 
 if TYPE_CHECKING:
     from mislid.study import Study

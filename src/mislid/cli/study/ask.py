@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import aligned, as_json
+from mislid.cli.options import examples, format_option, one_sentence_errors, setting
+from mislid.cli.output import aligned, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, moment, shown
 from mislid.errors import MislidError, ProblemError
@@ -45,9 +45,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
 )
 @name_argument
 @storage_option
-@click.option(
-    "-n", "n", type=click.IntRange(1), default=1, show_default=True, help="Number of trials."
-)
+@setting("-n", click.IntRange(1), 1, "Number of trials.")
 @click.option("--worker", metavar="NAME", help="Who asks; asking again gives its open trials back.")
 @click.option(
     "--lease",

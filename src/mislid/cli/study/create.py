@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mislid.cli._common import (
+from mislid.cli.options import (
     examples,
     format_option,
     one_sentence_errors,
     question_options,
     rule_options,
     seed_option,
+    setting,
 )
 from mislid.cli.study._opening import as_address, name_argument, open_storage, storage_option
 from mislid.cli.study._words import print_facts
@@ -74,12 +75,11 @@ _RESERVED = {
     metavar="LOW HIGH",
     help="Measurements are within these bounds: noise that is safe for them.",
 )
-@click.option(
+@setting(
     "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    default="maximize",
-    show_default=True,
-    help="Whether large or small values are best.",
+    click.Choice(["maximize", "minimize"]),
+    "maximize",
+    "Whether large or small values are best.",
 )
 @rule_options
 @seed_option

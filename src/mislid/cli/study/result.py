@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import aligned, as_csv, as_json, as_table, number
+from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
+from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import NO_PROOF, listed, moment, rows_text, shown
 from mislid.errors import FileFormatError, MislidError
@@ -128,7 +128,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
         "mislid study verify potency.json",
     ),
 )
-@click.argument("file", type=click.Path())
+@file_argument
 @format_option()
 @one_sentence_errors
 def verify_command(file: str, form: str) -> None:

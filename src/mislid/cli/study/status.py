@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_table, number
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import NO_PROOF, facts_text, listed
 
@@ -189,8 +189,12 @@ def forecast_words(given: Progress | WhatIf) -> str:
     'at least 20 more measurements (too far)'
     >>> forecast_words(Progress(9, 1, 1, None, ""))
     'about 1 more measurement (at least 1)'
+    >>> forecast_words(Progress(9, None, 0, None, "no forecast"))
+    'no forecast'
     """
     low, high = number(given.more_low), given.more_high
+    if given.more is None and given.more_low == 0:
+        return given.note
     if given.more is None:
         return f"at least {_more(given.more_low)}" + (f" ({given.note})" if given.note else "")
     span = f"at least {low}" if high is None else f"{low} to {number(high)}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_json, as_table
+from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
+from mislid.cli.output import as_json, as_table
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, listed, print_facts, rows_text, status_words
 from mislid.errors import ConflictingTellError, MislidError, ProblemError
@@ -184,7 +184,7 @@ def _ranges(numbers: Iterable[int]) -> str:
     ),
 )
 @name_argument
-@click.argument("file", type=click.Path())
+@file_argument
 @storage_option
 @click.option("--arm-column", metavar="COLUMN", default="arm", show_default=True)
 @click.option("--value-column", metavar="COLUMN", default="value", show_default=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors, question_options
-from mislid.cli._print import aligned, as_json, as_table, number
+from mislid.cli.options import examples, format_option, one_sentence_errors, question_options
+from mislid.cli.output import aligned, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import listed, print_facts, rows_text, shown
 from mislid.cli.study.status import forecast_words
