@@ -1,6 +1,7 @@
 """The command in a process of its own, also with an `identify` whose rows are quick and known."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ SLOW = FAKED.replace(
 
 
 def command(*arguments, start=REAL, **options):
-    """Run it to its end; that kernels are being compiled, at the first call of all, is left out."""
+    """Run it to its end."""
     done = subprocess.run(
         [sys.executable, *start, *map(str, arguments)],
         env=ENVIRONMENT,
@@ -35,8 +36,13 @@ def command(*arguments, start=REAL, **options):
         check=False,
         **options,
     )
-    done.stderr = done.stderr.replace(f"\r{MESSAGE}\n", "").replace(f"{MESSAGE}\n", "")
+    done.stderr = without_notice(done.stderr)
     return done
+
+
+def without_notice(err):
+    """Leave out that kernels are being compiled, which only the first call of all says."""
+    return re.sub(rf"\r?\n?{re.escape(MESSAGE)}\n", "", err)
 
 
 def fake(*arguments, **options):

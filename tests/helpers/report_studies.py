@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import mislid
+from mislid.engine import Verdict
+from mislid.engine.view import View
 from mislid.study import Progress, Sensitivity, SensitivityRow, Study, WhatIf
 from mislid.study.overview import Overview
 
@@ -18,6 +20,27 @@ FEATURES = {
     "e": [0.3, 0.9],
 }
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.9, "d": 0.2, "e": 0.6}
+
+
+class Turns:
+    """A sampling rule in Python: all in their turn."""
+
+    def propose(self, view: View) -> int:
+        return view.samples % len(view.counts)
+
+
+class Patient:
+    """A stopping rule in Python, which has no evidence to show."""
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(view.samples >= 20)
+
+
+OBJECTS = {
+    "sampling": {"algorithm": Turns()},
+    "stopping": {"stopping": Patient()},
+    "both": {"algorithm": Turns(), "stopping": Patient()},
+}
 
 
 def new_study(**changes: Any) -> Study:

@@ -145,7 +145,7 @@ def cautions(overview: Overview) -> Html:
         found.append(
             markup(
                 element("strong", "No guarantee. "),
-                f"Nothing is proven about the stopping rule “{rule.name}”: its answers may be "
+                f"The stopping rule “{rule.name}” comes without a proof: its answers may be "
                 "wrong more often than the error rate asked for.",
             )
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from helpers.report_studies import MEANS, OBJECTS, measuring, new_study
 from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
 from mislid.study import (
@@ -108,7 +109,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     ]
     said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
     assert said["pair"] == ["B07", "C33"]
-    assert said["more_high"] == "inf"
+    assert said["more_high"] is None
     assert said["warnings"][0]["kind"] == "noise"
     line = row(created("status", "s", "--format", "csv").out)
     assert line["pair"] == "B07; C33"
@@ -403,3 +404,25 @@ def test_watching_in_other_formats_is_a_line_each(
         view(seen)
         view(seen)
         assert capsys.readouterr().out.count("\n") == lines
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [0, 3, 30])
+def test_a_study_whose_rules_are_objects_is_shown(
+    rules: str, n_trials: int, study_command: Call, folder: Path
+) -> None:
+    study = new_study(study_name="s", noise=1.0, storage=folder / "lab.db", **OBJECTS[rules])
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    study._storage.close()
+    lines = printed(study_command("status", "s"))
+    said = json.loads(study_command("status", "s", "--format", "json").out)
+    assert said["status"] == ("decided" if n_trials == 30 and rules != "sampling" else "running")
+    assert said["proven"] is (rules == "sampling")
+    if said["status"] == "running":
+        assert f"forecast        {said['note']}" in lines
+        assert said["note"].startswith("no forecast")
+    (row,) = json.loads(study_command("list", "--format", "json").out)
+    assert row["guarantee"] == ("proven" if rules == "sampling" else "no proof")
+    done = study_command("export", "s", "--html", "report.html")
+    assert (done.status, done.err) == (0, "Report in report.html.\n")
+    refused(study_command("ask", "s"), 1, "must be given to load_study")

@@ -13,10 +13,12 @@ import pytest
 import mislid
 from helpers.report_studies import (
     MEANS,
+    OBJECTS,
     changed,
     decided_study,
     dial,
     dial_row,
+    measuring,
     new_study,
     progress,
     what_if,
@@ -347,6 +349,27 @@ def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.Mo
     found = read(running)
     assert found.text().count("there are too few measurements") == 2
     assert "forecast" not in found.pictures
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [0, 3, 12, 30])
+def test_rules_may_be_objects_also_ones_that_are_not_here(
+    rules: str, n_trials: int, tmp_path: Path
+) -> None:
+    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    elsewhere = mislid.load_study(storage=tmp_path / "lab.db")
+    found, without = read(study).text(), read(elsewhere).text()
+    assert "no forecast: the study's rules are written in Python" in without
+    assert "end in sight" not in without
+    assert "no forecast" not in found
+    for text in (found, without):
+        assert ("No guarantee." in text) is ("stopping" in OBJECTS[rules])
+        assert ("In front now:" in text) is (
+            n_trials == 12 or (n_trials, rules) == (30, "sampling")
+        )
+    for one in (study, elsewhere):
+        one._storage.close()
 
 
 @pytest.mark.parametrize("path", [".", "no/such/directory/report.html", 3])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.report_studies import MEANS, decided_study, measuring, new_study
+from helpers.report_studies import MEANS, OBJECTS, decided_study, measuring, new_study
 from mislid.errors import CertificateError
 from mislid.study import Study
 from mislid.study.events import entry_of
@@ -168,3 +168,46 @@ def test_what_could_not_be_tested_is_a_warning(
     (warning,) = running.overview().warnings
     assert warning.kind == "unchecked"
     assert "cannot be said: a projection has stalled" in warning.message
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [3, 12, 30])
+def test_objects_can_be_the_rules_of_what_is_shown(
+    rules: str, n_trials: int, tmp_path: Path
+) -> None:
+    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    seen = study.overview()
+    assert seen.progress == study.progress()
+    assert seen.what_ifs == study.what_ifs()
+    assert repr(seen.sensitivity) == repr(study.sensitivity())
+    assert seen.decided is ("stopping" in OBJECTS[rules] and n_trials == 30)
+    assert seen.rule.guaranteed is ("stopping" not in OBJECTS[rules])
+    assert (seen.history is None) is ("stopping" in OBJECTS[rules] or n_trials == 3)
+    json.dumps(seen.to_dict(), allow_nan=False)
+    study._storage.close()
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [3, 12, 30])
+def test_without_the_objects_all_is_shown_that_needs_no_rules(
+    rules: str, n_trials: int, tmp_path: Path
+) -> None:
+    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    study.add_observations([("a", 50.0)] * 40)
+    known, elsewhere = study.overview(), mislid.load_study(storage=tmp_path / "lab.db")
+    seen = elsewhere.overview()
+    assert (seen.what_ifs, seen.sensitivity) == ((), None)
+    assert seen.progress.note.startswith("no forecast")
+    assert seen.decided is known.decided
+    assert seen.leaders == known.leaders
+    np.testing.assert_allclose(seen.estimates, known.estimates, rtol=1e-9)
+    assert (seen.history is None) == (known.history is None)
+    assert {one.kind for one in seen.warnings} == {one.kind for one in known.warnings} != set()
+    if study.result is not None:
+        assert elsewhere.result is not None
+        assert elsewhere.result.best_now == study.result.best_now
+    json.dumps(seen.to_dict(), allow_nan=False)
+    for one in (study, elsewhere):
+        one._storage.close()
