@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,13 @@ def decided_study(sign: float = 1.0, **changes: Any) -> Study:
     study = new_study(**changes)
     study.optimize(measuring(MEANS, sign=sign), n_trials=5_000)
     assert study.status == "decided"
+    return study
+
+
+def ruled_by_objects(rules: str, n_trials: int, folder: Path, **changes: Any) -> Study:
+    """A study in `lab.db` with some of `OBJECTS` for rules, after so many trials."""
+    study = new_study(noise=1.0, storage=folder / "lab.db", **OBJECTS[rules], **changes)
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
     return study
 
 

@@ -60,7 +60,7 @@ def decision_of(settings: Settings, verdict: Verdict) -> Decided:
         answer=answer,
         samples=verdict.samples,
         rule=settings.stopping,
-        statistic=float(np.nan_to_num(verdict.statistic)),
+        statistic=float(np.nan_to_num(verdict.statistic, posinf=np.inf)),
         threshold=float(np.nan_to_num(verdict.threshold)),
         pair=pair,
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from helpers.report_studies import MEANS, OBJECTS, measuring, new_study
+from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
 from mislid.study import (
@@ -411,9 +411,7 @@ def test_watching_in_other_formats_is_a_line_each(
 def test_a_study_whose_rules_are_objects_is_shown(
     rules: str, n_trials: int, study_command: Call, folder: Path
 ) -> None:
-    study = new_study(study_name="s", noise=1.0, storage=folder / "lab.db", **OBJECTS[rules])
-    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
-    study._storage.close()
+    ruled_by_objects(rules, n_trials, folder, study_name="s")._storage.close()
     lines = printed(study_command("status", "s"))
     said = json.loads(study_command("status", "s", "--format", "json").out)
     assert said["status"] == ("decided" if n_trials == 30 and rules != "sampling" else "running")

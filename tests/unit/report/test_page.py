@@ -18,9 +18,9 @@ from helpers.report_studies import (
     decided_study,
     dial,
     dial_row,
-    measuring,
     new_study,
     progress,
+    ruled_by_objects,
     what_if,
 )
 from mislid.errors import MissingPackageError, ProblemError
@@ -356,8 +356,7 @@ def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.Mo
 def test_rules_may_be_objects_also_ones_that_are_not_here(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:
-    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
-    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    study = ruled_by_objects(rules, n_trials, tmp_path)
     elsewhere = mislid.load_study(storage=tmp_path / "lab.db")
     found, without = read(study).text(), read(elsewhere).text()
     assert "no forecast: the study's rules are written in Python" in without

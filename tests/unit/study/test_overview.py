@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.report_studies import MEANS, OBJECTS, decided_study, measuring, new_study
+from helpers.report_studies import (
+    MEANS,
+    OBJECTS,
+    decided_study,
+    measuring,
+    new_study,
+    ruled_by_objects,
+)
 from mislid.errors import CertificateError
 from mislid.study import Study
 from mislid.study.events import entry_of
@@ -175,8 +182,7 @@ def test_what_could_not_be_tested_is_a_warning(
 def test_objects_can_be_the_rules_of_what_is_shown(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:
-    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
-    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    study = ruled_by_objects(rules, n_trials, tmp_path)
     seen = study.overview()
     assert seen.progress == study.progress()
     assert seen.what_ifs == study.what_ifs()
@@ -193,8 +199,7 @@ def test_objects_can_be_the_rules_of_what_is_shown(
 def test_without_the_objects_all_is_shown_that_needs_no_rules(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:
-    study = new_study(noise=1.0, storage=tmp_path / "lab.db", **OBJECTS[rules])
-    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    study = ruled_by_objects(rules, n_trials, tmp_path)
     study.add_observations([("a", 50.0)] * 40)
     known, elsewhere = study.overview(), mislid.load_study(storage=tmp_path / "lab.db")
     seen = elsewhere.overview()
