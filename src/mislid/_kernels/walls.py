@@ -1,11 +1,12 @@
 """The two arms of a pair inside the tube: which walls they touch, and what that costs.
 
 A mean is written by how far it moves, down, from the given one: si = mu_i - a and sj = mu_j - b for
-the means a of challenger i and b of incumbent j. The tube confines them to [u_i, l_i] and [u_j, l_j], where
-u = mu - x - eps and l = mu - x + eps for linear values x: u belongs to the upper wall. With
-G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >= G, and the pair costs
+the means a of challenger i and b of incumbent j. The tube confines them to [u_i, l_i] and
+[u_j, l_j], where u = mu - x - eps and l = mu - x + eps for linear values x: u belongs to the upper
+wall. With G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >= G, and the pair costs
 
-    g = min 1/2 w_i si^2 + 1/2 w_j sj^2  subject to  u_i <= si <= l_i, u_j <= sj <= l_j, sj - si >= G.
+    g = min 1/2 w_i si^2 + 1/2 w_j sj^2
+    subject to  u_i <= si <= l_i,  u_j <= sj <= l_j,  sj - si >= G.
 
 g is convex and piecewise quadratic in (x_i, x_j) with the gradient (-z_i, -z_j), z the tube
 multipliers: z_i = alpha + w_i si, z_j = -alpha + w_j sj. It has kinks, and the edge of its domain,
