@@ -3,7 +3,7 @@
 A mean is written by how far it moves, down, from the given one: si = mu_i - a and sj = mu_j - b for
 the means a of challenger i and b of incumbent j. The tube confines them to [u_i, l_i] and
 [u_j, l_j], where u = mu - x - eps and l = mu - x + eps for linear values x: u belongs to the upper
-wall. With G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >= G, and the pair costs
+wall. With G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >= G. The pair costs
 
     g = min 1/2 w_i si^2 + 1/2 w_j sj^2
     subject to  u_i <= si <= l_i,  u_j <= sj <= l_j,  sj - si >= G.
