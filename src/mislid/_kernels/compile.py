@@ -39,6 +39,8 @@ _COMMON: dict[str, Any] = {
 }
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
+# Passes for what inner functions do not have: closures, whole-array expressions, annotations.
+_NEEDLESS = {"AnnotateTypes", "InlineClosureLikes", "InlineOverloads", "NopythonRewrites"}
 _PLAIN = bool(config.DISABLE_JIT)
 # Without the compiler, the functions behind addresses.
 _functions: list[Callable[..., Any]] = []
@@ -86,6 +88,7 @@ class _PartCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [one for one in passes.passes if one[0].__name__ not in _NEEDLESS]
         before = [step for step, _ in passes.passes].index(NativeLowering) - 1
         passes.add_pass_after(_MakePart, passes.passes[before][0])
         passes.finalize()

@@ -9,6 +9,7 @@ same attributes; its numbers can be assigned to on both sides, its arrays only b
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
 import typing
 from collections.abc import Callable
@@ -68,7 +69,9 @@ class StructType(types.Type):
         for field, kind in fields:
             self.places[field] = kind, self.words
             self.words += 1 + kind.ndim if isinstance(kind, types.Array) else 1
-        super().__init__(f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})")
+        # Compiled code repeats the name of a type many times: a short one for what it is made of.
+        text = ", ".join(f"{field}: {kind}" for field, kind in fields)
+        super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
     @property
     def key(self) -> Any:
@@ -185,7 +188,7 @@ class Struct:
             hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
-                f"{cls.__module__}.{cls.__qualname__}",
+                cls.__name__,
                 tuple((name, numba_type(hint)) for name, hint in own.items()),
             )
             cls._layout = known
