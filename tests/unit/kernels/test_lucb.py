@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.plan import LUCB, OWN_INDEX, OWN_THRESHOLD
-from mislid._kernels.state import measure
-from oracles.rival_runs import assert_mean, choose, new_run, published, sample_sizes, steps
+from mislid.algorithms import LUCB
+from mislid.rules.thresholds import heuristic_threshold
+from oracles.rival_runs import assert_mean, new_run, published, sample_sizes, steps
 from oracles.rivals import lucb
 
 
@@ -18,32 +18,44 @@ from oracles.rivals import lucb
 def test_decides_like_the_plain_rule(rng: Generator, m: int, authors: bool) -> None:
     features, means = rng.normal(size=(7, 2)), rng.normal(size=7)
     noise = rng.uniform(0.5, 2.0, 7)
-    run = new_run(features, m, LUCB, noise=noise, tolerance=0.1, authors=authors)
+    run = new_run(features, m, LUCB(authors), noise=noise, tolerance=0.1)
     for choice, data, beta in steps(run, features, means, rng, 300):
         expected = lucb(data, beta, authors)
         assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
         assert_allclose(choice.index, expected.index, rtol=1e-12, atol=1e-12)
-        assert run.memory.scalars[OWN_THRESHOLD] == 0.1
+        assert run.sampler.struct.limit == 0.1
 
 
 def test_equal_means_and_counts_go_to_the_first_arms() -> None:
-    run = new_run(np.eye(5), 2, LUCB)
+    run = new_run(np.eye(5), 2, LUCB())
     for arm in range(5):
-        measure(run.setting, run.state, arm, 1.0)
-    assert choose(run, 3.0) == 0
-    assert run.memory.scalars[OWN_INDEX] == pytest.approx(2 * np.sqrt(6.0))
-    measure(run.setting, run.state, 0, 1.0)
-    assert choose(run, 3.0) == 1
-    measure(run.setting, run.state, 1, 1.0)
-    assert choose(run, 3.0) == 2
+        run.measure(arm, 1.0)
+    assert run.choose() == 0
+    width = np.sqrt(2 * heuristic_threshold(5, 0.05))
+    assert run.sampler.struct.index == pytest.approx(2 * width)
+    run.measure(0, 1.0)
+    assert run.choose() == 1
+    run.measure(1, 1.0)
+    assert run.choose() == 2
+
+
+@pytest.mark.parametrize("threshold", [0.1, 50.0])
+def test_widths_are_those_of_a_stricter_stopping_rule(threshold: float) -> None:
+    run = new_run(np.eye(3), 1, LUCB())
+    for arm in range(3):
+        run.measure(arm, 1.0)
+    run.state.threshold = threshold
+    run.choose()
+    beta = max(threshold, heuristic_threshold(3, 0.05))
+    assert run.sampler.struct.index == pytest.approx(2 * np.sqrt(2 * beta))
 
 
 def test_arms_never_measured_come_first() -> None:
-    run = new_run(np.eye(4), 2, LUCB)
+    run = new_run(np.eye(4), 2, LUCB())
     arms = []
     for _ in range(4):
-        arms.append(choose(run, 3.0))
-        measure(run.setting, run.state, arms[-1], 5.0)
+        arms.append(run.choose())
+        run.measure(arms[-1], 5.0)
     assert sorted(arms) == [0, 1, 2, 3]
 
 
@@ -54,7 +66,7 @@ def test_free_of_units(rng: Generator, unit: float, authors: bool) -> None:
     seed = int(rng.integers(2**32))
     runs = []
     for scale in (1.0, unit):
-        run = new_run(features, 2, LUCB, noise=scale, authors=authors)
+        run = new_run(features, 2, LUCB(authors), noise=scale)
         runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 200)))
     for one, other in zip(*runs, strict=True):
         assert one.choice.arm == other.choice.arm
@@ -75,6 +87,6 @@ def test_published_numbers_of_samples(
     shared_data: Path, name: str, authors: bool, runs: int, mean: float, error: float
 ) -> None:
     features, means = published(shared_data, name)
-    sizes, wrong = sample_sizes(features, means, 3, LUCB, runs=runs, limit=150_000, authors=authors)
+    sizes, wrong = sample_sizes(features, means, 3, LUCB(authors), runs=runs, limit=150_000)
     assert_mean(sizes, mean, error)
     assert wrong <= 0.05

@@ -7,16 +7,15 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.lingifa import GapSpace
-from mislid._kernels.plan import LINGIFA, OWN_THRESHOLD
 from mislid._kernels.ridge import PERIOD
-from oracles.rival_runs import new_run, published, sample_sizes, steps
+from mislid.algorithms import LinGIFA
+from oracles.rival_runs import Floats, new_run, published, sample_sizes, steps
 from oracles.rivals import Data, lingifa, regression
 
 
-def assert_same_distances(space: GapSpace, data: Data, rtol: float) -> None:
+def assert_same_distances(distances: Floats, data: Data, rtol: float) -> None:
     squares = regression(data)[2]
-    assert_allclose(space.distances, squares, rtol=rtol, atol=rtol * 1e-3 * np.max(squares))
+    assert_allclose(distances, squares, rtol=rtol, atol=rtol * 1e-3 * np.max(squares))
 
 
 @pytest.mark.parametrize("greedy", [True, False])
@@ -27,21 +26,22 @@ def test_decides_like_the_plain_rule(
 ) -> None:
     features, means = rng.normal(size=(K, d)), rng.normal(size=K)
     noise = rng.uniform(0.5, 2.0, K)
-    run = new_run(features, m, LINGIFA, noise=noise, tolerance=0.1, greedy=greedy)
+    run = new_run(features, m, LinGIFA(greedy), noise=noise, tolerance=0.1)
     for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
         expected = lingifa(data, beta, shorten=greedy)
         assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
         assert_allclose(choice.index, expected.index, rtol=1e-10, atol=1e-10)
-        assert run.memory.scalars[OWN_THRESHOLD] == 0.1
+        assert run.sampler.struct.limit == 0.1
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
     features, means = scale * rng.normal(size=(12, 6)), rng.normal(size=12)
-    run = new_run(features, 4, LINGIFA)
+    run = new_run(features, 4, LinGIFA())
+    rule = run.sampler.struct
     for t, (_, data, _) in enumerate(steps(run, features, means, rng, 5 * PERIOD)):
-        if t % 50 == 0 or run.space.ridge.updates[0] == PERIOD - 1:
-            assert_same_distances(run.space, data, 1e-9)
+        if t % 50 == 0 or rule.ridge.updates == PERIOD - 1:
+            assert_same_distances(rule.distances, data, 1e-9)
 
 
 @pytest.mark.parametrize("unit", [0.25, 1e3])
@@ -50,7 +50,7 @@ def test_free_of_units(rng: Generator, unit: float) -> None:
     seed = int(rng.integers(2**32))
     runs = []
     for scale in (1.0, unit):
-        run = new_run(features, 3, LINGIFA, noise=scale)
+        run = new_run(features, 3, LinGIFA(), noise=scale)
         runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
     for one, other in zip(*runs, strict=True):
         assert one.choice.arm == other.choice.arm
@@ -72,5 +72,5 @@ def test_errors_on_published_instances(
     shared_data: Path, name: str, greedy: bool, low: float, high: float
 ) -> None:
     features, means = published(shared_data, name)
-    _, wrong = sample_sizes(features, means, 3, LINGIFA, runs=60, limit=20_000, greedy=greedy)
+    _, wrong = sample_sizes(features, means, 3, LinGIFA(greedy), runs=60, limit=20_000)
     assert low <= wrong <= high
