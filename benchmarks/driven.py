@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mislid import Instance, Model
-from mislid.algorithms import as_algorithm
 from mislid._kernels.search import BELOW
 from mislid._kernels.search import CLOCK as SOLVED
 from mislid._kernels.state import ROUNDS, SAMPLES
+from mislid.algorithms import as_algorithm
 from mislid.simulation.identify import STOPPED, _Run
 
 from .cases import Case, Floats

@@ -13,8 +13,8 @@ from numpy.random import Generator, SeedSequence
 import mislid
 from mislid import Instance
 from mislid.study import Study
-from mislid.study.forward import Forward
 from mislid.study.forecast import SIMULATIONS, Snapshot, ToGo
+from mislid.study.forward import Forward
 
 from .cases import Floats
 from .families import FAMILIES, Family

@@ -141,6 +141,7 @@ class Struct:
     """
 
     _layout: ClassVar[StructType | None] = None
+    _blanks: ClassVar[dict[str, Any] | None] = None
     _words: npt.NDArray[np.int64]
     _reals: npt.NDArray[np.float64]
     _address: int
@@ -159,8 +160,9 @@ class Struct:
             kind, at = layout.places[name]
             if isinstance(kind, types.Array):
                 _refuse_other_arrays(name, kind, value)
-                words[at] = value.ctypes.data
-                words[at + 1 : at + 1 + kind.ndim] = value.shape
+                words[at] = value.__array_interface__["data"][0]
+                for axis, length in enumerate(value.shape, start=at + 1):
+                    words[axis] = length
                 self.__dict__[name] = value
             elif isinstance(kind, StructType):
                 words[at] = value._address
@@ -202,9 +204,31 @@ class Struct:
         >>> Point.zeros({"d": 2}).at.tolist()
         [0.0, 0.0]
         """
-        hints = typing.get_type_hints(cls, include_extras=True)
-        missing = [name for name in cls.numba_type().places if name not in given]
-        return cls(**given, **{name: _zeros(hints[name], sizes) for name in missing})
+        blanks = {name: blank for name, blank in cls._zero().items() if name not in given}
+        made = {
+            name: np.zeros([sizes[size] for size in blank[1]], blank[0])
+            if isinstance(blank, tuple)
+            else blank
+            for name, blank in blanks.items()
+        }
+        return cls(**given, **made)
+
+    @classmethod
+    def _zero(cls) -> dict[str, Any]:
+        """What zero is for the fields: a number, or an array's type and the names of its sizes."""
+        known: dict[str, Any] | None = cls.__dict__.get("_blanks")
+        if known is None:
+            known = {}
+            hints = typing.get_type_hints(cls, include_extras=True)
+            for name in cls.numba_type().places:
+                parts = typing.get_args(hints[name])
+                if hints[name] in (int, float, bool):
+                    known[name] = hints[name](0)
+                elif len(parts) == 3:
+                    whole = parts[0] == npt.NDArray[np.int64]
+                    known[name] = (np.int64 if whole else np.float64, parts[2])
+            cls._blanks = known
+        return known
 
     def fields(self) -> dict[str, Any]:
         """The fields by name, arrays and structs themselves."""
@@ -230,14 +254,6 @@ class Struct:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
-
-
-def _zeros(hint: Any, sizes: dict[str, int]) -> Any:
-    if hint in (int, float, bool):
-        return hint(0)
-    array, _, shape = typing.get_args(hint)
-    dtype = np.int64 if array == npt.NDArray[np.int64] else np.float64
-    return np.zeros([sizes[name] for name in shape], dtype)
 
 
 def _fields(cls: type) -> list[str]:

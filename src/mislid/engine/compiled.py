@@ -44,6 +44,7 @@ class Sampler(NamedTuple):
     propose: Kernel
     own_test: Kernel | None = None
     estimates: bool = False  # whether it looks at the projected means
+    plays: bool = False  # whether it searches at weights of its own
 
 
 class Stopping(NamedTuple):
@@ -130,7 +131,7 @@ def _game(rule: Any, setting: Setting, question: Question, truth: Any) -> Sample
         taught=np.zeros(count),
         **_round_fields(rule, setting),
     )
-    return Sampler(struct, game.play, estimates=True)
+    return Sampler(struct, game.play, estimates=True, plays=True)
 
 
 def _corner(setting: Setting, question: Question) -> Matrix:

@@ -84,8 +84,9 @@ class Engine:
         truth: Instance | None = None,
     ) -> None:
         self.question = question
-        self.algorithm: Any = as_algorithm(algorithm)
-        self.stopping: Any = as_stopping_rule(stopping)
+        # Rules that are written in Python may remember things: each engine has its own.
+        self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
+        self.stopping: Any = as_stopping_rule(copy.deepcopy(stopping))
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
@@ -115,7 +116,7 @@ class Engine:
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
-            state=new_state(setting),
+            state=new_state(setting, plays=sampler is not None and sampler.plays),
             sampler=Uniform() if sampler is None else sampler.struct,
             propose=0 if sampler is None else sampler.propose.address,
             own_test=0 if own is None else own.address,

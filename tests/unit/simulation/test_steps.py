@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from mislid._kernels.propose import next_arm
 from numpy.random import SeedSequence
 
-from mislid.algorithms import as_algorithm
 from mislid._kernels.compile import kernel
-from mislid._kernels.propose import next_arm
 from mislid._kernels.random import uniform
 from mislid._kernels.rivals import own_test
 from mislid._kernels.state import QUEUED, SAMPLES, measure
 from mislid._kernels.stopping import estimate_and_test
+from mislid.algorithms import as_algorithm
 from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
 from oracles.small import PAIRINGS, SMALL, Question
 
