@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from helpers.measured import Data, Floats, setting_of
 from mislid._kernels.mixture import Mixture, new_mixture
 from mislid._kernels.proof import PRACTICE
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
@@ -15,7 +16,6 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.pairs import all_pairs, top_arms
 from mislid.geometry.projection import project
 from mislid.rules.thresholds import pairwise_threshold
-from oracles.measured import Data, Floats, setting_of
 
 Pairs = NDArray[np.int64]
 

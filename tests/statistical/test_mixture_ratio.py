@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from helpers.measured import Data, setting_of
 from mislid._kernels.compile import kernel
 from mislid._kernels.mixture import Mixture, mixture_price, new_mixture
 from mislid._kernels.state import Setting, State, new_state, observe
 from mislid._kernels.structs import Vector
-from oracles.measured import Data, setting_of
 from statistical.hard import HARD
 from statistical.trials import too_often
 

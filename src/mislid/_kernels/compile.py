@@ -89,16 +89,31 @@ class _PartCompiler(CompilerBase):
 
 def inner(function: F) -> F:
     """Compile a function that only kernels call."""
-    compiled: F = njit(**_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(function)
-    return compiled
+    return _part(function)
 
 
 def inner_loop(function: F) -> F:
     """Compile a function that only kernels call, with loops that vectorise."""
-    compiled: F = njit(
-        **_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler, fastmath=_FAST
-    )(function)
-    return compiled
+    return _part(function, fastmath=_FAST)
+
+
+def _part(function: F, **options: Any) -> F:
+    if _PLAIN:
+        return function
+    compiled = njit(**_COMMON, **options, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(
+        function
+    )
+
+    def keep(result: Any) -> None:
+        """Kernels find it, Python does not: there is no code that Python could call."""
+        compiled.overloads[tuple(result.signature.args)] = result
+
+    def refuse(*arguments: Any, **named: Any) -> None:
+        raise TypeError(f"only kernels call {function.__name__}: make one of it by for_python")
+
+    compiled.add_overload, compiled._compile_for_args = keep, refuse
+    found: F = compiled
+    return found
 
 
 class Kernel:

@@ -10,12 +10,12 @@ from numpy.random import Generator
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from helpers.instances import Problem
 from mislid._kernels import search as kernels
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.alternatives import Alternative, AlternativeSearch, closest_alternative
 from mislid.model import Model
 from oracles.agreement import ABSOLUTE, HARD, WELL_CONDITIONED, drawn
-from oracles.instances import Problem
 from oracles.pair_qp import closest_brute
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 import mislid.geometry.time as time_module
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry import equilibrium
-from mislid.geometry.equilibrium import Near, UnstructuredSearch, no_cuts, solve_game
 from mislid.geometry.duality import no_proofs
+from mislid.geometry.equilibrium import Near, UnstructuredSearch, no_cuts, solve_game
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 from oracles.game_brute import BruteSearch

@@ -7,9 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.ridge import PERIOD
-from mislid.algorithms import LinGapE
-from oracles.rival_runs import (
+from helpers.rival_runs import (
     Run,
     assert_mean,
     measured,
@@ -18,6 +16,8 @@ from oracles.rival_runs import (
     sample_sizes,
     steps,
 )
+from mislid._kernels.ridge import PERIOD
+from mislid.algorithms import LinGapE
 from oracles.rivals import Data, lingape, regression
 
 

@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
+from helpers.rival_runs import Floats, new_run, published, sample_sizes, steps
 from mislid._kernels.ridge import PERIOD
 from mislid.algorithms import LinGIFA
-from oracles.rival_runs import Floats, new_run, published, sample_sizes, steps
 from oracles.rivals import Data, lingifa, regression
 
 

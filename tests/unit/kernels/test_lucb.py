@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
+from helpers.rival_runs import assert_mean, new_run, published, sample_sizes, steps
 from mislid.algorithms import LUCB
 from mislid.rules.thresholds import heuristic_threshold
-from oracles.rival_runs import assert_mean, new_run, published, sample_sizes, steps
 from oracles.rivals import lucb
 
 

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
+from helpers.measured import Data, random_data, samples, setting_of
 from mislid import Model
 from mislid._kernels.compile import for_python
 from mislid._kernels.mixture import SPREADS, mixture_price, new_mixture
-from oracles.measured import Data, random_data, samples, setting_of
 from oracles.stopping import dense_price
 
 price = for_python(mixture_price)

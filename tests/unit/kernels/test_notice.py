@@ -3,9 +3,8 @@
 import time
 
 import pytest
-from numba import njit
-
 from mislid.geometry.notice import MESSAGE, compiling_notice
+from numba import njit
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from helpers.rival_runs import Floats, Run, new_run
 from mislid._kernels.simple import Fixed, fixed_arm
 from mislid.algorithms import Uniform
 from mislid.engine.compiled import Sampler
-from oracles.rival_runs import Floats, Run, new_run
 from oracles.rivals import tracking
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from helpers.measured import Data, engine_of, random_data, samples, setting_of, state_of
 from mislid._kernels.compile import kernel
 from mislid._kernels.search import call_project
 from mislid._kernels.state import Setting, State, new_state, take_in
@@ -14,7 +15,6 @@ from mislid._kernels.two_arms import ACCURACY, Closest
 from mislid.engine.compiled import STOPPING, Stopping
 from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.pairs import all_pairs, top_arms
-from oracles.measured import Data, engine_of, random_data, samples, setting_of, state_of
 from oracles.stopping import left_by_pairs, pair_ratios, pairs_of, proofs
 
 

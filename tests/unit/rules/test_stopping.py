@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from helpers.measured import Data, engine_of, random_data, samples
 from mislid.engine import Engine, Verdict
 from mislid.engine.compiled import STOPPING
 from mislid.errors import ProblemError
@@ -17,7 +18,6 @@ from mislid.rules.thresholds import (
     paper_threshold,
     unstructured_threshold,
 )
-from oracles.measured import Data, engine_of, random_data, samples
 from oracles.stopping import (
     closest_cost,
     estimated,

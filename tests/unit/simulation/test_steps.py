@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from helpers.small import PAIRINGS, SMALL, Small
 from mislid.engine import Engine
 from mislid.engine.engine import RUNNING, STOPPED
 from mislid.question import Question
 from mislid.simulation.environments import as_environment
 from mislid.simulation.identify import STATUS, Run, identify
 from mislid.simulation.steps import advance_in_python
-from oracles.small import PAIRINGS, SMALL, Small
 
 BUDGET = 300
 
@@ -28,9 +28,7 @@ def new_run(small: Small, algorithm: str, stopping: str, seed: int) -> Run:
 def step_by_step(run: Run, pause: int = BUDGET + 1) -> int:
     code = RUNNING
     while code == RUNNING:
-        code = advance_in_python(
-            run.engine, run.environment, run.generator, BUDGET, pause, run.own
-        )
+        code = advance_in_python(run.engine, run.environment, run.generator, BUDGET, pause, run.own)
     return code
 
 
