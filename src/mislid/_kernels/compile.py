@@ -143,8 +143,8 @@ class Kernel:
             return self.function
         signature = signature_of(self.function)
         dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
-        dispatcher._cache = KernelCache(self.function)
-        with compiling():
+        with compiling() as begin:
+            dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
         dispatcher.disable_compile()
         result = dispatcher.overloads[signature.args]

@@ -1,38 +1,93 @@
 """The notice of a compilation: when there is one, and only then."""
 
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
-from mislid.geometry.notice import MESSAGE, compiling_notice
-from numba import njit
+
+from mislid._kernels import notice
+from mislid._kernels.notice import MESSAGE, compiling
+
+
+@pytest.fixture(autouse=True)
+def first_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has said nothing yet."""
+    monkeypatch.setattr(notice, "_said", False)
 
 
 @pytest.fixture
-def function():
-    @njit
-    def double(x):
-        return 2 * x
-
-    return double
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notice, "PATIENCE", 0.01)
 
 
-def test_a_compilation_is_announced_once(capsys, function):
-    with compiling_notice(seconds=0.0):
-        function(1)
-        function(1.0)
-        function(1j)
-    assert capsys.readouterr().err.count(MESSAGE) == 1
+@pytest.mark.usefixtures("impatient")
+def test_what_takes_long_is_announced_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        with compiling() as begin:
+            begin()
+            time.sleep(0.1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"\r{MESSAGE}\n"
 
 
-def test_nothing_is_said_of_what_is_quick(capsys, function):
-    with compiling_notice(seconds=60.0):
-        function(1)
-    assert not capsys.readouterr().err
+def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    with compiling() as begin:
+        begin()
+    assert capsys.readouterr() == ("", "")
 
 
-def test_nothing_is_said_of_what_is_compiled_already(capsys, function):
-    function(1)
-    with compiling_notice(seconds=0.0):
-        function(1)
-        time.sleep(0.05)
-    assert not capsys.readouterr().err
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_said_before_it_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    with compiling():
+        time.sleep(0.1)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_error_ends_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        with compiling() as begin:
+            begin()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_process_without_stderr_compiles_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with compiling() as begin:
+        begin()
+        time.sleep(0.1)
+    assert not notice._said
+
+
+SCRIPT = """
+from mislid._kernels import notice
+from mislid._kernels.compile import for_python
+from mislid._kernels.thresholds import wbar
+
+notice.PATIENCE = 0.0
+assert for_python(wbar)(3.0) > 1.0
+"""
+
+
+def test_nothing_is_said_of_what_is_loaded_from_disk(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    command = [sys.executable, "-c", SCRIPT]
+    said = [
+        subprocess.run(command, env=environment, capture_output=True, check=True).stderr.decode()
+        for _ in range(2)
+    ]
+    assert said == [f"\r{MESSAGE}\n", ""]
