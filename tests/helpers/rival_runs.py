@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from mislid import Instance, Model, identify
@@ -94,6 +95,48 @@ def steps(
             if rng.random() < stray:
                 arm = int(rng.integers(len(means)))
         run.measure(arm, means[arm] + noise[arm] * rng.normal())
+
+
+def assert_decides_like(
+    plain: Callable[[Data, float], Choice],
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    rng: Generator,
+    *,
+    stray: float = 0.0,
+    accuracy: float = 1e-10,
+) -> None:
+    """Arms, answers and indices along a run with features of this shape are the plain rule's."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    noise = rng.uniform(0.5, 2.0, shape[0])
+    run = new_run(features, m, algorithm, noise=noise, tolerance=0.1)
+    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
+        expected = plain(data, beta)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
+        assert run.sampler.struct.limit == 0.1
+
+
+def assert_free_of_units(
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    unit: float,
+    rng: Generator,
+    *,
+    noise: float | Floats = 1.0,
+) -> None:
+    """Rewards in other units lead to the same arms."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, m, algorithm, noise=scale * noise)
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
 
 
 def published(folder: Path, name: str) -> tuple[Floats, Floats]:

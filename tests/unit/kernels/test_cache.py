@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -10,7 +9,7 @@ from types import FunctionType
 
 import pytest
 
-import mislid
+from helpers.scripts import run_script
 from mislid._kernels import cache
 from mislid._kernels.cache import KernelCache, cache_folder, is_ones_own, source_stamp
 from mislid._kernels.compile import kernel
@@ -201,26 +200,11 @@ print(mislid.__file__, space.w[0])
 def test_an_edited_part_of_a_kernel_does_not_run_stale(tmp_path: Path) -> None:
     """The kernel is in problem.py, what is edited in linalg.py."""
     package, stored = tmp_path / "mislid", tmp_path / "cache" / "mislid"
-    source = Path(mislid.__file__).parent
-    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(KERNELS.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
 
     def weight() -> float:
-        paths = [str(tmp_path), *sys.path]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(paths),
-            "NUMBA_CACHE_DIR": str(stored.parent),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        file, found = done.stdout.split()
+        out, _ = run_script(SCRIPT, tmp_path, NUMBA_CACHE_DIR=str(stored.parent))
+        file, found = out.split()
         assert Path(file) == package / "__init__.py"
         return float(found)
 

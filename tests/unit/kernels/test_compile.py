@@ -1,9 +1,6 @@
 """Kernels: one signature each, calls through addresses, and the same numbers without compiler."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from helpers.scripts import run_script
 from mislid._kernels.compile import for_python, inner, inner_loop, kernel, linked, random_kernel
 from mislid._kernels.structs import Indices, Struct, Vector
 
@@ -182,13 +180,7 @@ print(json.dumps({
 
 
 def in_process(plain: bool) -> Any:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1" if plain else "0"}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run_script(SCRIPT, NUMBA_DISABLE_JIT="1" if plain else "0")[0])
 
 
 def test_plain_python_agrees_with_compiled_code() -> None:

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 
 from helpers.rival_runs import (
     Run,
+    assert_decides_like,
+    assert_free_of_units,
     assert_mean,
     measured,
     new_run,
@@ -33,14 +35,7 @@ def assert_same_regression(run: Run, data: Data, rtol: float) -> None:
 @pytest.mark.parametrize("stray", [0.0, 0.3])
 @pytest.mark.parametrize(("K", "d", "m"), [(8, 3, 1), (8, 3, 3), (12, 5, 11), (40, 6, 9)])
 def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, m: int, stray: float) -> None:
-    features, means = rng.normal(size=(K, d)), rng.normal(size=K)
-    noise = rng.uniform(0.5, 2.0, K)
-    run = new_run(features, m, LinGapE(), noise=noise, tolerance=0.1)
-    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
-        expected = lingape(data, beta)
-        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
-        assert_allclose(choice.index, expected.index, rtol=1e-10, atol=1e-10)
-        assert run.sampler.struct.limit == 0.1
+    assert_decides_like(lingape, LinGapE(), (K, d), m, rng, stray=stray)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -89,15 +84,8 @@ def test_arms_alike_have_index_zero() -> None:
 
 @pytest.mark.parametrize("unit", [0.25, 1e3])
 def test_free_of_units(rng: Generator, unit: float) -> None:
-    features, means = rng.normal(size=(8, 3)), rng.normal(size=8)
-    seed = int(rng.integers(2**32))
-    runs = []
-    for scale in (1.0, unit):
-        run = new_run(features, 3, LinGapE(), noise=scale * np.linspace(1, 2, 8))
-        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
-    for one, other in zip(*runs, strict=True):
-        assert one.choice.arm == other.choice.arm
-        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+    noise = np.linspace(1, 2, 8)
+    assert_free_of_units(LinGapE(), (8, 3), 3, unit, rng, noise=noise)
 
 
 def test_published_numbers_of_samples(shared_data: Path) -> None:

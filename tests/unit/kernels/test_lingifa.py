@@ -1,5 +1,6 @@
 """LinGIFA against its plain version."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,15 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.rival_runs import Floats, new_run, published, sample_sizes, steps
+from helpers.rival_runs import (
+    Floats,
+    assert_decides_like,
+    assert_free_of_units,
+    new_run,
+    published,
+    sample_sizes,
+    steps,
+)
 from mislid._kernels.ridge import PERIOD
 from mislid.algorithms import LinGIFA
 from oracles.rivals import Data, lingifa, regression
@@ -24,14 +33,8 @@ def assert_same_distances(distances: Floats, data: Data, rtol: float) -> None:
 def test_decides_like_the_plain_rule(
     rng: Generator, K: int, d: int, m: int, stray: float, greedy: bool
 ) -> None:
-    features, means = rng.normal(size=(K, d)), rng.normal(size=K)
-    noise = rng.uniform(0.5, 2.0, K)
-    run = new_run(features, m, LinGIFA(greedy), noise=noise, tolerance=0.1)
-    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
-        expected = lingifa(data, beta, shorten=greedy)
-        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
-        assert_allclose(choice.index, expected.index, rtol=1e-10, atol=1e-10)
-        assert run.sampler.struct.limit == 0.1
+    plain = partial(lingifa, shorten=greedy)
+    assert_decides_like(plain, LinGIFA(greedy), (K, d), m, rng, stray=stray)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -46,15 +49,7 @@ def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
 
 @pytest.mark.parametrize("unit", [0.25, 1e3])
 def test_free_of_units(rng: Generator, unit: float) -> None:
-    features, means = rng.normal(size=(8, 3)), rng.normal(size=8)
-    seed = int(rng.integers(2**32))
-    runs = []
-    for scale in (1.0, unit):
-        run = new_run(features, 3, LinGIFA(), noise=scale)
-        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
-    for one, other in zip(*runs, strict=True):
-        assert one.choice.arm == other.choice.arm
-        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+    assert_free_of_units(LinGIFA(), (8, 3), 3, unit, rng)
 
 
 @pytest.mark.parametrize(

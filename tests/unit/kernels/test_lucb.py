@@ -1,13 +1,20 @@
 """LUCB against its plain version, and against the published numbers of samples."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.random import Generator
-from numpy.testing import assert_allclose
 
-from helpers.rival_runs import assert_mean, new_run, published, sample_sizes, steps
+from helpers.rival_runs import (
+    assert_decides_like,
+    assert_free_of_units,
+    assert_mean,
+    new_run,
+    published,
+    sample_sizes,
+)
 from mislid.algorithms import LUCB
 from mislid.rules.thresholds import heuristic_threshold
 from oracles.rivals import lucb
@@ -16,14 +23,8 @@ from oracles.rivals import lucb
 @pytest.mark.parametrize("authors", [False, True])
 @pytest.mark.parametrize("m", [1, 3, 6])
 def test_decides_like_the_plain_rule(rng: Generator, m: int, authors: bool) -> None:
-    features, means = rng.normal(size=(7, 2)), rng.normal(size=7)
-    noise = rng.uniform(0.5, 2.0, 7)
-    run = new_run(features, m, LUCB(authors), noise=noise, tolerance=0.1)
-    for choice, data, beta in steps(run, features, means, rng, 300):
-        expected = lucb(data, beta, authors)
-        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
-        assert_allclose(choice.index, expected.index, rtol=1e-12, atol=1e-12)
-        assert run.sampler.struct.limit == 0.1
+    plain = partial(lucb, authors=authors)
+    assert_decides_like(plain, LUCB(authors), (7, 2), m, rng, accuracy=1e-12)
 
 
 def test_equal_means_and_counts_go_to_the_first_arms() -> None:
@@ -62,15 +63,7 @@ def test_arms_never_measured_come_first() -> None:
 @pytest.mark.parametrize("authors", [False, True])
 @pytest.mark.parametrize("unit", [0.25, 1e3])
 def test_free_of_units(rng: Generator, unit: float, authors: bool) -> None:
-    features, means = rng.normal(size=(6, 2)), rng.normal(size=6)
-    seed = int(rng.integers(2**32))
-    runs = []
-    for scale in (1.0, unit):
-        run = new_run(features, 2, LUCB(authors), noise=scale)
-        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 200)))
-    for one, other in zip(*runs, strict=True):
-        assert one.choice.arm == other.choice.arm
-        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+    assert_free_of_units(LUCB(authors), (6, 2), 2, unit, rng)
 
 
 # Means and their standard errors: the published runs' (500 of them) and those of prototypes.

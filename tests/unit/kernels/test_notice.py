@@ -1,13 +1,11 @@
 """The notice of a compilation: when there is one, and only then."""
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from helpers.scripts import run_script
 from mislid._kernels import notice
 from mislid._kernels.notice import MESSAGE, compiling
 
@@ -80,14 +78,5 @@ assert for_python(wbar)(3.0) > 1.0
 
 
 def test_nothing_is_said_of_what_is_loaded_from_disk(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    command = [sys.executable, "-c", SCRIPT]
-    said = [
-        subprocess.run(command, env=environment, capture_output=True, check=True).stderr.decode()
-        for _ in range(2)
-    ]
-    assert said == [f"\r{MESSAGE}\n", ""]
+    said = [run_script(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert said == [("", f"\r{MESSAGE}\n"), ("", "")]
