@@ -7,6 +7,7 @@ import math
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_gains
 from mislid._kernels.newton import STALLED
+from mislid._kernels.problem import NOBODY
 from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out, search_around
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import Setting, State
@@ -69,7 +70,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     """
     if state.queued > 0:
         state.queued -= 1
-        return most_telling_arm(rule, state, -1, -1, uniform)
+        return most_telling_arm(rule, state, int(NOBODY), int(NOBODY), uniform)
     least, space = least_measured(state.counts), state.test
     if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):
         return least

@@ -9,6 +9,7 @@ same attributes; its numbers can be assigned to on both sides, its arrays only b
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
 import typing
 from collections.abc import Callable
@@ -68,7 +69,9 @@ class StructType(types.Type):
         for field, kind in fields:
             self.places[field] = kind, self.words
             self.words += 1 + kind.ndim if isinstance(kind, types.Array) else 1
-        super().__init__(f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})")
+        # Compiled code repeats the name of a type many times: a short one for what it is made of.
+        text = ", ".join(f"{field}: {kind}" for field, kind in fields)
+        super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
     @property
     def key(self) -> Any:
@@ -186,7 +189,7 @@ class Struct:
             hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
-                f"{cls.__module__}.{cls.__qualname__}",
+                cls.__name__,
                 tuple((name, numba_type(hint)) for name, hint in own.items()),
             )
             cls._layout = known
@@ -276,7 +279,7 @@ def _refuse_other_arrays(name: str, kind: Any, value: Any) -> None:
 
 def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
     if not isinstance(value, Struct) or kind not in (ANY, value.numba_type()):
-        wanted = kind.name.partition("(")[0]
+        wanted = kind.name.partition(".")[0]
         raise TypeError(f"{name} must be a {wanted}; got {value!r}")
 
 

@@ -230,7 +230,7 @@ def test_arrays_that_must_not_change_are_refused() -> None:
 
 @pytest.mark.parametrize("value", [Nothing(), None, 17, np.zeros(2)])
 def test_other_structs_are_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match=r"here must be a .*Point; got"):
+    with pytest.raises(TypeError, match="here must be a Point; got"):
         new_walk(here=value)
 
 
