@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._kernels.state import SAMPLES, Setting, State, new_state
-from mislid.geometry.coordinates import coordinates
+from mislid._kernels.state import Setting, State, begin_with, new_state
+from mislid.engine import Engine
+from mislid.engine.compiled import new_setting
 from mislid.model import Model
+from mislid.question import Question
 
 Floats = NDArray[np.float64]
 
@@ -31,29 +33,26 @@ class Data(NamedTuple):
     def weights(self) -> Floats:
         return self.counts / self.noise**2
 
+    @property
+    def question(self) -> Question:
+        return Question(self.model, self.m, noise=self.noise, delta=self.delta, tolerance=self.tol)
+
+
+def engine_of(data: Data, stopping: str, **options: float) -> Engine:
+    """An engine that has taken in the data."""
+    engine = Engine(data.question, "uniform", stopping, **options)
+    engine.reset(data.counts, data.counts * data.means)
+    return engine
+
 
 def setting_of(data: Data) -> Setting:
-    at = coordinates(data.model)
-    return Setting(
-        X=at.matrix.copy(),
-        basis=at.basis.astype(np.int64),
-        eps=data.model.misspecification,
-        variance=data.noise**2,
-        m=data.m,
-        tol=data.tol,
-        delta=data.delta,
-        largest_norm=float(np.max(np.linalg.norm(data.model.features, axis=1))),
-        mean_bound=math.inf,
-    )
+    return new_setting(data.question, None)
 
 
 def state_of(data: Data) -> State:
-    state = new_state(setting_of(data))
-    state.counts[:] = data.counts
-    state.sums[:] = data.counts * data.means
-    state.weights[:] = data.weights
-    state.means[:] = np.where(data.counts > 0, data.means, 0.0)
-    state.clock[SAMPLES] = int(data.counts.sum())
+    setting = setting_of(data)
+    state = new_state(setting)
+    begin_with(setting, state, data.counts, data.counts * data.means)
     return state
 
 

@@ -1,39 +1,23 @@
-"""Whole runs of the rival rules by their own stopping tests, compiled, for tests only."""
+"""The rival rules, choice by choice beside their plain versions, and whole runs of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from mislid._kernels.plan import (
-    D_TRACKING,
-    FIXED,
-    LINGAPE,
-    LINGIFA,
-    LUCB,
-    OWN_INDEX,
-    OWN_THRESHOLD,
-    Memory,
-    Plan,
-    new_memory,
-    new_plan,
-)
-from mislid._kernels.select import list_top
 from numpy.random import Generator
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from mislid._kernels.compile import inner, kernel
-from mislid._kernels.lingape import lingape_arm
-from mislid._kernels.lingifa import GapSpace, gap_answer, lingifa_arm, new_gap_space
-from mislid._kernels.lucb import lucb_arm
-from mislid._kernels.ridge import ridge_answer
-from mislid._kernels.simple import fixed_arm, uniform_arm
-from mislid._kernels.state import SAMPLES, Setting, State, measure, new_state, observe
-from mislid.geometry.coordinates import coordinates
-from mislid.model import Model
+from mislid import Instance, Model, identify
+from mislid._kernels.state import Setting, State, new_state, take_in
+from mislid.algorithms import Algorithm
+from mislid.engine.compiled import Sampler, new_setting, sampler_of
+from mislid.question import Question
+from mislid.rules.thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 
 Floats = NDArray[np.float64]
@@ -43,110 +27,40 @@ class Run(NamedTuple):
     """All that a run reads and writes."""
 
     setting: Setting
-    plan: Plan
     state: State
-    memory: Memory
-    space: GapSpace
-    greedy: bool
+    sampler: Sampler
+
+    def choose(self) -> int:
+        """The arm that the rule measures next."""
+        arm = self.sampler.propose(self.setting, self.sampler.struct, self.state, 0.0)
+        return int(arm)
+
+    def measure(self, arm: int, reward: float) -> None:
+        take_in(self.setting, self.state, arm, 1, float(reward))
+
+    def answer(self) -> list[int]:
+        """What the rule would answer if it stopped now."""
+        rule, test = self.sampler.struct, self.sampler.own_test
+        assert test is not None
+        index, rule.index = rule.index, -math.inf
+        assert test(self.setting, rule, self.state)
+        rule.index = index
+        return [int(arm) for arm in self.state.incumbents]
 
 
 def new_run(
     features: Floats,
     m: int,
-    sampler: int,
+    algorithm: Algorithm,
     *,
     noise: float | Floats = 1.0,
     tolerance: float = 0.0,
-    authors: bool = False,
-    tracking: int = D_TRACKING,
-    allocation: Floats | None = None,
-    greedy: bool = True,
 ) -> Run:
-    model = Model(features, 0.0)
-    basis, X, _ = coordinates(model)
-    K = len(features)
-    setting = Setting(
-        X=X,
-        basis=basis.astype(np.int64),
-        eps=0.0,
-        variance=np.broadcast_to(np.square(noise), K).astype(np.float64),
-        m=m,
-        tol=float(tolerance),
-        delta=0.05,
-        largest_norm=float(np.max(np.linalg.norm(features, axis=1))),
-        mean_bound=math.inf,
-    )
-    plan = new_plan(
-        K,
-        sampler=sampler,
-        tracking=tracking,
-        authors=authors,
-        allocation=np.full(K, 1 / K) if allocation is None else allocation,
-    )
-    space = new_gap_space(setting, model.features[basis])
-    return Run(setting, plan, new_state(setting), new_memory(K), space, greedy)
-
-
-@inner
-def heuristic_beta(t: int, delta: float) -> float:
-    return math.log((1.0 + math.log(t + 1.0)) / delta)
-
-
-@inner
-def next_arm(run: Run, beta: float) -> int:
-    setting, plan, state, memory, space, greedy = run
-    if plan.sampler == LUCB:
-        return lucb_arm(setting, plan, state, memory, beta)
-    if plan.sampler == LINGAPE:
-        return lingape_arm(setting, state, memory, space.ridge, beta)
-    if plan.sampler == LINGIFA:
-        return lingifa_arm(setting, state, memory, space, beta, greedy)
-    if plan.sampler == FIXED:
-        return fixed_arm(plan, state, memory)
-    return uniform_arm(state)
-
-
-@kernel
-def choose(run: Run, beta: float) -> int:
-    """The arm that the run's rule measures next."""
-    return next_arm(run, beta)
-
-
-@kernel
-def answer(run: Run, beta: float) -> None:
-    """Write the rule's answer to state.incumbents."""
-    setting, plan, state, _, space, _ = run
-    if plan.sampler == LINGAPE:
-        ridge_answer(setting, state, space.ridge, state.incumbents)
-    elif plan.sampler == LINGIFA:
-        gap_answer(setting, state, space, beta, state.incumbents)
-    else:
-        list_top(state.means, state.heap, state.work, state.incumbents)
-
-
-@kernel
-def advance(run: Run, means: Floats, noise: Floats) -> bool:
-    """Every arm once, then the rule until it stops or no noise is left; true if it stopped.
-
-    As in the published runs the index is computed before a measurement and tested after it.
-    """
-    setting, _, state, memory, _, _ = run
-    K = means.shape[0]
-    for t in range(noise.shape[0]):
-        arm = t if t < K else next_arm(run, heuristic_beta(t, setting.delta))
-        deviation = math.sqrt(setting.variance[arm])
-        observe(setting, state, arm, means[arm] + deviation * noise[t])
-        if t >= K and memory.scalars[OWN_INDEX] <= memory.scalars[OWN_THRESHOLD]:
-            return True
-    return False
-
-
-def simulate(run: Run, means: Floats, noise: Floats) -> tuple[int, list[int]]:
-    """Measurements until the rule stopped by itself, and its answer then."""
-    assert advance(run, means, noise)
-    t = int(run.state.clock[SAMPLES])
-    answer(run, math.log((1 + math.log(t + 1)) / run.setting.delta))
-    return t, [int(arm) for arm in run.state.incumbents]
+    question = Question(Model(features, 0.0), m, noise=noise, tolerance=tolerance)
+    setting = new_setting(question, algorithm)
+    sampler = sampler_of(algorithm, setting, question, None)
+    assert sampler is not None
+    return Run(setting, new_state(setting), sampler)
 
 
 def measured(run: Run, features: Floats) -> Data:
@@ -175,15 +89,54 @@ def steps(
     for t in range(rounds):
         arm = t
         if t >= len(means):
-            beta = math.log((1 + math.log(t + 1)) / run.setting.delta)
-            arm = choose(run, beta)
-            answer(run, beta)
-            index = float(run.memory.scalars[OWN_INDEX])
-            choice = Choice(arm, index, [int(k) for k in run.state.incumbents])
-            yield Step(choice, measured(run, features), beta)
+            arm = run.choose()
+            choice = Choice(arm, run.sampler.struct.index, run.answer())
+            yield Step(choice, measured(run, features), heuristic_threshold(t, run.setting.delta))
             if rng.random() < stray:
                 arm = int(rng.integers(len(means)))
-        measure(run.setting, run.state, arm, float(means[arm] + noise[arm] * rng.normal()))
+        run.measure(arm, means[arm] + noise[arm] * rng.normal())
+
+
+def assert_decides_like(
+    plain: Callable[[Data, float], Choice],
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    rng: Generator,
+    *,
+    stray: float = 0.0,
+    accuracy: float = 1e-10,
+) -> None:
+    """Arms, answers and indices along a run with features of this shape are the plain rule's."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    noise = rng.uniform(0.5, 2.0, shape[0])
+    run = new_run(features, m, algorithm, noise=noise, tolerance=0.1)
+    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
+        expected = plain(data, beta)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
+        assert run.sampler.struct.limit == 0.1
+
+
+def assert_free_of_units(
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    unit: float,
+    rng: Generator,
+    *,
+    noise: float | Floats = 1.0,
+) -> None:
+    """Rewards in other units lead to the same arms."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, m, algorithm, noise=scale * noise)
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
 
 
 def published(folder: Path, name: str) -> tuple[Floats, Floats]:
@@ -193,17 +146,20 @@ def published(folder: Path, name: str) -> tuple[Floats, Floats]:
 
 
 def sample_sizes(
-    features: Floats, means: Floats, m: int, sampler: int, *, runs: int, limit: int, **options: bool
+    features: Floats, means: Floats, m: int, algorithm: Algorithm, *, runs: int, limit: int
 ) -> tuple[Floats, float]:
-    """Measurements of seeded runs with noise 1 at delta 0.05, and the share of wrong answers."""
-    right = best(means, m)
-    sizes, wrong = np.empty(runs), 0
-    for n in range(runs):
-        run = new_run(features, m, sampler, **options)
-        noise = np.random.default_rng([2021, n]).standard_normal(limit)
-        sizes[n], found = simulate(run, means, noise)
-        wrong += found != right
-    return sizes, wrong / runs
+    """Measurements of seeded runs with noise 1 at delta 0.05, and the share of wrong answers.
+
+    By the rules' own tests. These rules do not look at the misspecification.
+    """
+    instance = Instance(Model(features, math.inf), means)
+    found = [
+        identify(instance, m, algorithm=algorithm, stopping="heuristic", seed=n, max_samples=limit)
+        for n in range(runs)
+    ]
+    assert {run.status for run in found} == {"stopped"}
+    wrong = sum(sorted(run.answer or ()) != best(means, m) for run in found)
+    return np.array([run.samples for run in found], dtype=np.float64), wrong / runs
 
 
 def assert_mean(sizes: Floats, mean: float, error: float = 0.0) -> None:

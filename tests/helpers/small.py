@@ -14,7 +14,7 @@ from mislid.algorithms import ALGORITHMS
 from mislid.rules.stopping import STOPPING_RULES
 
 
-class Question(NamedTuple):
+class Small(NamedTuple):
     """An instance and how many best arms to find."""
 
     instance: Instance
@@ -36,10 +36,10 @@ _FEATURES = [
 _NOISE = [0.731, 0.547, 0.613, 0.689, 0.571, 0.653]
 
 SMALL = {
-    "tube": Question(
+    "tube": Small(
         Instance(Model(_FEATURES, 0.5), [1.02, 0.73, -0.11, 0.08, -0.57, -0.94], noise=_NOISE), 2
     ),
-    "line": Question(
+    "line": Small(
         Instance(
             Model([row[:2] for row in _FEATURES[:5]], 0.0),
             [row[0] * 0.7 - row[1] * 0.3 for row in _FEATURES[:5]],
@@ -47,7 +47,7 @@ SMALL = {
         ),
         1,
     ),
-    "free": Question(
+    "free": Small(
         Instance(Model(_FEATURES[:4], math.inf), [0.21, 1.13, -0.42, 0.05], noise=_NOISE[:4]), 1
     ),
 }

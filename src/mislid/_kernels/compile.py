@@ -151,8 +151,8 @@ class Kernel:
             return self.function
         signature = signature_of(self.function)
         dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
-        dispatcher._cache = KernelCache(self.function)
-        with compiling(), _uncollected():
+        with compiling() as begin, _uncollected():
+            dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
         dispatcher.disable_compile()
         result = dispatcher.overloads[signature.args]

@@ -13,7 +13,7 @@ import hashlib
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self, dataclass_transform
+from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +125,7 @@ class _Number:
 
     def __set__(self, struct: Struct, value: Any) -> None:
         words = struct._reals if self.kind is float else struct._words
-        words[self.at] = value.view(np.int64) if self.kind is np.uint64 else value
+        words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
 
 
 @dataclass_transform(kw_only_default=True)
@@ -168,6 +168,7 @@ class Struct:
                     words[axis] = length
                 self.__dict__[name] = value
             elif isinstance(kind, StructType):
+                _refuse_other_structs(name, kind, value)
                 words[at] = value._address
                 self.__dict__[name] = value
             else:
@@ -258,6 +259,9 @@ class Struct:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds addresses of this process: make it anew")
+
 
 def _fields(cls: type) -> list[str]:
     """Names of the fields, those of a base class first."""
@@ -271,6 +275,12 @@ def _refuse_other_arrays(name: str, kind: Any, value: Any) -> None:
     fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == kind.ndim
     if not (fits and value.flags.c_contiguous and value.flags.writeable):
         raise TypeError(f"{name} must be a writable array of type {kind} in C order; got {value!r}")
+
+
+def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
+    if not isinstance(value, Struct) or kind not in (ANY, value.numba_type()):
+        wanted = kind.name.partition(".")[0]
+        raise TypeError(f"{name} must be a {wanted}; got {value!r}")
 
 
 ANY = StructType("struct", ())

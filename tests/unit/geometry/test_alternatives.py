@@ -346,11 +346,17 @@ class TestAnswers:
         assert_allclose(found.cost, truth.upper, atol=1e-15)
 
     def test_what_cannot_be_certified_raises(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from mislid.geometry import _newton, _search
+        from mislid._kernels import newton, search
 
-        stalled = _newton.STALLED
-        monkeypatch.setattr(_newton, "solve", lambda *_: (stalled, 2.0, 1.0, 0.0, 9))
-        monkeypatch.setattr(_search, "search_all", lambda *_: (stalled, 2.0, 1.0, 1, 2, 0.0, 1))
+        class Stalled:
+            address = 0  # no other kernel calls it here
+
+            def __call__(self, *_: object) -> tuple[float, ...]:
+                return newton.STALLED, 2.0, 1.0, 1, 2, 0.0, 1
+
+        stalled = newton.STALLED, 2.0, 1.0, 0.0, 9
+        monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)
+        monkeypatch.setattr(search, "search_pairs", Stalled())
         message = r"challenger 1 .*incumbent 2 .*cost 2.*bound 1"
         with pytest.raises(CertificateError, match=message):
             pair_alternative(THREE, MEANS, WEIGHTS, 1, 2)

@@ -183,9 +183,10 @@ def test_calls_are_deterministic() -> None:
 
 
 def test_what_cannot_be_certified_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid.geometry import _newton
+    from mislid._kernels import newton
 
-    monkeypatch.setattr(_newton, "solve", lambda *_: (_newton.STALLED, 2.0, 1.0, 0.0, 9))
+    stalled = (newton.STALLED, 2.0, 1.0, 0.0, 9)
+    monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)
     model = Model([[1.0], [1.0]], 0.1)
     with pytest.raises(
         CertificateError, match=r"projection could not be certified: cost 2.*bound 1"

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid._kernels.newton import SOLVED, solve
-from mislid._kernels.problem import Problem, newton_space, set_metric
+from mislid._kernels.newton import SOLVED, newton_space, solve_problem
+from mislid._kernels.problem import prepare_metric
 from mislid.geometry.coordinates import coordinates
 
 
 def _solved(X, eps, mu, w, i, j):
     space = newton_space(X)
-    set_metric(X, w, space)
-    problem = Problem(X, eps, mu, w, i, j, 0.0, float(np.max(np.abs(mu))))
+    prepare_metric(w, space)
+    space.mu[:] = mu
+    space.eps, space.i, space.j, space.level = eps, i, j, float(np.max(np.abs(mu)))
     theta = np.zeros(X.shape[1])
-    status, cost, bound, _, _ = solve(problem, theta, 1e-10, space)
+    status, cost, bound, _, _ = solve_problem(theta, 1e-10, space)
     assert status == SOLVED
     assert cost - bound <= 1e-9 * cost
     return cost

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from mislid._kernels.propose import next_arm
-from numpy.random import SeedSequence
 
 from mislid import Instance, Model, characteristic_time, closest_alternative
-from mislid._kernels.state import measure
-from mislid._kernels.stopping import estimate_and_test
 from mislid.algorithms import BestResponse
-from mislid.simulation.identify import _Run
+from mislid.engine import Engine
+from mislid.question import Question
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 3))
 MEANS = np.array([1.5, 1.1, 0.6, 0.5, 0.2, 0.0, -0.6])
@@ -18,15 +15,14 @@ SAMPLES = 4_000
 
 def counts_without_noise(instance: Instance, m: int, rule: BestResponse) -> np.ndarray:
     """Counts (K,) after SAMPLES exact measurements."""
-    run = _Run(instance, m, 0.05, 0.0, rule, "heuristic", 1.0, None, SeedSequence(0))
-    for t in range(SAMPLES):
-        if t < len(run.design):
-            arm = int(run.design[t])
-        else:
-            estimate_and_test(run.setting, run.stopping, run.state)
-            arm = next_arm(run.setting, run.sampler, run.state, 0.5, run.rivals)
-        measure(run.setting, run.state, arm, instance.means[arm])
-    return run.state.counts.copy()
+    engine = Engine(Question(instance.model, m, noise=instance.noise), rule, "heuristic")
+    for arm in engine.design:
+        engine.observe(arm, instance.means[arm])
+    while engine.samples < SAMPLES:
+        engine.judge()
+        arm = engine.propose()
+        engine.observe(arm, instance.means[arm])
+    return engine.counts
 
 
 def information(instance: Instance, m: int, counts: np.ndarray) -> float:

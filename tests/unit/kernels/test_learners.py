@@ -4,30 +4,35 @@ import math
 
 import numpy as np
 import pytest
-from mislid._kernels.plan import Memory, Plan, new_memory, new_plan
 
+from mislid import Model
 from mislid._kernels.compile import kernel
+from mislid._kernels.game import Game
 from mislid._kernels.learners import allocate, learn
-from mislid.rules import _plan as rules
+from mislid._kernels.structs import Matrix
+from mislid.algorithms import AdaHedge, ExponentialWeights, FollowTheLeader, MisLid
+from mislid.algorithms.parts import Learner
+from mislid.engine.compiled import new_setting, sampler_of
+from mislid.question import Question
 
 
 @kernel
-def play(plan: Plan, memory: Memory, gains: np.ndarray, omegas: np.ndarray) -> None:
+def play(game: Game, gains: Matrix, omegas: Matrix) -> None:
     for t in range(gains.shape[0]):
-        allocate(plan, memory, 0)
+        allocate(game, 0)
         for k in range(gains.shape[1]):
-            omegas[t, k] = memory.omega[k]
-            memory.gains[k] = gains[t, k]
-        learn(plan, memory, 0)
+            omegas[t, k] = game.omega[k]
+            game.gains[k] = gains[t, k]
+        learn(game, 0)
 
 
-def plan_of(learner: int, K: int, size: float = 1.0) -> Plan:
-    return new_plan(K, sampler=rules.GAME, learner=learner, range=size)
-
-
-def played(learner: int, gains: np.ndarray, gap: float = 0.0, size: float = 1.0) -> np.ndarray:
+def played(learner: Learner, gains: np.ndarray) -> np.ndarray:
+    question = Question(Model(np.eye(gains.shape[1]), 0.0), 1)
+    rule = MisLid(learner)
+    sampler = sampler_of(rule, new_setting(question, rule), question, None)
+    assert sampler is not None
     omegas = np.zeros_like(gains)
-    play(plan_of(learner, gains.shape[1], size), new_memory(gains.shape[1], 1, gap), gains, omegas)
+    play(sampler.struct, gains, omegas)
     return omegas
 
 
@@ -55,7 +60,7 @@ def plain_adahedge(gains: np.ndarray, gap: float) -> np.ndarray:
 def test_adahedge_is_its_definition(seed: int, gap: float) -> None:
     gains = np.random.default_rng(seed).exponential(size=(300, 4 + seed))
     np.testing.assert_allclose(
-        played(rules.ADAHEDGE, gains, gap), plain_adahedge(gains, gap), rtol=1e-7, atol=1e-12
+        played(AdaHedge(gap), gains), plain_adahedge(gains, gap), rtol=1e-7, atol=1e-12
     )
 
 
@@ -73,7 +78,7 @@ def test_the_regret_of_adahedge_is_bounded(seed: int) -> None:
     rng = np.random.default_rng(seed)
     K, T = int(rng.integers(2, 30)), int(rng.integers(10, 800))
     gains = hard_gains(rng, K, T)
-    earned = np.sum(played(rules.ADAHEDGE, gains) * gains)
+    earned = np.sum(played(AdaHedge(), gains) * gains)
     spread = float(np.max(np.ptp(gains, axis=1)))
     bound = 2 * spread * math.sqrt(T * math.log(K)) + 16 * spread * (2 + math.log(K) / 3)
     assert np.max(gains.sum(axis=0)) - earned <= bound
@@ -86,20 +91,20 @@ def test_the_regret_of_exponential_weights_is_bounded(seed: int) -> None:
     K, T = int(rng.integers(2, 30)), int(rng.integers(10, 800))
     gains = hard_gains(rng, K, T)
     size = float(gains.max())
-    earned = np.sum(played(rules.EXPONENTIAL_WEIGHTS, gains, size=size) * gains)
+    earned = np.sum(played(ExponentialWeights(size), gains) * gains)
     bound = 2 * size * math.sqrt(T * math.log(K) / 2) + size * math.sqrt(math.log(K) / 8)
     assert np.max(gains.sum(axis=0)) - earned <= bound
 
 
 def test_followers_follow_and_share() -> None:
     gains = np.array([[1.0, 1.0, 0.0], [0.0, 0.5, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    omegas = played(rules.FOLLOW_THE_LEADER, gains)
+    omegas = played(FollowTheLeader(), gains)
     np.testing.assert_array_equal(
         omegas, [[1 / 3] * 3, [0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     )
 
 
-@pytest.mark.parametrize("learner", [rules.ADAHEDGE, rules.FOLLOW_THE_LEADER])
-def test_the_scale_of_gains_does_not_matter(learner: int) -> None:
+@pytest.mark.parametrize("learner", [AdaHedge(), FollowTheLeader()])
+def test_the_scale_of_gains_does_not_matter(learner: Learner) -> None:
     gains = np.random.default_rng(1).exponential(size=(200, 6))
     np.testing.assert_allclose(played(learner, gains), played(learner, 1e6 * gains), atol=1e-9)
