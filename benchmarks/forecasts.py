@@ -13,8 +13,8 @@ from numpy.random import Generator, SeedSequence
 import mislid
 from mislid import Instance
 from mislid.study import Study
-from mislid.study.forward import Forward
 from mislid.study.forecast import SIMULATIONS, Snapshot, ToGo
+from mislid.study.forward import Forward
 
 from .cases import Floats
 from .families import FAMILIES, Family
@@ -60,7 +60,7 @@ class Informed(Forward):
 
 def informed(snapshot: Snapshot, truth: Floats) -> ToGo:
     """The forecast of someone who knows the means."""
-    forward = Informed(snapshot.settings, snapshot.candidates, snapshot.data, snapshot.habits)
+    forward = Informed(snapshot.settings, snapshot.candidates, snapshot.data, snapshot.memory)
     forward.truth = truth
     return snapshot._to_go(forward, SIMULATIONS)
 
