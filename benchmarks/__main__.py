@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from .cases import MissingData
 from .report import machine, progress, with_section
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -48,7 +49,12 @@ def main(given: Sequence[str] | None = None) -> None:
     for name in options.benchmarks or BENCHMARKS:
         progress(f"{name}: starts")
         module = import_module(f".{BENCHMARKS[name]}", package=__package__)
-        body = f"{module.run(options.quick)}\n\n{machine()}"
+        try:
+            found = module.run(options.quick)
+        except MissingData as missing:
+            found = str(missing)
+            progress(f"{name}: {found}")
+        body = f"{found}\n\n{machine()}"
         print(f"## {name}\n\n{body}\n", flush=True)
         if options.output is not None:
             text = options.output.read_text(encoding="utf-8")

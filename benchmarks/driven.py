@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +16,22 @@ from mislid.simulation.environments import as_environment
 from mislid.simulation.identify import STOPPED_RUN, Run
 
 from .cases import Case, Floats
-from .kernels import Solved, below_in_game, solved_by
+from .kernels import below_in_game, solved_by
+from .measuring import timed
 
 DELTA = 0.05
 ALGORITHMS = ("mislid", "mislid-paper")
 RULES = ("heuristic", "guaranteed")
+# Of tables: `plays`, `tested` and `played` below, a round.
+SOLVED_COLUMNS = ("rounds with a search to sample", "pairs solved to stop or respond", "to play")
 
 
 class Stretch(NamedTuple):
-    """Some rounds of a run: seconds of the processor and of the clock, and what was solved."""
+    """Some rounds of a run: seconds of the processor and of the clock, and what was solved.
+
+    `plays` are the rounds whose sampling rule asked for the closest alternative; the `played` pairs
+    were solved for the game, the `tested` ones for the stopping rule and for best responses.
+    """
 
     rounds: int
     cpu: float
@@ -31,6 +39,11 @@ class Stretch(NamedTuple):
     plays: int
     tested: int
     played: int
+
+    @classmethod
+    def total(cls, parts: Iterable[Stretch]) -> Stretch:
+        """All of them together."""
+        return cls(*(sum(column) for column in zip(*parts, strict=True)))
 
 
 class Snapshot(NamedTuple):
@@ -65,9 +78,7 @@ class Driven:
     ) -> None:
         self._game = algorithm != "mislid"
         bound = float(np.max(np.abs(instance.means)))
-        question = Question(
-            instance.model, m, noise=instance.noise, delta=DELTA, mean_bound=bound
-        )
+        question = Question(instance.model, m, noise=instance.noise, delta=DELTA, mean_bound=bound)
         self._engine = Engine(question, algorithm, stopping, truth=instance)
         if rounds_first:
             self._engine.design = np.tile(np.arange(instance.K), rounds_first)
@@ -82,11 +93,10 @@ class Driven:
     def to(self, samples: int) -> Stretch:
         """Go on to so many measurements, or to the answer."""
         begin, before = self.samples, solved_by(self._engine)
-        wall, cpu = time.perf_counter(), time.process_time()
-        self.stopped = self._run.go(samples) == STOPPED_RUN
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        status, wall, cpu = timed(partial(self._run.go, samples))
+        self.stopped = status == STOPPED_RUN
         pairs = zip(solved_by(self._engine), before, strict=True)
-        return Stretch(self.samples - begin, cpu, wall, *Solved(*(now - then for now, then in pairs)))
+        return Stretch(self.samples - begin, cpu, wall, *(now - then for now, then in pairs))
 
     def step(self) -> Snapshot:
         """One more round, recorded."""

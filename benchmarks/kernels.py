@@ -5,7 +5,7 @@ The loops here are kernels themselves, so that they show what a compiled caller 
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,14 @@ from mislid._kernels.linalg import fill, times
 from mislid._kernels.newton import STALLED, newton_space, solve
 from mislid._kernels.problem import NewtonSpace, set_centre, set_metric, set_problem
 from mislid._kernels.search import SearchSpace, call_project, call_search
-from mislid._kernels.structs import Indices, IndexTable, Matrix, Vector
+from mislid._kernels.structs import IndexTable, Indices, Matrix, Vector
 from mislid.engine import Engine
 from mislid.geometry.alternatives import RTOL, AlternativeSearch
 from mislid.geometry.coordinates import coordinates
 
 from .cases import Case, Floats
+from .measuring import timed
+from .sequences import Sequence
 
 Arms = NDArray[np.int64]
 LEVEL = 1.0  # of the means, whose rounding is tolerated
@@ -125,9 +127,7 @@ class ColdPair:
 
     def seconds(self, repeats: int, *, from_data: bool) -> float:
         """Seconds of one solve in a compiled loop, with its own metric and centring or without."""
-        begin = time.perf_counter()
-        _solve_again(repeats, from_data, *self._arguments)
-        return (time.perf_counter() - begin) / repeats
+        return timed(partial(_solve_again, repeats, from_data, *self._arguments)).wall / repeats
 
 
 class ColdSearch:
@@ -143,17 +143,7 @@ class ColdSearch:
 
     def seconds(self, repeats: int) -> float:
         """Seconds of one search in a compiled loop, with its own linear fit to start from."""
-        begin = time.perf_counter()
-        self.cost, self.solves = _search_again(repeats, *self._arguments)
-        return (time.perf_counter() - begin) / repeats
-
-
-class Sequence(NamedTuple):
-    """Means and weights (T, K) and incumbents (T, m), sorted, call after call."""
-
-    means: Floats
-    weights: Floats
-    incumbents: Arms
+        return timed(partial(_search_again, repeats, *self._arguments)).wall / repeats
 
 
 class Replay(NamedTuple):
@@ -173,12 +163,12 @@ def replay(model: Model, m: int, sequence: Sequence, *, block: int) -> Replay:
     stalled, seconds = 0, []
     # The empty part compiles the loop, or loads it, outside the clock.
     for part in (slice(0, 0), *(slice(at, at + block) for at in range(0, T, block))):
-        begin = time.perf_counter()
-        stalled += _search_through(
-            model.misspecification, *(array[part] for array in sequence), RTOL, space,
-            pairs[part], solves[part],
-        )  # fmt: skip
-        seconds.append((time.perf_counter() - begin) / max(1, len(solves[part])))
+        some = (array[part] for array in sequence)
+        done = (pairs[part], solves[part])
+        search = partial(_search_through, model.misspecification, *some, RTOL, space, *done)
+        found, wall, _ = timed(search)
+        stalled += found
+        seconds.append(wall / max(1, len(solves[part])))
     return Replay(seconds[1:], solves, pairs, stalled)
 
 
@@ -192,22 +182,10 @@ def _search_space(
     return public._space
 
 
-class Solved(NamedTuple):
-    """Rounds whose sampling rule answered an alternative, and pairs that were solved.
-
-    The `played` pairs were solved for the game, the `tested` ones for the stopping rule and for
-    best responses.
-    """
-
-    plays: int
-    tested: int
-    played: int
-
-
-def solved_by(engine: Engine) -> Solved:
-    """What an engine has solved so far."""
+def solved_by(engine: Engine) -> tuple[int, int, int]:
+    """Rounds whose sampling rule answered an alternative; pairs solved to test, and to play."""
     state = engine._rules.state
-    return Solved(state.rounds, state.test.solved, state.play.solved)
+    return state.rounds, state.test.solved, state.play.solved
 
 
 def below_in_game(engine: Engine) -> Floats:
