@@ -19,8 +19,9 @@ from mislid._kernels.problem import NewtonSpace, set_centre, set_metric, set_pro
 from mislid._kernels.search import SearchSpace, call_project, call_search
 from mislid._kernels.structs import IndexTable, Indices, Matrix, Vector
 from mislid.engine import Engine
-from mislid.geometry.alternatives import RTOL, AlternativeSearch
+from mislid.geometry.alternatives import AlternativeSearch
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.pair_solver import RTOL
 
 from .cases import Case, Floats
 from .measuring import timed

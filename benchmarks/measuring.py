@@ -58,7 +58,7 @@ def package_source() -> Path:
     found = find_spec("mislid")
     assert found is not None
     assert found.origin is not None
-    return Path(found.origin).parents[1]
+    return Path(found.origin).resolve().parents[1]
 
 
 def in_own_process(*arguments: object, source: Path | None = None, **environment: str) -> Any:
