@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from tests.oracles.postgresql import programs, running_server
+from tests.helpers.postgresql import programs, running_server
 
 import mislid
 from mislid.study import Study

@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import mislid
+from helpers.engines import assert_same, numbers_of
 from mislid.errors import ConflictingTellError, UnknownTrialError
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage, as_storage
@@ -130,11 +131,10 @@ class Machine(RuleBasedStateMachine):
     def agree(self, one: Study, other: Study) -> None:
         assert one._now() == other._now()
         assert one._replay.diverged == other._replay.diverged == 0
-        first, second = one._replay.decider, other._replay.decider
-        for part, same in zip(first.state[:8], second.state[:8], strict=True):
-            np.testing.assert_array_equal(part, same)
-        for part, same in zip(first.sampler.memory, second.sampler.memory, strict=True):
-            np.testing.assert_array_equal(part, same)
+        first, second = one._replay.engine, other._replay.engine
+        for name in ("counts", "sums", "means", "weights", "estimate", "incumbents"):
+            np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+        assert_same(*(numbers_of(engine.memory().sampler) for engine in (first, second)))
 
     @invariant()
     def says_what_happened(self) -> None:

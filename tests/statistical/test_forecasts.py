@@ -12,8 +12,8 @@ from scipy.stats import binomtest
 
 import mislid
 from mislid.study import forecast
-from mislid.study.forward import Forward
 from mislid.study.forecast import Snapshot
+from mislid.study.forward import Forward
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
 MEANS = {"a": 0.1, "b": 0.6, "c": 1.0, "d": 0.5}

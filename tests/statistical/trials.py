@@ -10,10 +10,12 @@ from numpy.random import SeedSequence
 from scipy.stats import binomtest
 
 from mislid import Instance, Model
-from mislid.algorithms import Algorithm, as_algorithm
+from mislid.algorithms import Algorithm
+from mislid.engine import Engine
 from mislid.errors import OutsideTubeWarning
+from mislid.question import Question
 from mislid.simulation.environments import Gaussian
-from mislid.simulation.identify import STOPPED, _Run
+from mislid.simulation.identify import STOPPED_RUN, Run
 from statistical.hard import Hard
 
 LEVEL = 1e-4
@@ -61,17 +63,24 @@ def attempt(
 
     Rewards come from the instance itself; algorithm and stopping rule work with what is believed.
     """
-    source = Gaussian(hard.instance.means, hard.instance.noise).source()
+    truth = Gaussian(hard.instance.means, hard.instance.noise)
+    told = believed or hard.instance
+    question = Question(
+        told.model,
+        hard.m,
+        noise=told.noise,
+        delta=delta,
+        tolerance=hard.tolerance,
+        mean_bound=float(np.max(np.abs(told.means))),
+    )
     stopped, wrong = 0, 0
     for number in range(runs):
-        rule = as_algorithm(sampling[number % len(sampling)])
+        rule = sampling[number % len(sampling)]
         root = SeedSequence(seed, spawn_key=(number,))
-        told = believed or hard.instance
-        run = _Run(told, hard.m, delta, hard.tolerance, rule, stopping, 1.0, None, root)
-        run.source = source
-        if run.go(hard.budget) == STOPPED:
+        engine = Engine(question, rule, stopping, seed=root)
+        if Run(engine, truth, root).go(hard.budget) == STOPPED_RUN:
             stopped += 1
-            wrong += not _is_right(hard, run.state.incumbents)
+            wrong += not _is_right(hard, np.array(engine.incumbents))
     return Trials(runs, stopped, wrong)
 
 

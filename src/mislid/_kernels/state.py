@@ -73,12 +73,12 @@ class State(Struct):
     heap: ArmOrder
 
 
-def new_state(setting: Setting) -> State:
-    """Nothing measured yet."""
+def new_state(setting: Setting, plays: bool = True) -> State:
+    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that."""
     K, m = setting.X.shape[0], setting.m
-    state = State.zeros(
-        {"K": K, "m": m}, test=search_space(setting.X, m), play=search_space(setting.X, m)
-    )
+    test = search_space(setting.X, m)
+    play = search_space(setting.X, m) if plays else test
+    state = State.zeros({"K": K, "m": m}, test=test, play=play)
     begin_with(setting, state, np.zeros(K), np.zeros(K))
     state.incumbents[:] = np.arange(m)
     return state

@@ -9,10 +9,11 @@ same attributes; its numbers can be assigned to on both sides, its arrays only b
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self, dataclass_transform
+from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,9 @@ class StructType(types.Type):
         for field, kind in fields:
             self.places[field] = kind, self.words
             self.words += 1 + kind.ndim if isinstance(kind, types.Array) else 1
-        super().__init__(f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})")
+        # Compiled code repeats the name of a type many times: a short one for what it is made of.
+        text = ", ".join(f"{field}: {kind}" for field, kind in fields)
+        super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
     @property
     def key(self) -> Any:
@@ -122,7 +125,7 @@ class _Number:
 
     def __set__(self, struct: Struct, value: Any) -> None:
         words = struct._reals if self.kind is float else struct._words
-        words[self.at] = value.view(np.int64) if self.kind is np.uint64 else value
+        words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
 
 
 @dataclass_transform(kw_only_default=True)
@@ -141,6 +144,7 @@ class Struct:
     """
 
     _layout: ClassVar[StructType | None] = None
+    _blanks: ClassVar[dict[str, Any] | None] = None
     _words: npt.NDArray[np.int64]
     _reals: npt.NDArray[np.float64]
     _address: int
@@ -159,10 +163,12 @@ class Struct:
             kind, at = layout.places[name]
             if isinstance(kind, types.Array):
                 _refuse_other_arrays(name, kind, value)
-                words[at] = value.ctypes.data
-                words[at + 1 : at + 1 + kind.ndim] = value.shape
+                words[at] = value.__array_interface__["data"][0]
+                for axis, length in enumerate(value.shape, start=at + 1):
+                    words[axis] = length
                 self.__dict__[name] = value
             elif isinstance(kind, StructType):
+                _refuse_other_structs(name, kind, value)
                 words[at] = value._address
                 self.__dict__[name] = value
             else:
@@ -183,7 +189,7 @@ class Struct:
             hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
-                f"{cls.__module__}.{cls.__qualname__}",
+                cls.__name__,
                 tuple((name, numba_type(hint)) for name, hint in own.items()),
             )
             cls._layout = known
@@ -202,9 +208,31 @@ class Struct:
         >>> Point.zeros({"d": 2}).at.tolist()
         [0.0, 0.0]
         """
-        hints = typing.get_type_hints(cls, include_extras=True)
-        missing = [name for name in cls.numba_type().places if name not in given]
-        return cls(**given, **{name: _zeros(hints[name], sizes) for name in missing})
+        blanks = {name: blank for name, blank in cls._zero().items() if name not in given}
+        made = {
+            name: np.zeros([sizes[size] for size in blank[1]], blank[0])
+            if isinstance(blank, tuple)
+            else blank
+            for name, blank in blanks.items()
+        }
+        return cls(**given, **made)
+
+    @classmethod
+    def _zero(cls) -> dict[str, Any]:
+        """What zero is for the fields: a number, or an array's type and the names of its sizes."""
+        known: dict[str, Any] | None = cls.__dict__.get("_blanks")
+        if known is None:
+            known = {}
+            hints = typing.get_type_hints(cls, include_extras=True)
+            for name in cls.numba_type().places:
+                parts = typing.get_args(hints[name])
+                if hints[name] in (int, float, bool):
+                    known[name] = hints[name](0)
+                elif len(parts) == 3:
+                    whole = parts[0] == npt.NDArray[np.int64]
+                    known[name] = (np.int64 if whole else np.float64, parts[2])
+            cls._blanks = known
+        return known
 
     def fields(self) -> dict[str, Any]:
         """The fields by name, arrays and structs themselves."""
@@ -231,13 +259,8 @@ class Struct:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
 
-
-def _zeros(hint: Any, sizes: dict[str, int]) -> Any:
-    if hint in (int, float, bool):
-        return hint(0)
-    array, _, shape = typing.get_args(hint)
-    dtype = np.int64 if array == npt.NDArray[np.int64] else np.float64
-    return np.zeros([sizes[name] for name in shape], dtype)
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds addresses of this process: make it anew")
 
 
 def _fields(cls: type) -> list[str]:
@@ -252,6 +275,12 @@ def _refuse_other_arrays(name: str, kind: Any, value: Any) -> None:
     fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == kind.ndim
     if not (fits and value.flags.c_contiguous and value.flags.writeable):
         raise TypeError(f"{name} must be a writable array of type {kind} in C order; got {value!r}")
+
+
+def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
+    if not isinstance(value, Struct) or kind not in (ANY, value.numba_type()):
+        wanted = kind.name.partition(".")[0]
+        raise TypeError(f"{name} must be a {wanted}; got {value!r}")
 
 
 ANY = StructType("struct", ())

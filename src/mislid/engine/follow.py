@@ -39,7 +39,7 @@ def follow_compiled(engine: Engine, script: Script) -> Followed:
     rules = engine._rules
     if engine._pretended is None:
         # Proposals that pretend have a state of their own: a search leaves things for the next.
-        engine._pretended = new_state(rules.setting)
+        engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
     first = Design.zeros({"K": engine.question.K}, arms=engine.design, done=_is_begun(engine))
     steps = Steps(
         places=np.array(script.ends(), dtype=np.int64),

@@ -89,6 +89,31 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
 )
 
 
+# How studies call rules that are written in Python: this, then module and class.
+PYTHON = "python:"
+
+
+def stopping_rule_called(name: str) -> StoppingRule:
+    """What is known of a rule that a study names.
+
+    Parameters
+    ----------
+    name
+        One of `STOPPING_RULES`, or what a study calls a rule that was written in Python.
+
+    Returns
+    -------
+    StoppingRule
+        For the latter one without a guarantee: nobody here has checked its proof.
+
+    Examples
+    --------
+    >>> stopping_rule_called("python:lab:Patient").guaranteed
+    False
+    """
+    return STOPPING_RULES.get(name) or StoppingRule(name, "written in Python", NO_GUARANTEE)
+
+
 def as_stopping_rule(stopping: Any) -> StoppingRule:
     """The rule of this name, or an object with `judge(view)` as a rule.
 

@@ -59,9 +59,12 @@ class Environment:
         """
         raise NotImplementedError
 
-    def source(self) -> Source:
-        """What a compiled loop draws from: kind, parameters of every arm (K, 4), and a table."""
-        raise NotImplementedError
+    def source(self) -> Source | None:
+        """What a compiled loop draws from: kind, parameters of every arm (K, 4), and a table.
+
+        None, as here, where there is no compiled kind: a run then calls `sample`, which is slower.
+        """
+        return None
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -159,7 +159,8 @@ class Run:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
         engine = self.engine
         schedule = Schedule(every, len(engine.design))
-        advance = self._advance if engine.is_compiled else self._step
+        compiled = engine.is_compiled and self.environment.source() is not None
+        advance = self._advance if compiled else self._step
         try:
             while True:
                 due, code = budget, RUNNING
@@ -176,6 +177,8 @@ class Run:
 
     def _advance(self, budget: int, pause: int) -> int:
         source = self.environment.source()
+        if source is None:
+            raise TypeError(f"{type(self.environment).__name__} has no compiled source of rewards")
         return self.engine.advance(source, self.generator, budget, pause, self.own)
 
     def _step(self, budget: int, pause: int) -> int:

@@ -20,10 +20,11 @@ import numpy as np
 
 from mislid import __version__
 from mislid._validation import Vector
-from mislid.files._whole import write_whole
+from mislid.errors import CertificateError
+from mislid.files import write_whole
 from mislid.study.events import Decided
 from mislid.study.evidence import PAIRWISE, Data, Judgement, PairEvidence
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import Candidates, Settings, is_python
 from mislid.study.state import Observation
 
 SCHEMA, VERSION = "mislid-certificate", 1
@@ -88,6 +89,11 @@ class Certificate:
 
     def _record(self) -> dict[str, Any]:
         settings, decision = self._settings, self._decision
+        if is_python(settings.stopping):
+            raise CertificateError(
+                f"there is no certificate: the stopping rule {settings.stopping!r} was written in "
+                "Python, and only those of this package can be derived again from the data"
+            )
         data = _data_of(self._observations[: decision.samples], self._candidates.K)
         judgement = Judgement(settings, self._candidates, data)
         evidence = judgement.evidence(decision.answer)

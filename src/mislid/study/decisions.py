@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from mislid.engine import Engine, Verdict
+from mislid.errors import ProblemError
+from mislid.rules.stopping import PYTHON
 from mislid.study.events import Decided
-from mislid.study.settings import MAXIMIZE, Candidates, Settings, question_of
+from mislid.study.settings import MAXIMIZE, Candidates, Settings, is_python, question_of
 
 
 def new_engine(
@@ -22,22 +24,35 @@ def new_engine(
     """
     return Engine(
         question_of(settings, candidates),
-        settings.algorithm if algorithm is None else algorithm,
-        settings.stopping if stopping is None else stopping,
+        _rule("algorithm", settings.algorithm, algorithm),
+        _rule("stopping", settings.stopping, stopping),
         seed=settings.seed,
         every_arm=True if candidates.features is None else None,
     )
 
 
+def _rule(argument: str, name: str, given: Any) -> Any:
+    if given is None and is_python(name):
+        raise ProblemError(
+            f"{argument} must be given to load_study or create_study: this study was begun with an "
+            f"object of {name.removeprefix(PYTHON)!r}, which the log cannot hold"
+        )
+    return name if given is None else given
+
+
 def decision_of(settings: Settings, verdict: Verdict) -> Decided:
     """What is recorded of a verdict."""
+    answer = verdict.answer or ()
+    # A rule that is written in Python may have no evidence to show.
+    others = (arm for arm in range(len(answer) + 1) if arm not in answer)
+    pair = (next(others), answer[-1]) if verdict.pair is None else verdict.pair
     return Decided(
-        answer=verdict.answer or (),
+        answer=answer,
         samples=verdict.samples,
         rule=settings.stopping,
-        statistic=verdict.statistic,
-        threshold=verdict.threshold,
-        pair=(-1, -1) if verdict.pair is None else verdict.pair,
+        statistic=float(np.nan_to_num(verdict.statistic)),
+        threshold=float(np.nan_to_num(verdict.threshold)),
+        pair=pair,
     )
 
 
@@ -49,6 +64,8 @@ def warm_up(algorithm: str, stopping: str) -> None:
     """
     from mislid.engine import Script
 
+    if is_python(algorithm) or is_python(stopping):
+        return
     arms = Candidates((0, 1, 2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     small = Settings(
         m=1,

@@ -142,6 +142,7 @@ class Snapshot:
     memory: Memory
     events: int
     decision: Decided | None
+    rules: tuple[Any, Any] = (None, None)
 
     @classmethod
     def of(cls, replay: Replay) -> Snapshot:
@@ -154,6 +155,7 @@ class Snapshot:
             memory=engine.memory(),
             events=state.sequence,
             decision=state.decision,
+            rules=replay.given,
         )
 
     def progress(self, simulations: int = SIMULATIONS) -> Progress:
@@ -229,7 +231,7 @@ class Snapshot:
     def _forward(self, settings: Settings) -> Forward:
         """The rules for a question; those of the study's own remember what they have learned."""
         memory = self.memory if settings == self.settings else None
-        return Forward(settings, self.candidates, self.data, memory)
+        return Forward(settings, self.candidates, self.data, memory, self.rules)
 
     def _to_go(self, forward: Forward, count: int) -> ToGo:
         horizon = HORIZON * self.data.samples

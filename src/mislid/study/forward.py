@@ -11,9 +11,10 @@ grows with the logarithm of the measurements, and a short way to go is not round
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -62,9 +63,15 @@ class Forward:
     """
 
     def __init__(
-        self, settings: Settings, candidates: Candidates, data: Data, memory: Memory | None = None
+        self,
+        settings: Settings,
+        candidates: Candidates,
+        data: Data,
+        memory: Memory | None = None,
+        rules: tuple[Any, Any] = (None, None),
     ) -> None:
-        self._engine = new_engine(settings, candidates)
+        # Rules that are objects may remember things: the study's own must not.
+        self._engine = new_engine(settings, candidates, *copy.deepcopy(rules))
         self.data = data
         self._noise = self._engine.question.noise
         self._memory = memory or self._engine.memory()

@@ -34,8 +34,8 @@ def create_study(
     storage: Address | None = None,
     load_if_exists: bool = False,
     seed: int = 0,
-    algorithm: str = "mislid",
-    stopping: str = "guaranteed",
+    algorithm: Any = "mislid",
+    stopping: Any = "guaranteed",
     names: Iterable[Any] | None = None,
     mean_bound: float = math.inf,
     reward_range: tuple[float, float] | None = None,
@@ -65,8 +65,10 @@ def create_study(
     load_if_exists
         Go on with the study of this name if it is there; other settings are refused.
     algorithm, stopping
-        Names that `identify` knows. A rule without a proof, such as `heuristic`, is labelled in the
-        result. In a study, LUCB, LinGapE and LinGIFA also stop by the rule named here.
+        Names that `identify` knows, or objects with `propose(view)` and `judge(view)`, which must
+        be given again to `load_study`. A rule without a proof, such as `heuristic` or one that is
+        written in Python, is labelled in the result. In a study, LUCB, LinGapE and LinGIFA also
+        stop by the rule named here.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
     reward_range
@@ -99,18 +101,49 @@ def create_study(
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
     first = entry_of(Event(1, time.time(), Created(settings, arms)))
+    rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, place.create(name, [first]), place)
+        return Study(name, place.create(name, [first]), place, rules=rules)
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
-    study = Study(name, place.find(name), place)
+    study = Study(name, place.find(name), place, rules=rules)
     refuse_others(name, (study.settings, study.candidates), (settings, arms))
     return study
 
 
-def load_study(*, study_name: str | None = None, storage: Address) -> Study:
-    """The study of this name; the name may be left out where there is only one."""
+def _as_object(rule: Any) -> Any:
+    return None if isinstance(rule, str) else rule
+
+
+def load_study(
+    *,
+    study_name: str | None = None,
+    storage: Address,
+    algorithm: Any = None,
+    stopping: Any = None,
+) -> Study:
+    """Open a study.
+
+    Parameters
+    ----------
+    study_name
+        May be left out where the storage has only one.
+    storage
+        Such as "sqlite:///lab.db", or a path.
+    algorithm, stopping
+        The rules of a study that was begun with objects; others need none.
+
+    Returns
+    -------
+    Study
+        The study, which goes on where it is.
+
+    Raises
+    ------
+    UnknownStudyError
+        If there is no such study.
+    """
     place = as_storage(_given(storage))
     if study_name is None:
         names = list(place.names())
@@ -122,7 +155,8 @@ def load_study(*, study_name: str | None = None, storage: Address) -> Study:
                 f"{len(names)}: {shown}{more}"
             )
         study_name = names[0]
-    return Study(study_name, place.find(study_name), place)
+    rules = (_as_object(algorithm), _as_object(stopping))
+    return Study(study_name, place.find(study_name), place, rules=rules)
 
 
 def list_studies(*, storage: Address) -> list[StudySummary]:

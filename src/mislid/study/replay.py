@@ -11,6 +11,7 @@ from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
 from mislid.study.decisions import decision_of, new_engine
 from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
+from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
 # Numbers that may gather before the rules take them in.
@@ -28,6 +29,18 @@ class Replay:
     def __init__(self, algorithm: Any = None, stopping: Any = None) -> None:
         self._given = algorithm, stopping
         self._begin()
+
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """Sampling and stopping rule, where they take the place of those that are named."""
+        return self._given
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules to ask: a log only names those that were written in Python."""
+        names = self.state.settings.algorithm, self.state.settings.stopping
+        pairs = zip(names, self._given, strict=True)
+        return all(rule is not None or not is_python(name) for name, rule in pairs)
 
     def _begin(self) -> None:
         self.state = StudyState()

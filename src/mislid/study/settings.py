@@ -285,25 +285,49 @@ def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
     return value
 
 
-def _as_stopping(value: Any) -> str:
-    from mislid.rules.stopping import STOPPING_RULES
+def is_python(rule: str) -> bool:
+    """Whether this is the name of a rule that is written in Python.
 
+    >>> is_python("python:lab:Coin"), is_python("lucb")
+    (True, False)
+    """
+    from mislid.rules.stopping import PYTHON
+
+    return rule.startswith(PYTHON)
+
+
+def _called(rule: Any) -> str:
+    """What the log calls an object: a study goes on elsewhere with one of the same class."""
+    from mislid.rules.stopping import PYTHON
+
+    return f"{PYTHON}{type(rule).__module__}:{type(rule).__qualname__}"
+
+
+def _as_stopping(value: Any) -> str:
+    from mislid.rules.stopping import STOPPING_RULES, as_stopping_rule
+
+    if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
+        return _called(value)
     return _one_of(value, "stopping", STOPPING_RULES)
 
 
 def _as_algorithm(value: Any, candidates: Candidates) -> str:
     """A name: a study must be able to begin where another process ended."""
-    from mislid.algorithms import ALGORITHMS
+    from mislid.algorithms import algorithm_names
 
+    if not isinstance(value, str) and callable(getattr(value, "propose", None)):
+        return _called(value)
     featureless = candidates.features is None
     barred = {"oracle", *(("lingape", "lingifa") if featureless else ())}
-    return _one_of(value, "algorithm", (name for name in ALGORITHMS if name not in barred))
+    return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
 def _check_algorithm(settings: Settings, candidates: Candidates) -> None:
     from mislid.algorithms import as_algorithm
 
-    as_algorithm(settings.algorithm).check(question_of(settings, candidates))
+    rule = None if is_python(settings.algorithm) else as_algorithm(settings.algorithm)
+    if rule is not None and hasattr(rule, "check"):
+        rule.check(question_of(settings, candidates))
 
 
 def refuse_others(

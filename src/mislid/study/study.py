@@ -67,10 +67,19 @@ class Study:
     It may be used by several threads, and any number of processes may have the same study open.
     """
 
-    def __init__(self, name: str, key: int, storage: Storage, clock: Clock = time.time) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: int,
+        storage: Storage,
+        clock: Clock = time.time,
+        rules: tuple[Any, Any] = (None, None),
+    ) -> None:
         self.study_name = name
         self._key, self._storage, self._clock = key, storage, clock
-        self._replay = Replay()
+        # Sampling and stopping rule, where they are objects.
+        self._rules = rules
+        self._replay = Replay(*rules)
         self._alone = threading.RLock()
 
     def __repr__(self) -> str:
@@ -164,7 +173,7 @@ class Study:
     @property
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
-        from mislid.rules.stopping import STOPPING_RULES
+        from mislid.rules.stopping import stopping_rule_called
 
         with self._alone:
             state = self._now()
@@ -172,13 +181,14 @@ class Study:
             if decision is None:
                 return None
             challenger, incumbent = decision.pair
-            engine = self._replay.engine
-            best = engine.incumbents if engine.is_estimated else decision.answer
+            engine = self._replay.engine if self._replay.has_rules else None
+            estimated = engine is not None and engine.is_estimated
+            best = engine.incumbents if engine is not None and estimated else decision.answer
             return StudyResult(
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
                 stopping=decision.rule,
-                proven=STOPPING_RULES[decision.rule].guaranteed,
+                proven=stopping_rule_called(decision.rule).guaranteed,
                 statistic=decision.statistic,
                 threshold=decision.threshold,
                 pair=(labels[challenger], labels[incumbent]),
@@ -355,7 +365,7 @@ class Study:
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
-        self._replay = Replay()
+        self._replay = Replay(*self._rules)
 
     def _write(self, decide: Decide) -> StudyState:
         """Append what `decide` makes of the present state, while nobody else can."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model
+from mislid.engine.compiled import DRAWS, new_source
 from mislid.errors import ProblemError
-from mislid._kernels.draw import draw_many
 from mislid.simulation.environments import Bernoulli, Bounded, Gaussian, Table, as_environment
 
 REWARDS = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 4.0], [0.5, -1.0]])
@@ -92,13 +92,22 @@ def test_gaussian_rewards_are_numpys_own():
 
 
 def test_drawing_leaves_no_reference_behind(rng):
-    source, out = Gaussian([1.0, 2.0]).source(), np.empty(1)
-    draw_many(*source, 0, rng, out)
+    source = new_source(*Gaussian([1.0, 2.0]).source())
+    DRAWS["gaussian"](source, 0, rng)
     gc.collect()
     before = sys.getrefcount(rng)
     for _ in range(100):
-        draw_many(*source, 0, rng, out)
+        DRAWS["gaussian"](source, 0, rng)
     assert sys.getrefcount(rng) == before
+
+
+def test_samples_are_what_the_compiled_loop_draws(environment):
+    kind, *arrays = environment.source()
+    source = new_source(kind, *arrays)
+    for arm in range(environment.K):
+        first, second = np.random.default_rng(7), np.random.default_rng(7)
+        drawn = [DRAWS[kind](source, arm, first) for _ in range(200)]
+        np.testing.assert_array_equal(environment.sample(arm, 200, second), drawn)
 
 
 def test_records_cannot_be_changed(environment):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
 from mislid.errors import ProblemError
 from mislid.study import Study
@@ -55,7 +56,7 @@ class TestProgress:
         assert said.note == ""
 
     def test_the_lower_bound_is_that_of_the_estimates(self, study: Study) -> None:
-        estimate = study._replay.decider.state.projected
+        estimate = study._replay.engine.estimate
         model = Model(list(FEATURES.values()), 0.2)
         time = characteristic_time(model, estimate, 1, noise=0.5, rtol=1e-6)
         bound = study.progress(simulations=1).lower_bound
@@ -63,12 +64,12 @@ class TestProgress:
 
     def test_evidence_is_that_of_the_studys_own_test(self) -> None:
         study = measured(new_study(stopping="heuristic"), 20)
-        state = study._replay.decider.state
+        verdict = study._replay.engine.verdict
         said = study.progress(simulations=1)
-        assert said.threshold == state.evidence[1]
+        assert said.threshold == verdict.threshold
         # Its own may be that of an earlier alternative, a little farther away.
-        assert said.statistic == pytest.approx(state.evidence[0], rel=0.1)
-        assert said.statistic <= state.evidence[0] * (1 + 1e-9)
+        assert said.statistic == pytest.approx(verdict.statistic, rel=0.1)
+        assert said.statistic <= verdict.statistic * (1 + 1e-9)
 
     def test_the_same_in_another_process(self, study: Study) -> None:
         said = study.progress(simulations=FEW)
@@ -100,15 +101,13 @@ class TestProgress:
             event.fact for event in alone.events()
         ]
         assert watched.events()[: len(log)] == log
-        mine, its = (one._replay.decider for one in (watched, alone))
-        for own, other in zip(mine.sampler.memory, its.sampler.memory, strict=True):
-            np.testing.assert_array_equal(own, other)
+        assert_same(*(numbers_of(one._replay.engine.memory().sampler) for one in (watched, alone)))
 
     def test_learned_habits_go_on(self) -> None:
         study = measured(new_study(algorithm="mislid-paper"), 40)
         now = study._snapshot()
         fresh = new_study(algorithm="mislid-paper")._snapshot()
-        forgetful = replace(now, habits=fresh.habits)
+        forgetful = replace(now, memory=fresh.memory)
         assert forgetful.progress(FEW) != now.progress(FEW)
 
     def test_open_trials_come_first(self) -> None:
@@ -298,7 +297,7 @@ class TestWhatIfs:
             ("misspecification", 0.1),
             ("misspecification", 0.4),
         ]
-        estimate = dict(zip(FEATURES, study._replay.decider.state.projected, strict=True))
+        estimate = dict(zip(FEATURES, study._replay.engine.estimate, strict=True))
         pair = study.progress(simulations=1).pair
         assert pair is not None
         assert gap == pytest.approx(estimate[str(pair[1])] - estimate[str(pair[0])], rel=0.05)

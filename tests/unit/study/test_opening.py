@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mislid
+from mislid.engine import Engine, Script
 from mislid.study import Study
-from mislid.study.decisions import Decider, Script
 from mislid.study.storage import MemoryStorage, Storage
 
 VALUES = {"a": 0.1, "b": 0.5, "c": 0.9}
@@ -59,7 +59,7 @@ def test_looking_at_a_study_costs_no_decision(monkeypatch: pytest.MonkeyPatch) -
     for trial in study.ask(6)[:4]:
         study.tell(trial, VALUES[trial.arm])
     again = mislid.load_study(storage=study._storage)
-    monkeypatch.setattr("mislid.study.replay.Decider", None)
+    monkeypatch.setattr("mislid.study.replay.new_engine", None)
     assert (again.status, again.samples, len(again.pending)) == ("running", 4, 2)
     assert again.observation_rows() == study.observation_rows()
     assert len(again.events()) == 6
@@ -71,18 +71,18 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
         study.tell(trial, VALUES[trial.arm])
     again = mislid.load_study(storage=study._storage)
     assert again.samples == 5
-    follow = Decider.follow
+    follow = Engine.follow
 
-    def interrupted(decider: Decider, script: Script) -> None:
-        follow(decider, script)
+    def interrupted(engine: Engine, script: Script) -> None:
+        follow(engine, script)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Decider, "follow", interrupted)
+        patch.setattr(Engine, "follow", interrupted)
         with pytest.raises(KeyboardInterrupt):
             again.ask()
     assert again.ask().arm == study.pending[-1].arm
-    state, other = (one._replay.decider.state for one in (again, study))
+    state, other = (one._replay.engine for one in (again, study))
     np.testing.assert_array_equal(state.counts, other.counts)
     assert again._replay.diverged == 0
 
