@@ -186,7 +186,9 @@ def _search_space(
 def solved_by(engine: Engine) -> tuple[int, int, int]:
     """Rounds whose sampling rule answered an alternative; pairs solved to test, and to play."""
     state = engine._rules.state
-    return state.rounds, state.test.solved, state.play.solved
+    # Rules that do not play have one space for both.
+    played = 0 if state.play is state.test else state.play.solved
+    return state.rounds, state.test.solved, played
 
 
 def below_in_game(engine: Engine) -> Floats:

@@ -72,6 +72,9 @@ def test_whole_runs_and_their_growth_are_measured(peers, shared_data):
         ["1", "0", "0", "500"],
     ]
     assert len(cells(done.stdout, "`mislid-paper`, `guaranteed` ")) == 2
+    # Only the game solves pairs at weights of its own.
+    assert [row[5] for row in cells(done.stdout, "`mislid`, `heuristic` ")] == ["0.00", "0.00"]
+    assert all(float(row[5]) > 0.5 for row in cells(done.stdout, "`mislid-paper`, "))
     assert "A round grows like K^" in done.stdout
 
 
