@@ -13,6 +13,7 @@ constant. Where one version should do, write f(int(ROOT)).
 from __future__ import annotations
 
 import gc
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -27,7 +28,7 @@ from numba.extending import intrinsic
 
 from mislid._kernels.cache import KernelCache
 from mislid._kernels.notice import compiling
-from mislid._kernels.structs import signature_of
+from mislid._kernels.structs import refuse_others, signature_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -132,10 +133,17 @@ class Kernel:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self._counted = counted
         self._compiled: Callable[..., Any] | None = None
+        self._kinds: list[tuple[str, Any]] = []
         self._address = 0
 
     def __call__(self, *arguments: Any) -> Any:
-        return (self._compiled or self._compile())(*arguments)
+        run = self._compiled or self._compile()
+        # Compiled code takes what it is given for what it expects.
+        if len(arguments) != len(self._kinds):
+            raise TypeError(f"{self.__name__} takes {len(self._kinds)} values: {arguments!r}")
+        for value, (name, kind) in zip(arguments, self._kinds, strict=True):
+            refuse_others(name, kind, value)
+        return run(*arguments)
 
     @property
     def address(self) -> int:
@@ -145,20 +153,22 @@ class Kernel:
         return self._address
 
     def _compile(self) -> Callable[..., Any]:
+        signature = signature_of(self.function)
+        names = inspect.signature(self.function).parameters
+        self._kinds = list(zip(names, signature.args, strict=True))
         if _PLAIN:
             self._compiled, self._address = self.function, len(_functions)
             _functions.append(self.function)
             return self.function
-        signature = signature_of(self.function)
         dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
         with compiling() as begin, _uncollected():
             dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
-        dispatcher.disable_compile()
-        result = dispatcher.overloads[signature.args]
-        self._address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-        self._compiled = dispatcher
-        return self._compiled
+        self._result = dispatcher.overloads[signature.args]
+        library, name = self._result.library, self._result.fndesc.llvm_func_name
+        self._address = library.get_pointer_to_function(name)
+        self._compiled = found = self._result.entry_point
+        return found
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def _shrink(
         residual[k] = shrunk[k] * means[k]
     gram(X, prior.spanner, prior.rest, shrunk, prior.gram)
     transposed_times(X, prior.spanner, prior.rest, residual, prior.slope)
-    _factor(1.0 / prior.scales[-1] ** 2, prior)
+    _factor(1.0 / prior.scales[prior.scales.shape[0] - 1] ** 2, prior)
     cholesky_solve(prior.factor, prior.slope.shape[0], prior.slope, prior.centre)
     times(X, prior.spanner, prior.rest, prior.centre, residual)
     for k in range(weights.shape[0]):

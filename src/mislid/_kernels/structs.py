@@ -19,8 +19,6 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing import signature
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -33,7 +31,8 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import populate_array
+
+from mislid._kernels.arrays import FlatType, flat
 
 # Arrays in C order, of numbers and of positions, with the number of their dimensions.
 Vector = Annotated[npt.NDArray[np.float64], 1]
@@ -68,7 +67,7 @@ class StructType(types.Type):
         self.words = 0
         for field, kind in fields:
             self.places[field] = kind, self.words
-            self.words += 1 + kind.ndim if isinstance(kind, types.Array) else 1
+            self.words += 1 + kind.ndim if isinstance(kind, FlatType) else 1
         # Compiled code repeats the name of a type many times: a short one for what it is made of.
         text = ", ".join(f"{field}: {kind}" for field, kind in fields)
         super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
@@ -92,7 +91,7 @@ def numba_type(annotation: Any) -> Any:
     if typing.get_origin(annotation) is Annotated:
         array, ndim = typing.get_args(annotation)[:2]
         kind = types.int64 if array == npt.NDArray[np.int64] else types.float64
-        return types.Array(kind, ndim, "C")
+        return FlatType(kind, ndim)
     if typing.get_origin(annotation) is tuple:
         return types.Tuple([numba_type(part) for part in typing.get_args(annotation)])
     if isinstance(annotation, type) and issubclass(annotation, tuple):
@@ -161,7 +160,7 @@ class Struct:
         )
         for name, value in values.items():
             kind, at = layout.places[name]
-            if isinstance(kind, types.Array):
+            if isinstance(kind, FlatType):
                 _refuse_other_arrays(name, kind, value)
                 words[at] = value.__array_interface__["data"][0]
                 for axis, length in enumerate(value.shape, start=at + 1):
@@ -270,11 +269,22 @@ def _fields(cls: type) -> list[str]:
     return list(dict.fromkeys(own))
 
 
-def _refuse_other_arrays(name: str, kind: Any, value: Any) -> None:
+def refuse_others(name: str, kind: Any, value: Any) -> None:
+    """Refuse arrays and structs that a kernel would misread."""
+    if isinstance(kind, FlatType):
+        _refuse_other_arrays(name, kind, value)
+    elif isinstance(kind, StructType):
+        _refuse_other_structs(name, kind, value)
+
+
+def _refuse_other_arrays(name: str, kind: FlatType, value: Any) -> None:
     dtype = np.int64 if kind.dtype == types.int64 else np.float64
     fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == kind.ndim
     if not (fits and value.flags.c_contiguous and value.flags.writeable):
-        raise TypeError(f"{name} must be a writable array of type {kind} in C order; got {value!r}")
+        raise TypeError(
+            f"{name} must be a writable array of {kind.ndim} dimension(s) of {kind.dtype} in C "
+            f"order; got {value!r}"
+        )
 
 
 def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
@@ -322,30 +332,17 @@ def _load(context: Any, builder: Any, pointer: Any, at: int, fixed: bool) -> Any
     return word
 
 
-def _load_array(context: Any, builder: Any, kind: Any, pointer: Any, at: int) -> Any:
-    array = context.make_array(kind)(context, builder)
+def _load_array(context: Any, builder: Any, kind: FlatType, pointer: Any, at: int) -> Any:
     address = _load(context, builder, pointer, at, True)
     shape = [_load(context, builder, pointer, at + 1 + axis, True) for axis in range(kind.ndim)]
-    strides: list[Any] = []
-    stride = ir.Constant(_WORD, 8)
-    for length in reversed(shape):
-        strides.insert(0, stride)
-        stride = builder.mul(stride, length, flags=["nsw"])
-    populate_array(
-        array,
-        data=builder.inttoptr(address, array.data.type),
-        shape=cgutils.pack_array(builder, shape),
-        strides=cgutils.pack_array(builder, strides),
-        itemsize=ir.Constant(_WORD, 8),
-        meminfo=None,
-    )
-    return impl_ret_borrowed(context, builder, kind, array._getvalue())
+    entry = context.get_data_type(kind.dtype).as_pointer()
+    return flat(context, builder, kind, builder.inttoptr(address, entry), shape)
 
 
 @lower_getattr_generic(StructType)
 def _get(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
     wanted, at = kind.places[name]
-    if isinstance(wanted, types.Array):
+    if isinstance(wanted, FlatType):
         return _load_array(context, builder, wanted, pointer, at)
     if isinstance(wanted, StructType):
         return builder.inttoptr(_load(context, builder, pointer, at, True), _WORD.as_pointer())
