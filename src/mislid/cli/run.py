@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid.algorithms import algorithm_names
 from mislid.cli._common import (
     cluster,
     instance_options,
@@ -44,8 +45,7 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
     "--algorithm",
     default="mislid",
     show_default=True,
-    help="mislid, mislid-paper, mislid-authors, mislid-authors-tricks, mislid-authors-greedy, "
-    "lingape, lingifa, lucb, lucb-authors, lingame, uniform or oracle.",
+    help=f"What to measure next: {', '.join(algorithm_names())}.",
 )
 @click.option(
     "--stopping",
