@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -270,13 +271,16 @@ class Engine:
         return int(next_arm(self._rules, self._state, where))
 
     def _as_arm(self, arm: Any) -> int:
-        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
-        if not whole or not 0 <= arm < self.question.K:
+        if not self._is_arm(arm):
             name = type(self.algorithm).__name__
             raise ProblemError(
                 f"{name}.propose must return an arm, 0 to {self.question.K - 1}; got {arm!r}"
             )
         return int(arm)
+
+    def _is_arm(self, arm: Any) -> bool:
+        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
+        return whole and 0 <= arm < self.question.K
 
     def judge(self, test: bool | None = None) -> Verdict:
         """Estimate the means and, if a test is due, test whether the measurements are enough.
@@ -311,8 +315,23 @@ class Engine:
             raise ProblemError(
                 f"{self.stopping.name}.judge must return a mislid.engine.Verdict; got {verdict!r}"
             )
-        answer = self.incumbents if verdict.answer is None else tuple(verdict.answer)
-        return dataclasses.replace(verdict, answer=answer, samples=self.samples)
+        answer, pair = self.incumbents, verdict.pair
+        if verdict.answer is not None:
+            answer = self._as_arms(verdict.answer, self.question.m, "answer")
+        if pair is not None:
+            challenger, incumbent = self._as_arms(pair, 2, "pair")
+            pair = challenger, incumbent
+        return dataclasses.replace(verdict, answer=answer, pair=pair, samples=self.samples)
+
+    def _as_arms(self, arms: Any, count: int, what: str) -> tuple[int, ...]:
+        given = tuple(arms) if isinstance(arms, Iterable) else ()
+        distinct = {int(arm) for arm in given if self._is_arm(arm)}
+        if not len(given) == len(distinct) == count:
+            raise ProblemError(
+                f"{self.stopping.name}.judge must return a Verdict whose {what} is None or {count} "
+                f"of the arms 0 to {self.question.K - 1}, each once; got {arms!r}"
+            )
+        return tuple(int(arm) for arm in given)
 
     def view(self, position: int | None = None) -> View:
         """What rules that are written in Python see.
