@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from tests.oracles.postgresql import programs, running_server
+from tests.helpers.postgresql import programs, running_server
 
 import mislid
 from mislid.study import Study

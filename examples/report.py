@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 
 import mislid
-from mislid.demo import MISSPECIFICATION, NOISE, M, demo_instance
+from mislid.experiments.demo import MISSPECIFICATION, NOISE, M, demo_instance
 from mislid.plotting_study import as_png, draw_candidates, draw_evidence, gather, write_report
 from mislid.study import Study
 

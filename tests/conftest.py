@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from oracles.fake_runs import FakeJob
-from oracles.postgresql import Server, programs, running_server
+from helpers.fake_runs import FakeJob
+from helpers.postgresql import Server, programs, running_server
 
 # The same examples in every run; compiling takes longer than any deadline.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=200)

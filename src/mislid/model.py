@@ -63,8 +63,24 @@ class Reduction:
     kept: tuple[int, ...]
 
 
+class WithFeatures:
+    """What has features of shape (K, d), one row per arm."""
+
+    features: Matrix
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return int(self.features.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Number of features; the dimension of their span where they are independent."""
+        return int(self.features.shape[1])
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Model:
+class Model(WithFeatures):
     """Means that are linear in the features up to a bounded deviation.
 
     The model set is M = {A theta + eta : theta in R^d, |eta_k| <= misspecification for all k}
@@ -122,16 +138,6 @@ class Model:
             reduction=None if everything else Reduction(given.shape[1], tuple(kept.tolist())),
             _cache={},
         )
-
-    @property
-    def K(self) -> int:
-        """Number of arms."""
-        return int(self.features.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Dimension of the features' span."""
-        return int(self.features.shape[1])
 
     def with_misspecification(self, misspecification: float) -> Model:
         """The same features with another misspecification.
@@ -253,7 +259,7 @@ class Instance:
         >>> round(Instance(model, [0, 1]).deviation, 9)
         0.5
         """
-        from mislid._chebyshev import chebyshev_deviation
+        from mislid.geometry.tube import chebyshev_deviation
 
         deviation, _ = chebyshev_deviation(self.model.features, self.means)
         return float(deviation)

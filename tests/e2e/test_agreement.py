@@ -12,7 +12,7 @@ import pytest
 
 from mislid.experiments import EXPERIMENTS, run_experiment
 from mislid.experiments.comparison import compare
-from mislid.experiments.published import published_figures, published_runs
+from mislid.experiments.published import published_runs, published_statistics
 
 REPRODUCED = os.environ.get("MISLID_REPRODUCED")
 FEW = {"A": 40, "B": 20, "C": 20, "D": 6, "E": 4}
@@ -40,7 +40,7 @@ def outcome_of(name, case_name, slug, data, folder):
 @pytest.mark.parametrize(("name", "case", "slug"), JUDGED)
 def test_our_runs_agree_with_the_published(name, case, slug, shared_data, tmp_path):
     outcome = outcome_of(name, case, slug, shared_data, tmp_path)
-    found = compare(outcome.figures, outcome.published)
+    found = compare(outcome.statistics, outcome.published)
     assert found.agrees(outcome.method.margin), found
     assert found.errors_agree, found
 
@@ -49,8 +49,8 @@ def test_our_runs_agree_with_the_published(name, case, slug, shared_data, tmp_pa
 def test_a_broken_twin_disagrees(shared_data, tmp_path):
     """Forty runs tell the standard LUCB from the one that was published."""
     outcome = outcome_of("A", "A_eps0", "lucb-standard-width", shared_data, tmp_path)
-    published = published_figures()["A_eps0", "LUCB"]
-    assert not compare(outcome.figures, published).agrees(0.1)
+    published = published_statistics()["A_eps0", "LUCB"]
+    assert not compare(outcome.statistics, published).agrees(0.1)
 
 
 def published_grid(d, until):

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.web_server import Page, web_server
 from mislid.cli import main
 from mislid.cli.data import NAMES
 from mislid.datasets import CATALOGUE
-from mislid.datasets._catalogue import DataFile, Download, sha256
-from oracles.web_server import Page, web_server
+from mislid.datasets.catalogue import DataFile, Download, sha256
 
 CONTENT = b"rows\n" * 100_000
 

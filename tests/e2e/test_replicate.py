@@ -10,11 +10,11 @@ import warnings
 import psutil
 import pytest
 
+from helpers.command_line import ENVIRONMENT
 from mislid import Instance, Model
 from mislid.algorithms import LUCB
 from mislid.simulation.job import Job
 from mislid.simulation.replicate import replicate_rows
-from oracles.command_line import ENVIRONMENT
 
 pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
@@ -26,7 +26,7 @@ import sys
 from mislid import Instance, Model
 from mislid.errors import Interrupted
 from mislid.simulation import replicate
-from oracles import fake_runs
+from helpers import fake_runs
 
 replicate.Job = fake_runs.FakeJob
 instance = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
@@ -40,7 +40,7 @@ except Interrupted as interruption:
 """
 FAKED = """
 from mislid.simulation import replicate
-from oracles import fake_runs
+from helpers import fake_runs
 replicate.Job = fake_runs.FakeJob
 """
 # As in the cells of a notebook: the algorithm belongs to no file that others could import.

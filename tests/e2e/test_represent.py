@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mislid
-from oracles.command_line import ENVIRONMENT, SOURCE, command
+from helpers.command_line import ENVIRONMENT, SOURCE, command
 
 SMALL = ["--hidden", "16", "--width", "3", "--epochs", "80", "--m", "2", "--noise", "0.2"]
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.command_line import fake, slow
 from mislid.cli import main
 from mislid.experiments import EXPERIMENTS, Method
-from oracles.command_line import fake, slow
 
 RUNS = 6
 

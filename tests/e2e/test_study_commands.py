@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import mislid
-from oracles.study_calls import COMPOUNDS, question
+from helpers.study_calls import COMPOUNDS, question
 
 SOURCE = Path(mislid.__file__).parents[1]
 ENVIRONMENT = os.environ | {

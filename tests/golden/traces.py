@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from helpers.small import SMALL
 from mislid import Instance, Model, identify
 from mislid.algorithms import ALGORITHMS
 from mislid.rules.stopping import STOPPING_RULES
-from oracles.small import SMALL
 
 FILE = Path(__file__).with_name("traces.json")
 OPTIONS = {"delta": 0.05, "seed": 4, "max_samples": 1200}

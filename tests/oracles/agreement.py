@@ -9,12 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from helpers.instances import Problem, random_problem
 from mislid.errors import CertificateError
-
-from .instances import Problem, random_problem
 
 # Relative accuracy of costs and bounds; what is absolute is relative to `scale`.
 WELL_CONDITIONED, HARD, ABSOLUTE = 1e-9, 1e-6, 1e-12
+# What is wrong with the answer to a problem; the generator is for further draws.
+Judge = Callable[[Problem, Generator], list[str]]
 
 
 class Certified(Protocol):
@@ -53,30 +54,28 @@ def disagreements(problem: Problem, found: Certified, lower: float, upper: float
     return wrong
 
 
-class Survey:
-    """Answers to many problems: what was wrong, and which hard ones were refused."""
+def survey(
+    seed: int, count: int, *judges: Judge, **options: bool | int
+) -> list[tuple[int, str, list[str]]]:
+    """What judges find wrong with the answers to many problems of a seed.
 
-    def __init__(self) -> None:
-        self.wrong: list[tuple[int, str, list[str]]] = []
-        self.asked = 0
-        self.refused = 0
-
-    def ask(self, problem: Problem, index: int, judge: Callable[[], list[str]]) -> None:
-        """Collect what `judge` finds wrong; only a hard problem may be refused, never quietly."""
-        self.asked += 1
-        try:
-            found = judge()
-        except CertificateError as error:
-            found = [] if problem.hard else [str(error)]
-            self.refused += 1
-        if found:
-            self.wrong.append((index, problem.kind, found))
-
-    def verdict(self) -> list[tuple[int, str, list[str]]]:
-        """What was wrong, with too many refusals (above one in a hundred) among it."""
-        if self.refused > 1 + 0.01 * self.asked:
-            return [*self.wrong, (-1, "", [f"refused {self.refused} of {self.asked}"])]
-        return self.wrong
+    Only hard problems may be refused, and no more than one in a hundred.
+    """
+    wrong, refused = [], 0
+    for index in range(count):
+        problem, rng = drawn(seed, index, **options)
+        for judge in judges:
+            try:
+                found = judge(problem, rng)
+            except CertificateError as error:
+                found = [] if problem.hard else [str(error)]
+                refused += 1
+            if found:
+                wrong.append((index, problem.kind, found))
+    asked = count * len(judges)
+    if refused > 1 + 0.01 * asked:
+        wrong.append((-1, "", [f"refused {refused} of {asked}"]))
+    return wrong
 
 
 def drawn(seed: int, index: int, **options: bool | int) -> tuple[Problem, Generator]:

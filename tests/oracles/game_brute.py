@@ -1,8 +1,8 @@
 """A slow closest-alternative search for the characteristic time's game: every pair by a QP solver.
 
-It speaks the protocol of `mislid.geometry.equilibrium.Search` and shares no arithmetic with the package:
-the pair problems go to Clarabel on the K + d variables (lambda, theta), the bounds are weak
-duality's.
+It speaks the protocol of `mislid.geometry.equilibrium.Search` and shares no arithmetic with the
+package: the pair problems go to Clarabel on the K + d variables (lambda, theta), the bounds are
+weak duality's.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mislid.geometry.equilibrium import Near
 from mislid.geometry.duality import Proofs
+from mislid.geometry.equilibrium import Near
 
 Array = NDArray[np.float64]
 Found = tuple[float, float, tuple[int, int], Array, Array, Array, float]

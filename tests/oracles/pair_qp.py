@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import localcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
@@ -54,68 +54,39 @@ class Closest(NamedTuple):
     means: Floats
 
 
-def pair_cost_quadprog(
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    challenger: int,
-    incumbent: int,
-    tolerance: float = 0.0,
-) -> tuple[float, Floats]:
+class PairProblem(NamedTuple):
+    """What is asked of a pair; functions below take these fields one by one."""
+
+    features: Floats
+    misspecification: float
+    means: Floats
+    weights: Floats
+    challenger: int
+    incumbent: int
+    tolerance: float = 0.0
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """(challenger, incumbent)."""
+        return self.challenger, self.incumbent
+
+
+def pair_cost_quadprog(*problem: Any) -> tuple[float, Floats]:
     """Cost and lambda (K,) by quadprog; NaN at arms without weight."""
-    pair = (challenger, incumbent)
-    return _float_answer(
-        _quadprog_point, features, misspecification, means, weights, pair, tolerance
-    )
+    return _bracket_of(problem, lambda reduced: _by_point(reduced, _quadprog_point))[1:]
 
 
-def pair_cost_clarabel(
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    challenger: int,
-    incumbent: int,
-    tolerance: float = 0.0,
-) -> tuple[float, Floats]:
+def pair_cost_clarabel(*problem: Any) -> tuple[float, Floats]:
     """Cost and lambda (K,) by Clarabel; NaN at arms without weight."""
-    pair = (challenger, incumbent)
-    return _float_answer(
-        _clarabel_point, features, misspecification, means, weights, pair, tolerance
-    )
+    return _bracket_of(problem, lambda reduced: _by_point(reduced, _clarabel_point))[1:]
 
 
-def pair_cost_exact(
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    challenger: int,
-    incumbent: int,
-    tolerance: float = 0.0,
-    rtol: float = 1e-13,
-) -> Bracket:
+def pair_cost_exact(*problem: Any, rtol: float = 1e-13) -> Bracket:
     """The judge: a bracket of relative width rtol by `interior_point` alone."""
-    with localcontext(prec=DIGITS):
-        found = _without_solver(
-            features, misspecification, means, weights, (challenger, incumbent), tolerance
-        )
-        if isinstance(found, Reduced):
-            found = _expanded(found, solve(found, rtol), len(means))
-    return found
+    return _bracket_of(problem, lambda reduced: solve(reduced, rtol))
 
 
-def pair_cost(
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    challenger: int,
-    incumbent: int,
-    tolerance: float = 0.0,
-    rtol: float = 1e-12,
-) -> Bracket:
+def pair_cost(*problem: Any, rtol: float = 1e-12) -> Bracket:
     """A bracket from quadprog's and Clarabel's points, and the judge's where they leave a gap.
 
     >>> import numpy as np
@@ -123,13 +94,7 @@ def pair_cost(
     >>> answer.lower == answer.upper == 0.25
     True
     """
-    with localcontext(prec=DIGITS):
-        found = _without_solver(
-            features, misspecification, means, weights, (challenger, incumbent), tolerance
-        )
-        if isinstance(found, Reduced):
-            found = _expanded(found, _judged(found, rtol), len(means))
-    return found
+    return _bracket_of(problem, lambda reduced: _judged(reduced, rtol))
 
 
 def closest_brute(
@@ -149,7 +114,7 @@ def closest_brute(
     """
     best = set(np.argsort(-means, kind="stable")[:m] if incumbents is None else incumbents)
     pairs = [(i, int(j)) for j in best for i in range(len(means)) if i not in best]
-    shared = _Shared(features, misspecification, means, weights, tolerance)
+    shared = _Shared(features, misspecification, means, weights=weights, tolerance=tolerance)
     with localcontext(prec=DIGITS):
         first = {pair: shared.first_bracket(pair) for pair in pairs}
         answer = _cheapest(first)
@@ -176,21 +141,24 @@ def project_brute(
         return _expanded(problem, solve(problem, rtol), len(means))
 
 
-def _without_solver(
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    pair: tuple[int, int],
-    tolerance: float,
-) -> Bracket | Reduced:
+def _bracket_of(fields: tuple[Any, ...], judge: Callable[[Reduced], Bracketing]) -> Bracket:
+    """A formula's answer, or what the judge says of the problem to solve."""
+    problem = PairProblem(*fields)
+    with localcontext(prec=DIGITS):
+        found = _without_solver(problem)
+        if isinstance(found, Reduced):
+            found = _expanded(found, judge(found), len(problem.means))
+    return found
+
+
+def _without_solver(problem: PairProblem) -> Bracket | Reduced:
     """The answer where it is a formula (no structure, no model), else the problem to solve."""
-    i, j = pair
+    features, misspecification, means, weights, i, j, tolerance = problem
     if np.array_equal(features[i], features[j]) and tolerance > 2 * misspecification:
         return Bracket(np.inf, np.inf, np.full(len(means), np.nan))
     if np.isinf(misspecification):
-        return _unstructured(means, weights, pair, tolerance)
-    return reduce(features, misspecification, means, weights, pair, tolerance)
+        return _unstructured(means, weights, problem.pair, tolerance)
+    return reduce(features, misspecification, means, weights, problem.pair, tolerance)
 
 
 def _unstructured(
@@ -249,15 +217,8 @@ def _cheapest(brackets: dict[tuple[int, int], Bracket]) -> Closest:
 class _Shared:
     """The pairs of one problem: their reductions differ only if an arm of one has no weight."""
 
-    def __init__(
-        self,
-        features: Floats,
-        misspecification: float,
-        means: Floats,
-        weights: Floats,
-        tolerance: float,
-    ) -> None:
-        self._given = features, misspecification, means, weights
+    def __init__(self, *given: Any, weights: Floats, tolerance: float) -> None:
+        self._given = *given, weights
         self._tolerance = tolerance
         self._weights = weights
         self._common: Reduced | None = None
@@ -278,33 +239,22 @@ class _Shared:
     def _problem(self, pair: tuple[int, int]) -> Bracket | Reduced:
         i, j = pair
         if self._weights[i] == 0 or self._weights[j] == 0 or self._common is None:
-            problem = _without_solver(*self._given, pair, self._tolerance)
+            problem = _without_solver(PairProblem(*self._given, *pair, self._tolerance))
             if isinstance(problem, Reduced) and self._weights[i] > 0 and self._weights[j] > 0:
                 self._common = problem
             return problem
         features, misspecification, _, _ = self._given
         if np.array_equal(features[i], features[j]) and self._tolerance > 2 * misspecification:
-            return _without_solver(*self._given, pair, self._tolerance)
+            return _without_solver(PairProblem(*self._given, *pair, self._tolerance))
         where = {int(arm): n for n, arm in enumerate(self._common.arms)}
         return replace(self._common, pair=(where[i], where[j]))
 
 
-def _float_answer(
-    solver: Callable[[Reduced], Point],
-    features: Floats,
-    misspecification: float,
-    means: Floats,
-    weights: Floats,
-    pair: tuple[int, int],
-    tolerance: float,
-) -> tuple[float, Floats]:
-    with localcontext(prec=DIGITS):
-        found = _without_solver(features, misspecification, means, weights, pair, tolerance)
-        if isinstance(found, Reduced):
-            factor = found.factor()
-            proven = solve(found) if found.eps == 0 else bracket(found, solver(found), factor)
-            found = _expanded(found, proven, len(means))
-    return found.upper, found.means
+def _by_point(problem: Reduced, solver: Callable[[Reduced], Point]) -> Bracketing:
+    """What a solver's point proves; without misspecification there is no point to look for."""
+    return (
+        solve(problem) if problem.eps == 0 else bracket(problem, solver(problem), problem.factor())
+    )
 
 
 class _Whitened(NamedTuple):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from helpers.instances import Problem, random_problem, random_problems
+
 from .arithmetic import DECIMAL, DIGITS
-from .instances import Problem, random_problem, random_problems
 from .interior_point import bracket, reduce
 from .pair_qp import (
     Bracket,

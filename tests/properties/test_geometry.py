@@ -153,6 +153,17 @@ def test_the_level_of_linear_models_does_not_matter(case: Case, level: float) ->
     same_cost(found.cost, case.pair().cost, case, factor)
 
 
+def split(case: Case, arm: int, share: float) -> dict[str, Any]:
+    """The problem with a copy of an arm, which takes a share of its weight."""
+    weights = np.append(case.weights, share * case.weights[arm])
+    weights[arm] *= 1 - share
+    return {
+        "features": np.vstack([case.features, case.features[arm]]),
+        "means": np.append(case.means, case.means[arm]),
+        "weights": weights,
+    }
+
+
 @given(cases(smallest=3), st.integers(2, 13), st.floats(0.05, 0.95))
 def test_splitting_an_arm_cannot_cost_more(case: Case, arm: int, share: float) -> None:
     """An arm that is not of the pair becomes two of the same features, mean and weight in sum.
@@ -164,26 +175,14 @@ def test_splitting_an_arm_cannot_cost_more(case: Case, arm: int, share: float) -
     """
     arm = arm % len(case.means)
     assume(arm > 1)
-    split = {
-        "features": np.vstack([case.features, case.features[arm]]),
-        "means": np.append(case.means, case.means[arm]),
-        "weights": np.append(case.weights, share * case.weights[arm]),
-    }
-    split["weights"][arm] *= 1 - share
-    found, plain = case.pair(**split), case.pair()
+    found, plain = case.pair(**split(case, arm, share)), case.pair()
     same_cost(found.cost, plain.cost, case)
 
 
 @given(cases(), st.floats(0.05, 0.95), st.sampled_from([0, 1]))
 def test_splitting_an_arm_of_the_pair_makes_it_cheaper(case: Case, share: float, arm: int) -> None:
     """Only one copy has to be reversed then; with no tube to part them it makes no difference."""
-    split = {
-        "features": np.vstack([case.features, case.features[arm]]),
-        "means": np.append(case.means, case.means[arm]),
-        "weights": np.append(case.weights, share * case.weights[arm]),
-    }
-    split["weights"][arm] *= 1 - share
-    found, plain = case.pair(**split), case.pair()
+    found, plain = case.pair(**split(case, arm, share)), case.pair()
     if math.isinf(plain.cost):
         assert found.cost == math.inf
         return

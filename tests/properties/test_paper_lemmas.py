@@ -14,10 +14,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from mislid._chebyshev import chebyshev_deviation
 from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.geometry.spanner import spanner_coordinates
-from mislid.geometry.tube import smallest_misspecification
+from mislid.geometry.tube import chebyshev_deviation, smallest_misspecification
 from mislid.model import Model
 from oracles.pair_qp import pair_cost, project_brute
 

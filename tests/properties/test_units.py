@@ -6,8 +6,8 @@ Powers of two scale without rounding, so that runs must agree in every measureme
 import numpy as np
 import pytest
 
+from helpers.small import PAIRINGS, SMALL
 from mislid import Instance, Model, identify
-from oracles.small import PAIRINGS, SMALL
 
 
 def in_units(instance: Instance, unit: float) -> Instance:

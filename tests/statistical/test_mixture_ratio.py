@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from helpers.measured import Data, setting_of
 from mislid._kernels.compile import kernel
-from mislid._kernels.mixture import mixture_price, new_mixture
-from mislid._kernels.state import new_state, observe
-from oracles.measured import Data, setting_of
+from mislid._kernels.mixture import Mixture, mixture_price, new_mixture
+from mislid._kernels.state import Setting, State, new_state, observe
+from mislid._kernels.structs import Vector
 from statistical.hard import HARD
 from statistical.trials import too_often
 
@@ -16,7 +17,15 @@ DELTA, RUNS, ROUNDS = 0.2, 600, 200
 
 
 @kernel
-def reaches(setting, prior, state, truth, draws, level, share):
+def reaches(
+    setting: Setting,
+    prior: Mixture,
+    state: State,
+    truth: Vector,
+    draws: Vector,
+    level: float,
+    share: float,
+) -> bool:
     """Whether 1/2 |x - mu|^2 ever reaches `share` of the mixture's threshold.
 
     The adversary knows the truth. It measures in turn the arm that is farthest from it, to keep it

@@ -278,7 +278,7 @@ def test_the_linear_program_is_skipped_where_least_squares_fits(monkeypatch):
     def refuse(*_):
         raise AssertionError("the linear program was solved")
 
-    monkeypatch.setattr("mislid._chebyshev.chebyshev_deviation", refuse)
+    monkeypatch.setattr("mislid.geometry.tube.chebyshev_deviation", refuse)
     Instance(Model(SQUARE, 0), [1, 2, 3])
     Instance(Model(SQUARE, np.inf), [1, 2, 30])
     Instance(Model(np.array(SQUARE) * [1e-12, 1e12], 0), [1, 2, 3])

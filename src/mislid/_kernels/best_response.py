@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.gains import Gains, set_gains
+from mislid._kernels.gains import Gains, set_empirical_gains, set_gains
 from mislid._kernels.newton import STALLED
+from mislid._kernels.problem import NOBODY
 from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out, search_around
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import Setting, State
@@ -53,42 +54,73 @@ def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: 
 
 
 @inner
-def _is_answered(rule: BestResponse, state: State) -> bool:
-    """Whether the stopping test has just found the alternative that this is the response to."""
-    return rule.subset == 0 and state.answered == state.samples
+def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tuple[int, int, bool]:
+    """Leave the alternative to respond to in `state.test.below`; its pair, and whether it is one.
+
+    Where a proof by two arms alone is likely to end first, it is that of the pair that lags behind.
+    """
+    if state.paired == state.samples:
+        i, j = state.lagging_challenger, state.lagging_incumbent
+        move_pair(state.means, state.weights, i, j, setting.tol, state.test.below)
+        return i, j, True
+    if rule.subset == 0 and state.answered == state.samples:  # the stopping test has just found it
+        state.rounds += 1
+        return state.doubt_challenger, state.doubt_incumbent, True
+    forget_means(state.test)
+    status, _, i, j = search_around(setting, state, state.weights, state.test)
+    if status == STALLED:
+        state.stalls += 1
+        return i, j, False
+    state.rounds += 1
+    return i, j, True
+
+
+@inner
+def _spared_arm(rule: BestResponse, state: State, uniform: float) -> int:
+    """An arm that needs no search, or NOBODY.
+
+    A later pull of a round; or one with fewer than `exploration` sqrt(t) measurements: a misleading
+    estimate of an arm that seems useless would never be corrected.
+    """
+    if state.queued > 0:
+        state.queued -= 1
+        return most_telling_arm(rule, state, int(NOBODY), int(NOBODY), uniform)
+    least = least_measured(state.counts)
+    if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):
+        return least
+    state.queued = rule.pulls - 1
+    return NOBODY
 
 
 @kernel
 def best_response(setting: Setting, rule: BestResponse, state: State, uniform: float) -> int:
     """The arm to measure next; `uniform` in [0, 1) is all the randomness there is.
 
-    The one that tells the closest alternative at the counts apart; where a proof by two arms alone
-    is likely to end first, the one that helps it most. An arm with fewer than `exploration`
-    sqrt(t) measurements goes first: a misleading estimate of one that seems useless would never
-    be corrected. Where the alternative could not be certified, that is counted.
+    The one that tells the closest alternative at the counts apart, by empirical gains and with all
+    challengers: what the default needs, and nothing else to compile.
     """
-    if state.queued > 0:
-        state.queued -= 1
-        return most_telling_arm(rule, state, -1, -1, uniform)
-    least, space = least_measured(state.counts), state.test
-    if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):
-        return least
-    state.queued = rule.pulls - 1
-    leave_out(rule, state, space, uniform)
-    i, j = state.doubt_challenger, state.doubt_incumbent
-    paired = state.paired == state.samples
-    if paired:
-        i, j = state.lagging_challenger, state.lagging_incumbent
-        move_pair(state.means, state.weights, i, j, setting.tol, space.below)
-    elif not _is_answered(rule, state):
-        forget_means(space)
-        status, _, i, j = search_around(setting, state, state.weights, space)
-        if status == STALLED:
-            state.stalls += 1
-            leave_nothing_out(space)
-            return least
+    arm = _spared_arm(rule, state, uniform)
+    if arm >= 0:
+        return arm
+    i, j, found = _find_alternative(setting, rule, state)
+    if not found:
+        return least_measured(state.counts)
+    set_empirical_gains(setting, rule, state.test.below)
+    return most_telling_arm(rule, state, i, j, uniform)
+
+
+@kernel
+def any_response(setting: Setting, rule: BestResponse, state: State, uniform: float) -> int:
+    """`best_response` with any gains, and with the trick of few challengers."""
+    arm = _spared_arm(rule, state, uniform)
+    if arm >= 0:
+        return arm
+    leave_out(rule, state, state.test, uniform)
+    i, j, found = _find_alternative(setting, rule, state)
+    leave_nothing_out(state.test)
+    if not found:
+        return least_measured(state.counts)
+    if state.paired != state.samples:
         keep_recent(rule, i)
-    set_gains(setting, rule, state, space.below)
-    state.rounds += not paired
-    leave_nothing_out(space)
+    set_gains(setting, rule, state, state.test.below)
     return most_telling_arm(rule, state, i, j, uniform)

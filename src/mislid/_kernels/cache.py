@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import pickle
 import shutil
 import stat
 import sys
@@ -54,9 +55,13 @@ def _is_usable(folder: Path) -> bool:
     return True
 
 
+def _of(numba_folder: str) -> Path:
+    return Path(numba_folder) / "mislid"
+
+
 def _candidates() -> Iterator[Path]:
     if config.CACHE_DIR:
-        yield Path(config.CACHE_DIR) / "mislid"
+        yield _of(config.CACHE_DIR)
     yield _HERE / "__pycache__"
     if sys.platform == "win32":
         yield Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "mislid"
@@ -70,10 +75,12 @@ def cache_folder() -> Path:
     for folder in _candidates():
         if _is_usable(folder):
             return folder
-    temporary = Path(tempfile.mkdtemp(prefix="mislid-"))
+    temporary = tempfile.mkdtemp(prefix="mislid-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    # Worker processes of this one need not compile again.
-    os.environ["NUMBA_CACHE_DIR"] = str(temporary)
+    # Worker processes of this one need not compile again: theirs is the same.
+    os.environ["NUMBA_CACHE_DIR"] = temporary
+    folder = _of(temporary)
+    folder.mkdir(mode=0o700)
     warnings.warn(
         "compiled kernels cannot be kept: neither the package's folder nor the user's cache can "
         "be written to and is this user's alone. They are compiled again in every new process. "
@@ -81,7 +88,7 @@ def cache_folder() -> Path:
         RuntimeWarning,
         stacklevel=2,
     )
-    return temporary
+    return folder
 
 
 class _Locator(_CacheLocator):
@@ -114,3 +121,18 @@ class KernelCache(FunctionCache):
     """numba's cache of one function, in that folder and with that stamp."""
 
     _impl_class = _Storage
+
+    def __init__(self, function: Callable[..., Any], missed: Callable[[], None]) -> None:
+        super().__init__(function)
+        self._missed = missed
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is stored; calls `missed` where there is nothing, which is compiled then."""
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        except (EOFError, pickle.UnpicklingError):
+            self.flush()  # of a file that was damaged
+        if found is None:
+            self._missed()
+        return found

@@ -12,7 +12,9 @@ constant. Where one version should do, write f(int(ROOT)).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from numba import config, njit, types
@@ -37,6 +39,8 @@ _COMMON: dict[str, Any] = {
 }
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
+# Passes for what inner functions do not have: closures, whole-array expressions, annotations.
+_NEEDLESS = {"AnnotateTypes", "InlineClosureLikes", "InlineOverloads", "NopythonRewrites"}
 _PLAIN = bool(config.DISABLE_JIT)
 # Without the compiler, the functions behind addresses.
 _functions: list[Callable[..., Any]] = []
@@ -60,6 +64,9 @@ class _PartLibrary(JITCodeLibrary):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
+    def add_llvm_module(self, module: Any) -> None:
+        self._final_module.link_in(module)
+
     def get_pointer_to_function(self, name: str) -> int:
         return 0
 
@@ -81,6 +88,7 @@ class _PartCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [one for one in passes.passes if one[0].__name__ not in _NEEDLESS]
         before = [step for step, _ in passes.passes].index(NativeLowering) - 1
         passes.add_pass_after(_MakePart, passes.passes[before][0])
         passes.finalize()
@@ -89,16 +97,31 @@ class _PartCompiler(CompilerBase):
 
 def inner(function: F) -> F:
     """Compile a function that only kernels call."""
-    compiled: F = njit(**_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(function)
-    return compiled
+    return _part(function)
 
 
 def inner_loop(function: F) -> F:
     """Compile a function that only kernels call, with loops that vectorise."""
-    compiled: F = njit(
-        **_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler, fastmath=_FAST
-    )(function)
-    return compiled
+    return _part(function, fastmath=_FAST)
+
+
+def _part(function: F, **options: Any) -> F:
+    if _PLAIN:
+        return function
+    compiled = njit(**_COMMON, **options, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(
+        function
+    )
+
+    def keep(result: Any) -> None:
+        """Kernels find it, Python does not: there is no code that Python could call."""
+        compiled.overloads[tuple(result.signature.args)] = result
+
+    def refuse(*arguments: Any, **named: Any) -> None:
+        raise TypeError(f"only kernels call {function.__name__}: make one of it by for_python")
+
+    compiled.add_overload, compiled._compile_for_args = keep, refuse
+    found: F = compiled
+    return found
 
 
 class Kernel:
@@ -128,14 +151,26 @@ class Kernel:
             return self.function
         signature = signature_of(self.function)
         dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
-        dispatcher._cache = KernelCache(self.function)
-        with compiling():
+        with compiling() as begin, _uncollected():
+            dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
         dispatcher.disable_compile()
         result = dispatcher.overloads[signature.args]
         self._address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
         self._compiled = dispatcher
         return self._compiled
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do not look for garbage: the compiler makes little, and looking takes a sixth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

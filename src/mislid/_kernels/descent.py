@@ -57,10 +57,10 @@ def evaluate(G: float, state: int, space: NewtonSpace) -> tuple[float, float]:
         F += others[k] * excess * excess
     if i < 0:
         return 0.5 * F, 0.0
-    A, B, z[i], z[j], h[i], h[j], alpha = _pair_at(0.0, G, state, space)
-    space.pair[0] = A
-    space.pair[1] = B
-    return 0.5 * (F + w[i] * A * A + w[j] * B * B), alpha
+    si, sj, z[i], z[j], h[i], h[j], alpha = _pair_at(0.0, G, state, space)
+    space.pair[0] = si
+    space.pair[1] = sj
+    return 0.5 * (F + w[i] * si * si + w[j] * sj * sj), alpha
 
 
 @inner_loop

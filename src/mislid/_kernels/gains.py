@@ -65,6 +65,13 @@ def _gain(setting: Setting, rule: Gains, state: State, k: int, below: float) -> 
 
 
 @inner
+def set_empirical_gains(setting: Setting, rule: Gains, below: Vector) -> None:
+    """Fill the gains (K,) with (mu - lambda)^2 / 2 for `below` (K,), the estimate minus lambda."""
+    for k in range(below.shape[0]):
+        rule.gains[k] = 0.5 * below[k] * below[k] / setting.variance[k]
+
+
+@inner
 def set_gains(setting: Setting, rule: Gains, state: State, below: Vector) -> None:
     """Fill the gains (K,) from `below` (K,), the estimate minus its closest alternative."""
     most = published.largest_gain(rule.published, state)

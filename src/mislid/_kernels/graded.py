@@ -76,7 +76,7 @@ def graded_step(proximity: float, pinned: bool, space: NewtonSpace) -> None:
                 order[rows] = k
                 keys[k] = -weight
                 rows += 1
-        heapify(order, rows, keys)
+        heapify(order, int(rows), keys)
         for left in range(rows, 0, -1):
             k = pop(order, left, keys)
             if proximal:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 MESSAGE = "mislid: compiling, once, about 15 s; later calls start at once"
-# Loading what is stored takes less than this.
+# Small kernels take less than this.
 PATIENCE = 1.0
 
 _said = False
@@ -24,12 +24,14 @@ def _say() -> None:
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """Say on stderr, once in a process, that kernels are compiled, if that takes a while."""
+def compiling() -> Iterator[Callable[[], None]]:
+    """Say on stderr, once in a process, that kernels are compiled, if that takes a while.
+
+    What it yields is called when compiling begins: what is loaded from disk is no reason.
+    """
     timer = threading.Timer(PATIENCE, _say)
     timer.daemon = True
-    timer.start()
     try:
-        yield
+        yield timer.start
     finally:
         timer.cancel()

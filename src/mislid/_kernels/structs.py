@@ -9,10 +9,11 @@ same attributes; its numbers can be assigned to on both sides, its arrays only b
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self, dataclass_transform
+from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,9 @@ class StructType(types.Type):
         for field, kind in fields:
             self.places[field] = kind, self.words
             self.words += 1 + kind.ndim if isinstance(kind, types.Array) else 1
-        super().__init__(f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})")
+        # Compiled code repeats the name of a type many times: a short one for what it is made of.
+        text = ", ".join(f"{field}: {kind}" for field, kind in fields)
+        super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
     @property
     def key(self) -> Any:
@@ -122,7 +125,7 @@ class _Number:
 
     def __set__(self, struct: Struct, value: Any) -> None:
         words = struct._reals if self.kind is float else struct._words
-        words[self.at] = value.view(np.int64) if self.kind is np.uint64 else value
+        words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
 
 
 @dataclass_transform(kw_only_default=True)
@@ -165,6 +168,7 @@ class Struct:
                     words[axis] = length
                 self.__dict__[name] = value
             elif isinstance(kind, StructType):
+                _refuse_other_structs(name, kind, value)
                 words[at] = value._address
                 self.__dict__[name] = value
             else:
@@ -185,7 +189,7 @@ class Struct:
             hints = typing.get_type_hints(cls, include_extras=True)
             own = {name: hints[name] for name in _fields(cls)}
             known = StructType(
-                f"{cls.__module__}.{cls.__qualname__}",
+                cls.__name__,
                 tuple((name, numba_type(hint)) for name, hint in own.items()),
             )
             cls._layout = known
@@ -255,6 +259,9 @@ class Struct:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds addresses of this process: make it anew")
+
 
 def _fields(cls: type) -> list[str]:
     """Names of the fields, those of a base class first."""
@@ -268,6 +275,12 @@ def _refuse_other_arrays(name: str, kind: Any, value: Any) -> None:
     fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == kind.ndim
     if not (fits and value.flags.c_contiguous and value.flags.writeable):
         raise TypeError(f"{name} must be a writable array of type {kind} in C order; got {value!r}")
+
+
+def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
+    if not isinstance(value, Struct) or kind not in (ANY, value.numba_type()):
+        wanted = kind.name.partition(".")[0]
+        raise TypeError(f"{name} must be a {wanted}; got {value!r}")
 
 
 ANY = StructType("struct", ())

@@ -85,5 +85,5 @@ def closest_unstructured(
                 candidate = pair_cost(given, weights, challengers[a], incumbents[b], tol)
                 if candidate < cost:
                     cost, i, j = candidate, challengers[a], incumbents[b]
-    move_pair(given, weights, i, j, tol, below)
+    move_pair(given, weights, int(i), int(j), tol, below)
     return SOLVED, cost, i, j

@@ -1,15 +1,16 @@
 """The two arms of a pair inside the tube: which walls they touch, and what that costs.
 
-A mean is written by its distance below the given one: A = mu_i - a and B = mu_j - b for the means a
-of challenger i and b of incumbent j. The tube confines them to [u_i, l_i] and [u_j, l_j], where
-u = mu - x - eps and l = mu - x + eps for linear values x: u belongs to the upper wall. With
-G = tol - (mu_i - mu_j), the half-space a >= b + tol reads B - A >= G, and the pair costs
+A mean is written by how far it moves, down, from the given one: si = mu_i - a and sj = mu_j - b for
+the means a of challenger i and b of incumbent j. The tube confines them to [u_i, l_i] and
+[u_j, l_j], where u = mu - x - eps and l = mu - x + eps for linear values x: u belongs to the upper
+wall. With G = tol - (mu_i - mu_j), the half-space a >= b + tol reads sj - si >= G. The pair costs
 
-    g = min 1/2 w_i A^2 + 1/2 w_j B^2   subject to   u_i <= A <= l_i,  u_j <= B <= l_j,  B - A >= G.
+    g = min 1/2 w_i si^2 + 1/2 w_j sj^2
+    subject to  u_i <= si <= l_i,  u_j <= sj <= l_j,  sj - si >= G.
 
 g is convex and piecewise quadratic in (x_i, x_j) with the gradient (-z_i, -z_j), z the tube
-multipliers: z_i = alpha + w_i A, z_j = -alpha + w_j B. It has kinks, and the edge of its domain,
-only where both arms touch a wall and B - A = G at once: the four corners. A minimiser can sit on
+multipliers: z_i = alpha + w_i si, z_j = -alpha + w_j sj. It has kinks, and the edge of its domain,
+only where both arms touch a wall and sj - si = G at once: the four corners. A minimiser can sit on
 such a corner, so each of them is a state of its own.
 """
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 from mislid._kernels.compile import inner
 
 FREE = 0
-# Both arms on a wall and B - A = G: x_i - x_j is pinned.
+# Both arms on a wall and sj - si = G: x_i - x_j is pinned.
 UPPER_LOWER = 1  # i at its upper wall, j at its lower one: the edge of the domain
 UPPER_UPPER = 2
 LOWER_LOWER = 3
@@ -46,29 +47,29 @@ def _clip(value: float, low: float, high: float) -> float:
 def pair_state(
     ui: float, li: float, uj: float, lj: float, G: float, wi: float, wj: float, state: int
 ) -> Pair:
-    """A, B, z_i, z_j, the curvatures h_i, h_j of g in x_i, x_j, and alpha.
+    """si, sj, z_i, z_j, the curvatures h_i, h_j of g in x_i, x_j, and alpha.
 
     In a pinned state alpha depends on the other arms: it is left out of z_i and z_j.
     """
     if is_pinned(state):
-        A = li if state >= LOWER_LOWER else ui
-        B = uj if state == UPPER_UPPER or state == LOWER_UPPER else lj
-        return A, B, wi * A, wj * B, wi, wj, 0.0
-    A = _clip(0.0, ui, li)
-    B = _clip(0.0, uj, lj)
+        si = li if state >= LOWER_LOWER else ui
+        sj = uj if state == UPPER_UPPER or state == LOWER_UPPER else lj
+        return si, sj, wi * si, wj * sj, wi, wj, 0.0
+    si = _clip(0.0, ui, li)
+    sj = _clip(0.0, uj, lj)
     if wi == 0.0:
-        A = _clip(B - G, ui, li)
+        si = _clip(sj - G, ui, li)
     elif wj == 0.0:
-        B = _clip(A + G, uj, lj)
-    if state == APART or (state == FREE and B - A >= G):
-        zi, zj = wi * A, wj * B
-        return A, B, zi, zj, wi if zi != 0.0 else 0.0, wj if zj != 0.0 else 0.0, 0.0
+        sj = _clip(si + G, uj, lj)
+    if state == APART or (state == FREE and sj - si >= G):
+        zi, zj = wi * si, wj * sj
+        return si, sj, zi, zj, wi if zi != 0.0 else 0.0, wj if zj != 0.0 else 0.0, 0.0
     return _tied(ui, li, uj, lj, G, wi, wj, state)
 
 
 @inner
 def _tied_target(G: float, wi: float, wj: float, otherwise: float) -> float:
-    """The best A under B = A + G with no walls."""
+    """The best si under sj = si + G with no walls."""
     return -wj * G / (wi + wj) if wi + wj > 0.0 else otherwise
 
 
@@ -76,19 +77,19 @@ def _tied_target(G: float, wi: float, wj: float, otherwise: float) -> float:
 def _tied(
     ui: float, li: float, uj: float, lj: float, G: float, wi: float, wj: float, state: int
 ) -> Pair:
-    """`pair_state` where B = A + G binds: at the target, or at the first wall before it."""
+    """`pair_state` where sj = si + G binds: at the target, or at the first wall before it."""
     target = _tied_target(G, wi, wj, ui)
     w = wi + wj
     i_first_above = ui >= uj - G if state == FREE else state == TIED_TO_I
     i_first_below = li <= lj - G if state == FREE else state == TIED_TO_I
     if (target < ui and i_first_above) or (target > li and i_first_below):
-        A = ui if target < ui and i_first_above else li
-        alpha = wj * (A + G)
-        return A, A + G, alpha + wi * A, 0.0, w, 0.0, alpha
+        si = ui if target < ui and i_first_above else li
+        alpha = wj * (si + G)
+        return si, si + G, alpha + wi * si, 0.0, w, 0.0, alpha
     if target < uj - G or target > lj - G:
-        B = uj if target < uj - G else lj
-        alpha = wi * (G - B)
-        return B - G, B, 0.0, wj * B - alpha, 0.0, w, alpha
+        sj = uj if target < uj - G else lj
+        alpha = wi * (G - sj)
+        return sj - G, sj, 0.0, wj * sj - alpha, 0.0, w, alpha
     # Both formulas give alpha; the lighter arm moves more and loses fewer digits.
     alpha = -wi * target if wi <= wj else wj * (target + G)
     return target, target + G, 0.0, 0.0, 0.0, 0.0, alpha

@@ -13,7 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError:
         sys.stderr.write("Error: the command line needs click (pip install 'mislid[cli]').\n")
         return 1
-    from mislid.cli._app import app
+    from mislid.cli.app import app
 
     try:
         status = app.main(arguments, prog_name="mislid", standalone_mode=False)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli._common import instance_options, load, one_sentence_errors
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli.options import instance_options, load, one_sentence_errors, setting
+from mislid.cli.output import as_csv, as_json, as_table, number
 
 if TYPE_CHECKING:
     from mislid.geometry.time import CharacteristicTime
@@ -16,30 +16,28 @@ if TYPE_CHECKING:
 
 @click.command("bound")
 @instance_options
-@click.option(
+@setting(
     "--rtol",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1e-3,
-    show_default=True,
-    help="Largest relative distance between the proved sides.",
+    click.FloatRange(0, 1, min_open=True),
+    1e-3,
+    "Largest relative distance between the proved sides.",
 )
 @one_sentence_errors
 def command(
-    file: str,
-    m: int,
-    misspecification: float | None,
-    noise: float | None,
-    delta: float,
-    tolerance: float,
-    rtol: float,
     form: str,
+    delta: float,
+    rtol: float,
+    tolerance: float,
+    m: int,
+    file: str,
+    **declared: float | None,
 ) -> None:
     """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
     and the number of measurements that any method with error rate delta needs on average.
     """
     from mislid.geometry.time import characteristic_time
 
-    instance = load(file, misspecification, noise)
+    instance = load(file, **declared)
     time = characteristic_time(
         instance.model,
         instance.means,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import data_option, one_sentence_errors, quiet_option
+from mislid.cli.options import data_option, one_sentence_errors, quiet_option
 
 if TYPE_CHECKING:
     from mislid.datasets import Collection
@@ -49,7 +49,7 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
 @one_sentence_errors
 def list_command(data: str | None) -> None:
     """Print what there is, and which of it the data directory has."""
-    from mislid.cli._print import as_table
+    from mislid.cli.output import as_table
     from mislid.datasets import CATALOGUE, data_directory, is_complete
 
     folder = data_directory(data)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli._common import one_sentence_errors, seed_option
-from mislid.cli._print import as_table
+from mislid.cli.options import one_sentence_errors, seed_option, setting
+from mislid.cli.output import as_table
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
-    from mislid.demo import Demo
+    from mislid.experiments.demo import Demo
     from mislid.simulation.identify import Identification
+    from mislid.simulation.progress import Progress
 
 PICTURE = "mislid-demo.png"
+GAUGE = 24  # characters
 
 
 @click.command("demo")
-@click.option(
-    "--output",
-    metavar="FILE.png",
-    type=click.Path(),
-    default=PICTURE,
-    show_default=True,
-    help="Where to save the picture.",
-)
+@setting("--output", click.Path(), PICTURE, "Where to save the picture.", metavar="FILE.png")
 @seed_option
 @one_sentence_errors
 def command(output: str, seed: int) -> None:
@@ -35,8 +32,7 @@ def command(output: str, seed: int) -> None:
     the lower bound, and save a picture; needs no data.
     """
     path = _as_picture(output)
-    from mislid.cli._live import Live
-    from mislid.demo import run_demo, save_picture
+    from mislid.experiments.demo import run_demo, save_picture
 
     with Live() as live:
         demo = run_demo(live, seed)
@@ -64,7 +60,7 @@ def _names(demo: Demo, arms: tuple[int, ...]) -> str:
 
 
 def _question(demo: Demo) -> str:
-    from mislid.demo import DELTA, M
+    from mislid.experiments.demo import DELTA, M
 
     instance = demo.instance
     return (
@@ -76,7 +72,7 @@ def _question(demo: Demo) -> str:
 
 
 def _answer(demo: Demo) -> str:
-    from mislid.demo import DELTA
+    from mislid.experiments.demo import DELTA
 
     found = demo.found["mislid"]
     evidence = found.certificate
@@ -100,7 +96,7 @@ def _answer(demo: Demo) -> str:
 
 
 def _comparison(demo: Demo, seed: int) -> str:
-    from mislid.demo import DELTA, METHODS
+    from mislid.experiments.demo import DELTA, METHODS
 
     rows = [("method", "measurements", "descriptors", "stopping", "answer")]
     for name, found in demo.found.items():
@@ -127,3 +123,51 @@ def _outcome(demo: Demo, found: Identification) -> str:
         return _names(demo, found.answer)
     worst = ", the best" if best[0] in missed else ""
     return f"{_names(demo, found.answer)}: wrong, without {_names(demo, missed)}{worst}"
+
+
+class Live:
+    """How a run is getting on: one line on stderr.
+
+    On a terminal it is painted over, elsewhere it is written when the run has ended.
+    """
+
+    def __init__(self) -> None:
+        self.stream = sys.stderr
+        self.painting = self.stream.isatty()
+        self.unfinished = False
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Whatever is said next, after Ctrl-C for example, begins a line."""
+        if self.unfinished:
+            self.stream.write("\n")
+
+    def __call__(self, name: str, progress: Progress) -> None:
+        """Show it, where there is a terminal to show it on or the run has ended."""
+        if self.painting:
+            self.stream.write(f"\r\033[K{progress_line(name, progress)}")
+            self.unfinished = True
+        if progress.finished:
+            self.stream.write("\n" if self.painting else f"{progress_line(name, progress)}\n")
+            self.unfinished = False
+        self.stream.flush()
+
+
+def progress_line(name: str, progress: Progress) -> str:
+    """One line about a run.
+
+    >>> from types import SimpleNamespace
+    >>> progress_line("mislid", SimpleNamespace(samples=1200, evidence=0.5))
+    'mislid    ############------------  50%    1,200 measurements'
+    """
+    share = progress.evidence
+    if math.isnan(share):
+        gauge = " " * (GAUGE + 5)
+    else:
+        # A run that has not stopped has not got there, however close.
+        filled = int(GAUGE * min(share, 1.0))
+        percent = int(100 * min(share, 1.0))
+        gauge = "#" * filled + "-" * (GAUGE - filled) + f"{percent:4d}%"
+    return f"{name:<8}  {gauge}  {progress.samples:>7,} measurements"

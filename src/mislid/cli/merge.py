@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.run import show
 
 

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import (
+from mislid.cli.options import (
+    file_argument,
     format_option,
     m_option,
     one_sentence_errors,
     quiet_option,
     seed_option,
+    setting,
 )
-from mislid.cli._print import aligned, as_csv, as_json, as_table, number
+from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.errors import MissingPackageError, ProblemError
 
 if TYPE_CHECKING:
@@ -45,9 +47,9 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 
 
 @click.command("represent")
-@click.argument("file", type=click.Path())
+@file_argument
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the rewards.")
-@m_option
+@m_option()
 @click.option("--name", metavar="COLUMN", help="Column of the candidates' names; by default name.")
 @click.option(
     "--group",
@@ -70,59 +72,46 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     type=click.FloatRange(0),
     help="In place of --d: as few features as keep the misspecification at most so large.",
 )
-@click.option(
+@setting(
     "--order",
-    type=click.Choice(["variance", "prediction"]),
-    default="variance",
-    show_default=True,
-    help="Which directions are kept: the largest spread, or the predictions first.",
+    click.Choice(["variance", "prediction"]),
+    "variance",
+    "Which directions are kept: the largest spread, or the predictions first.",
 )
 @click.option("--whiten", is_flag=True, help="Scale features to the same spread: no loss.")
-@click.option(
-    "--noise",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Standard deviation of rewards.",
-)
-@click.option(
+@setting("--noise", click.FloatRange(0, min_open=True), 1.0, "Standard deviation of rewards.")
+@setting(
     "--hidden",
-    default="256,256",
-    show_default=True,
+    str,
+    "256,256",
+    "Units of the network's layers before the last.",
     callback=_sizes,
     metavar="SIZES",
-    help="Units of the network's layers before the last.",
 )
-@click.option(
-    "--width", type=click.IntRange(1), default=8, show_default=True, help="Units of the last layer."
-)
-@click.option(
+@setting("--width", click.IntRange(1), 8, "Units of the last layer.")
+@setting(
     "--intercept",
-    type=click.Choice(["feature", "fold"]),
-    default="feature",
-    show_default=True,
-    help="The network's last intercept: one feature more, or folded into the others.",
+    click.Choice(["feature", "fold"]),
+    "feature",
+    "The network's last intercept: one feature more, or folded into the others.",
 )
-@click.option(
+@setting(
     "--test-size",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.2,
-    show_default=True,
-    help="Share of the lines that the network is tested on.",
+    click.FloatRange(0, 1, min_open=True, max_open=True),
+    0.2,
+    "Share of the lines that the network is tested on.",
 )
-@click.option(
+@setting(
     "--split",
-    type=click.Choice(["rows", "candidates"]),
-    default="rows",
-    show_default=True,
-    help="What is drawn for the test: single lines, or all lines of a candidate.",
+    click.Choice(["rows", "candidates"]),
+    "rows",
+    "What is drawn for the test: single lines, or all lines of a candidate.",
 )
-@click.option(
+@setting(
     "--epochs",
-    type=click.IntRange(1),
-    default=200,
-    show_default=True,
-    help="Most passes over the lines; fewer where the loss no longer falls.",
+    click.IntRange(1),
+    200,
+    "Most passes over the lines; fewer where the loss no longer falls.",
 )
 @seed_option
 @click.option(
@@ -284,21 +273,13 @@ def _table(
             ("saved", f"d = {kept.d}, misspecification {number(kept.misspecification)}"),
         ]
     )
-    heading = (
-        "kept first",
-        "d",
-        "error",
-        "least",
-        "condition",
-        "initial",
-        "whitened",
-        "time",
-        "least",
-    )
-    rows = [heading, *map(_cells, trade_off.choices)]
+    rows = [_HEADING, *map(_cells, trade_off.choices)]
     return f"{head}\n\n{aligned(rows)}\n\n{_LEGEND}"
 
 
+_HEADING = (
+    "kept first", "d", "error", "least", "condition", "initial", "whitened", "time", "least",
+)  # fmt: skip
 _LEGEND = """\
 error: largest absolute error of the network's own linear model; least: of the best one
 initial: pulls before the first decision in the paper's analysis, and after whitening
@@ -306,22 +287,16 @@ time: characteristic time in a tube as wide as error, and as least"""
 
 
 def _cells(choice: Choice) -> tuple[str, ...]:
-    return (
-        choice.order,
-        str(choice.d),
-        *map(
-            number,
-            (
-                choice.misspecification,
-                choice.least_misspecification,
-                choice.condition,
-                choice.pulls,
-                choice.white_pulls,
-                choice.time,
-                choice.least_time,
-            ),
-        ),
+    numbers = (
+        choice.misspecification,
+        choice.least_misspecification,
+        choice.condition,
+        choice.pulls,
+        choice.white_pulls,
+        choice.time,
+        choice.least_time,
     )
+    return choice.order, str(choice.d), *map(number, numbers)
 
 
 _PRINT = {"json": _json, "csv": _csv, "table": _table}

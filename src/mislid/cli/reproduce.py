@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import (
+from mislid.cli.options import (
     cluster,
     data_option,
     one_sentence_errors,
+    output_folder_option,
     quiet_option,
     sentence,
     worker_options,
@@ -36,13 +37,10 @@ OUTPUT = "mislid-reproduce"
 )
 @worker_options
 @data_option(" Without data A, B and C are drawn by the paper's recipe.")
-@click.option(
-    "--output",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
+@output_folder_option(
+    "Where to keep runs, tables, figures and reports; the same call goes on where it ended.",
     default=OUTPUT,
     show_default=True,
-    help="Where to keep runs, tables, figures and reports; the same call goes on where it ended.",
 )
 @click.option(
     "--page", metavar="FILE.md", type=click.Path(dir_okay=False), help="Also write one page of all."
@@ -64,8 +62,7 @@ def command(
     """
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
-    from mislid.experiments.page import write_page
-    from mislid.experiments.report import table_text
+    from mislid.experiments.report import table_text, write_page
 
     results, status = [], 0
     with cluster(dask, jobs) as client, _processes(jobs) as executor:

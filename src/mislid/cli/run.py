@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid.algorithms import algorithm_names
-from mislid.cli._common import (
+from mislid.cli.options import (
     cluster,
     instance_options,
     load,
@@ -17,7 +17,7 @@ from mislid.cli._common import (
     quiet_option,
     worker_options,
 )
-from mislid.cli._print import as_csv, as_json, as_table, number
+from mislid.cli.output import as_csv, as_json, as_table, number
 from mislid.rules.stopping import NO_GUARANTEE, STOPPING_RULES
 
 if TYPE_CHECKING:

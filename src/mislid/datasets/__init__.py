@@ -6,13 +6,12 @@ What needs arrays is loaded when first used: asking where files are takes no tim
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mislid.datasets._catalogue import CATALOGUE, Collection
-from mislid.datasets._fetch import fetch, is_complete
-from mislid.datasets._places import cache_directory, data_directory, locate
+from mislid.datasets.catalogue import CATALOGUE, Collection
+from mislid.datasets.directory import cache_directory, data_directory, fetch, is_complete, locate
 
 if TYPE_CHECKING:
-    from mislid.datasets._epilepsy import Epilepsy, epilepsy
-    from mislid.datasets._lastfm import LastFm, ListeningCounts, lastfm, read_counts
+    from mislid.datasets.drugs import Epilepsy, epilepsy
+    from mislid.datasets.listening import LastFm, ListeningCounts, lastfm, read_counts
 
 __all__ = [
     "CATALOGUE",
@@ -31,12 +30,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Epilepsy": "_epilepsy",
-    "LastFm": "_lastfm",
-    "ListeningCounts": "_lastfm",
-    "epilepsy": "_epilepsy",
-    "lastfm": "_lastfm",
-    "read_counts": "_lastfm",
+    "Epilepsy": "drugs",
+    "LastFm": "listening",
+    "ListeningCounts": "listening",
+    "epilepsy": "drugs",
+    "lastfm": "listening",
+    "read_counts": "listening",
 }
 
 

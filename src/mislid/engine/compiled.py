@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mislid._kernels import gains, game, learners, projected_test
-from mislid._kernels.best_response import BestResponse, best_response
+from mislid._kernels.best_response import BestResponse, any_response, best_response
 from mislid._kernels.compile import Kernel
 from mislid._kernels.draw import (
     Source,
@@ -101,7 +101,8 @@ def _best_response(rule: Any, setting: Setting, question: Question, truth: Any) 
         exploration=rule.exploration,
         **_round_fields(rule, setting),
     )
-    return Sampler(struct, best_response, estimates=True)
+    plain = struct.gain == gains.EMPIRICAL and struct.subset == 0 and not struct.published
+    return Sampler(struct, best_response if plain else any_response, estimates=True)
 
 
 def _game(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:

@@ -6,7 +6,7 @@
 5
 """
 
-from mislid.experiments import a, b, c, d, e
+from mislid.experiments.paper import EXPERIMENTS
 from mislid.experiments.report import write_report
 from mislid.experiments.runner import Result, run_experiment
 from mislid.experiments.spec import Case, Experiment, Method
@@ -20,5 +20,3 @@ __all__ = [
     "run_experiment",
     "write_report",
 ]
-
-EXPERIMENTS = {module.EXPERIMENT.name: module.EXPERIMENT for module in (a, b, c, d, e)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mislid.experiments.published import Figures
+from mislid.experiments.published import Statistics
 
-# Confidence of intervals; a test rejects at one less it.
+# Confidence of intervals; a test rejects at 1 - LEVEL.
 LEVEL = 0.99
 
 
@@ -27,7 +27,18 @@ class Comparison:
     p_wrong: float
 
     def agrees(self, margin: float) -> bool:
-        """Whether the means are within a margin, or not told apart by the runs."""
+        """Whether the means are within a margin, or not told apart by the runs.
+
+        Parameters
+        ----------
+        margin
+            As a share of the published mean.
+
+        Returns
+        -------
+        bool
+            True where the published mean is met.
+        """
         return abs(self.relative) <= margin or self.by_chance
 
     @property
@@ -41,10 +52,23 @@ class Comparison:
         return self.p_wrong >= 1.0 - LEVEL
 
 
-def compare(ours: Figures, published: Figures) -> Comparison:
+def compare(ours: Statistics, published: Statistics) -> Comparison:
     """Compare samples (Welch's interval) and wrong answers (Fisher's exact test).
 
-    >>> found = compare(Figures(500, 579.0, 350.0, 0, 0.1), Figures(500, 577.0, 348.0, 0, 13.0))
+    Parameters
+    ----------
+    ours, published
+        What the runs of either say.
+
+    Returns
+    -------
+    Comparison
+        The differences, and how far chance explains them.
+
+    Examples
+    --------
+    >>> ours = Statistics(500, 579.0, 350.0, 0, 0.1)
+    >>> found = compare(ours, Statistics(500, 577.0, 348.0, 0, 13.0))
     >>> round(found.low), round(found.high), found.p_wrong
     (-55, 59, 1.0)
     """
@@ -52,7 +76,7 @@ def compare(ours: Figures, published: Figures) -> Comparison:
 
     difference = ours.mean - published.mean
     half = welch_half_width(ours, published)
-    table = [[one.wrong, one.runs - one.wrong] for one in (ours, published)]
+    table = [[sample.wrong, sample.runs - sample.wrong] for sample in (ours, published)]
     return Comparison(
         difference=difference,
         relative=difference / published.mean,
@@ -62,18 +86,18 @@ def compare(ours: Figures, published: Figures) -> Comparison:
     )
 
 
-def welch_half_width(one: Figures, other: Figures) -> float:
+def welch_half_width(first: Statistics, second: Statistics) -> float:
     """Half the length of Welch's interval for a difference of means; infinite from single runs."""
     from scipy.special import stdtrit
 
-    if min(one.runs, other.runs) < 2:
+    if min(first.runs, second.runs) < 2:
         return math.inf
-    parts = [figures.std**2 / figures.runs for figures in (one, other)]
+    parts = [sample.std**2 / sample.runs for sample in (first, second)]
     total = math.fsum(parts)
     if total == 0.0:
         return 0.0
     freedom = total**2 / math.fsum(
-        part**2 / (figures.runs - 1) for part, figures in zip(parts, (one, other), strict=True)
+        part**2 / (sample.runs - 1) for part, sample in zip(parts, (first, second), strict=True)
     )
     return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(total)
 
@@ -81,6 +105,18 @@ def welch_half_width(one: Figures, other: Figures) -> float:
 def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
     """Exact interval for an error rate (Clopper and Pearson 1934).
 
+    Parameters
+    ----------
+    wrong, runs
+        Number of wrong answers, and of all.
+
+    Returns
+    -------
+    low, high : float
+        The ends.
+
+    Examples
+    --------
     >>> low, high = rate_interval(0, 500)
     >>> low, round(high, 4)
     (0.0, 0.0105)

@@ -25,11 +25,21 @@ def draw_result(result: Result) -> Figure:
     Published runs have dashed boxes where the single runs are at hand; where only their mean is
     known it is a dashed line across ours. Methods with runs that gave up are left out: their boxes
     would show the budget.
+
+    Parameters
+    ----------
+    result
+        A finished experiment.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per case.
     """
     from matplotlib.figure import Figure
 
     cases = result.experiment.cases
-    drawn = [[one for one in result.of(case) if _answered(one)] for case in cases]
+    drawn = [[outcome for outcome in result.of(case) if _answered(outcome)] for case in cases]
     heights = [height_of(len(_groups(outcomes, result)[0])) for outcomes in drawn]
     figure = Figure(figsize=(WIDTH, 0.4 + sum(heights)), layout="constrained")
     rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
@@ -38,13 +48,19 @@ def draw_result(result: Result) -> Figure:
         _draw_case(axes, outcomes, result)
         axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
         axes.tick_params(axis="y", labelsize=8.5)
-        _name_missing(axes, [one for one in result.of(case) if not _answered(one)])
+        _name_missing(axes, [left for left in result.of(case) if not _answered(left)])
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
     return figure
 
 
 def save_figure(result: Result) -> None:
-    """`draw_result` as figure.png and figure.svg."""
+    """Save the figure of `draw_result` as figure.png and figure.svg in the experiment's folder.
+
+    Parameters
+    ----------
+    result
+        A finished experiment.
+    """
     from matplotlib import rc_context
 
     figure = draw_result(result)
@@ -57,7 +73,7 @@ def save_figure(result: Result) -> None:
 
 
 def _answered(outcome: Outcome) -> bool:
-    return outcome.figures.unanswered == 0
+    return outcome.statistics.unanswered == 0
 
 
 def _groups(

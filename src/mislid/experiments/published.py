@@ -1,6 +1,6 @@
-"""What was published: figures that are part of the package, and single runs where they are at hand.
+"""What was published: statistics, which are part of the package, and the single runs.
 
-The figures were computed from the authors' result files (clreda/misspecified-top-m, MIT licence).
+The statistics come from the authors' result files (clreda/misspecified-top-m, MIT licence).
 Standard deviations divide by n - 1, as the paper's do.
 """
 
@@ -25,7 +25,7 @@ Runs = dict[tuple[str, str], list[Row]]
 
 
 @dataclass(frozen=True)
-class Figures:
+class Statistics:
     """Mean and standard deviation of samples, wrong answers and mean seconds of some runs.
 
     `unanswered` runs gave up, which makes the mean a lower bound.
@@ -39,14 +39,26 @@ class Figures:
     unanswered: int = 0
 
 
-def figures_of(rows: Sequence[Row]) -> Figures:
-    """The figures of single runs.
+def statistics_of(rows: Sequence[Row]) -> Statistics:
+    """The statistics of single runs.
 
-    >>> figures_of([Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)])
-    Figures(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2, unanswered=0)
+    Parameters
+    ----------
+    rows
+        The runs, at least one.
+
+    Returns
+    -------
+    Statistics
+        The standard deviation of a single run is 0.
+
+    Examples
+    --------
+    >>> statistics_of([Row(0, 10, True, "stopped", 0.1), Row(1, 30, False, "stopped", 0.3)])
+    Statistics(runs=2, mean=20.0, std=14.142..., wrong=1, seconds=0.2, unanswered=0)
     """
     summary, runs = summarise(rows), len(rows)
-    return Figures(
+    return Statistics(
         runs,
         summary.mean_samples,
         summary.std_samples * math.sqrt(runs / max(runs - 1, 1)),
@@ -57,15 +69,22 @@ def figures_of(rows: Sequence[Row]) -> Figures:
 
 
 @cache
-def published_figures() -> dict[tuple[str, str], Figures]:
-    """By case and method.
+def published_statistics() -> dict[tuple[str, str], Statistics]:
+    """The statistics of the published runs.
 
-    >>> published_figures()["A_eps5", "LinGapE"]
-    Figures(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46, unanswered=0)
+    Returns
+    -------
+    dict
+        By case and method.
+
+    Examples
+    --------
+    >>> published_statistics()["A_eps5", "LinGapE"]
+    Statistics(runs=500, mean=552.756, std=536.166, wrong=473, seconds=1.46, unanswered=0)
     """
     text = files(__package__).joinpath("published.csv").read_text(encoding="utf-8")
     return {
-        (row["case"], row["method"]): Figures(
+        (row["case"], row["method"]): Statistics(
             int(row["runs"]),
             float(row["mean_samples"]),
             float(row["std_samples"]),
@@ -77,7 +96,23 @@ def published_figures() -> dict[tuple[str, str], Figures]:
 
 
 def published_runs(data: str | os.PathLike[str] | None) -> Runs:
-    """The single runs by case and method, for pictures; empty where the file is not at hand."""
+    """The single published runs, for pictures.
+
+    Parameters
+    ----------
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+
+    Returns
+    -------
+    dict
+        Rows by case and method; empty where the directory does not have the file.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file is not one of published runs.
+    """
     try:
         place = locate(RUNS, data)
     except FileNotFoundError:

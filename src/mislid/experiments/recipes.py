@@ -1,4 +1,4 @@
-"""Instances drawn as the paper's Section 5 drew its own, for who has no data."""
+"""Instances drawn as the paper's Section 5 drew its own, where its data are not at hand."""
 
 from __future__ import annotations
 
@@ -34,8 +34,27 @@ class Recipe:
     raised: float = 0.0
 
     def draw(self, seed: int, misspecification: float) -> Instance:
-        """The instance of a seed; recipes that differ in `raised` only share all else.
+        """Draw an instance; recipes that differ in `raised` only share all else.
 
+        Parameters
+        ----------
+        seed
+            Of the random numbers.
+        misspecification
+            That the instance's model declares.
+
+        Returns
+        -------
+        Instance
+            With unit noise.
+
+        Raises
+        ------
+        ProblemError
+            Where the gap is so large that no instance has it.
+
+        Examples
+        --------
         >>> instance = Recipe(K=10, d=5, m=3, gap=0.14).draw(0, misspecification=0.0)
         >>> instance.K, instance.d
         (10, 5)

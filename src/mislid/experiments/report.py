@@ -1,28 +1,51 @@
-"""The files of a finished experiment: settings, runs, table, report and figure."""
+"""The files of finished experiments: settings, runs, table, report and figure; one page of all."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import platform
+import shutil
+from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from mislid.experiments.comparison import compare
 from mislid.experiments.figure import save_figure
 from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.words import (
     differences,
+    markdown,
     method_table,
     notes,
+    number,
     stopping_table,
 )
 from mislid.files import write_whole
-from mislid.simulation.ledger import text_of
+from mislid.simulation.replicate import Row
 
 FIGURE = "figure.png"
+_VERDICT = (
+    "A mean agrees if it is within 10% of the published one (20% for the tricks on E), or if the "
+    "runs cannot tell the two apart at 99%."
+)
 
 
 def write_report(result: Result) -> None:
-    """Write settings.json, runs.csv, table.md, report.md and the figures beside the runs."""
+    """Write settings.json, runs.csv, table.md, report.md and the figures beside the runs.
+
+    Parameters
+    ----------
+    result
+        What `run_experiment` gave; the files go to its folder.
+
+    Raises
+    ------
+    ImportError
+        At the end, where matplotlib is missing: all but the figures are written.
+    """
     texts = {
         "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
         "runs.csv": runs_text(result),
@@ -57,11 +80,13 @@ def settings_of(result: Result) -> dict[str, Any]:
 
 def runs_text(result: Result) -> str:
     """Every run in one table, as CSV."""
-    lines = ["case,method,stopping,run,samples,correct,status,seconds"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["case", "method", "stopping", *Row._fields])
     for outcome in result.outcomes:
-        start = f'{outcome.case.name},"{outcome.method.name}",{outcome.method.stopping}'
-        lines += [f"{start},{text_of(row)}" for row in outcome.rows]
-    return "\n".join(lines) + "\n"
+        start = outcome.case.name, outcome.method.name, outcome.method.stopping
+        writer.writerows([*start, *row] for row in outcome.rows)
+    return text.getvalue()
 
 
 def table_text(result: Result) -> str:
@@ -70,7 +95,22 @@ def table_text(result: Result) -> str:
 
 
 def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
-    """The report; headings begin at a level, and the figure is where it is said to be."""
+    """The report of one experiment.
+
+    Parameters
+    ----------
+    result
+        A finished experiment.
+    figure
+        Where its figure is, as seen from the report.
+    level
+        Of the first heading.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
     experiment = result.experiment
     alt = f"Samples until stopping in experiment {experiment.name}"
     parts = [
@@ -124,3 +164,111 @@ def _list(title: str, sentences: list[str]) -> list[str]:
     if not sentences:
         return []
     return [f"**{title}**", "\n".join(f"- {sentence}" for sentence in sentences)]
+
+
+def write_page(results: Sequence[Result], page: Path) -> None:
+    """Write one page of several experiments, and their figures in a directory of its name.
+
+    Parameters
+    ----------
+    results
+        Finished experiments whose reports are written.
+    page
+        The Markdown file.
+    """
+    figures = page.with_suffix("")
+    figures.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        drawn = result.folder / FIGURE
+        if drawn.exists():
+            shutil.copyfile(drawn, figures / f"{result.experiment.name}.png")
+    write_whole(page, page_text(results, figures.name).encode())
+
+
+def page_text(results: Sequence[Result], figures: str) -> str:
+    """A summary, and the report of every experiment.
+
+    Parameters
+    ----------
+    results
+        Finished experiments.
+    figures
+        Directory of the figures, as seen from the page.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    parts = [_page_opening(results)]
+    summary = [
+        _summary_line(outcome)
+        for result in results
+        for outcome in result.outcomes
+        if _is_judged(outcome, result)
+    ]
+    if summary:
+        heading = ["case", "method", "runs", "ours", "published", "difference", "verdict"]
+        parts += [markdown(heading, summary), _VERDICT]
+    parts += [
+        report_text(result, f"{figures}/{result.experiment.name}.png", level=2).strip()
+        for result in results
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _page_opening(results: Sequence[Result]) -> str:
+    settings = settings_of(results[0])
+    versions = ", ".join(f"{name} {which}" for name, which in settings["versions"].items())
+    names = "all" if len(results) > 1 else results[0].experiment.name
+    return (
+        "# The paper's experiments again\n\n"
+        f"Written by `mislid reproduce {names} --page FILE.md` (`make reproduce`): do not edit. "
+        f"{versions}, Python {settings['python']}. LinGapE, LUCB and "
+        "MisLid are the algorithms as the authors ran them; MisLid by the text is `mislid-paper`, "
+        f"our default `mislid`. {_processor_time(results)}"
+    )
+
+
+def _processor_time(results: Sequence[Result]) -> str:
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    runs = sum(len(outcome.rows) for outcome in outcomes)
+    minutes = {result.experiment.name: _minutes(result) for result in results}
+    each = ", ".join(f"{name} {spent:,.0f}" for name, spent in minutes.items())
+    known = {
+        outcome.case.published_key(outcome.method): outcome.published
+        for outcome in outcomes
+        if outcome.published is not None
+    }
+    theirs = sum(method.runs * (method.seconds or 0.0) for method in known.values())
+    return (
+        f"The {runs:,} runs below took {sum(minutes.values()):,.0f} minutes of one processor "
+        f"({each}); the authors' took {theirs / 86400:,.1f} days."
+    )
+
+
+def _minutes(result: Result) -> float:
+    return sum(row.seconds for outcome in result.outcomes for row in outcome.rows) / 60
+
+
+def _is_judged(outcome: Outcome, result: Result) -> bool:
+    return result.exact and outcome.published is not None and outcome.method.comparable
+
+
+def _summary_line(outcome: Outcome) -> list[str]:
+    ours, published = outcome.statistics, outcome.published
+    if published is None:
+        raise ValueError("only methods with published runs have a line")
+    found = compare(ours, published)
+    verdict = "agrees" if found.agrees(outcome.method.margin) else "**differs**"
+    if not found.errors_agree:
+        verdict += ", **other error rate**"
+    return [
+        outcome.case.name,
+        outcome.method.name,
+        f"{ours.runs:,}",
+        number(ours.mean),
+        number(published.mean),
+        f"{found.relative:+.1%}" + (", may be chance" if found.by_chance else ""),
+        verdict,
+    ]

@@ -11,9 +11,9 @@ from typing import Any
 
 from mislid._validation import as_count
 from mislid.datasets import locate
-from mislid.datasets._places import VARIABLE
+from mislid.datasets.directory import VARIABLE
 from mislid.errors import MissingDataError
-from mislid.experiments.published import Figures, Runs, figures_of, published_figures
+from mislid.experiments.published import Runs, Statistics, published_statistics, statistics_of
 from mislid.experiments.spec import Case, Experiment, Method
 from mislid.model import Instance, load_instance
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
@@ -36,15 +36,15 @@ class Outcome:
     settings: dict[str, Any]
 
     @property
-    def figures(self) -> Figures:
+    def statistics(self) -> Statistics:
         """What the runs say together."""
-        return figures_of(self.rows)
+        return statistics_of(self.rows)
 
     @property
-    def published(self) -> Figures | None:
+    def published(self) -> Statistics | None:
         """What the authors found."""
         key = self.case.published_key(self.method)
-        return None if key is None else published_figures()[key]
+        return None if key is None else published_statistics()[key]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,18 @@ class Result:
     published_runs: Runs
 
     def of(self, case: Case) -> list[Outcome]:
-        """The outcomes on one case."""
+        """The outcomes on one case.
+
+        Parameters
+        ----------
+        case
+            Of the experiment.
+
+        Returns
+        -------
+        list of Outcome
+            One per method, in the order of the case.
+        """
         return [outcome for outcome in self.outcomes if outcome.case == case]
 
 
@@ -78,8 +89,31 @@ def run_experiment(
 ) -> Result:
     """Do the runs that `output` does not have yet; the same call can be made again at any time.
 
-    A method with a limit of its own does fewer. Without data, instances that have a recipe are
-    drawn from it with the seed.
+    Without data, instances that have a recipe are drawn from it with the seed.
+
+    Parameters
+    ----------
+    experiment
+        An entry of `EXPERIMENTS`, or one of your own.
+    output
+        Directory that keeps the runs.
+    runs
+        Of every method; one with a limit of its own does fewer. By default as the experiment says.
+    seed
+        Of all random numbers; by default as the experiment says.
+    jobs, client
+        Number of processes, or processes that are there already; or a `distributed.Client`.
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+    published_runs
+        What `published_runs` gives, for the figure.
+    tell
+        Called with a case, a method, the number of finished runs and of all.
+
+    Returns
+    -------
+    Result
+        The runs of every method on every case.
 
     Raises
     ------
@@ -116,7 +150,29 @@ def run_experiment(
 def find_instances(
     experiment: Experiment, seed: int, data: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Instance], bool]:
-    """The instances by case, and whether they are the published ones: all of them, or none."""
+    """The instances of an experiment: all of them the published ones, or none.
+
+    Parameters
+    ----------
+    experiment
+        Whose cases name the instances.
+    seed
+        For drawing instances where there are no data.
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+
+    Returns
+    -------
+    instances : dict
+        By the case's name.
+    exact : bool
+        Whether they are the published ones.
+
+    Raises
+    ------
+    MissingDataError
+        Where an instance has no recipe, or the data directory was named and lacks it.
+    """
     try:
         found = {
             case.name: load_instance(locate(case.path, data), case.misspecification)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from mislid.experiments.comparison import Comparison, compare, rate_interval
-from mislid.experiments.published import Figures
+from mislid.experiments.published import Statistics
 from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.spec import GUARANTEED, HEURISTIC
 
@@ -29,7 +29,7 @@ def stopping_table(outcomes: Sequence[Outcome]) -> str:
     cells: dict[str, dict[str, str]] = {}
     for outcome in outcomes:
         row = cells.setdefault(outcome.method.name, {})
-        row[outcome.method.stopping] = _samples(outcome.figures, spread=False)
+        row[outcome.method.stopping] = _samples(outcome.statistics, spread=False)
     if not any(GUARANTEED in row for row in cells.values()):
         return ""
     rows = [[name, *(row.get(rule, "not run") for rule in rules)] for name, row in cells.items()]
@@ -58,9 +58,9 @@ def differences(result: Result) -> list[str]:
     ]
 
 
-def difference(outcome: Outcome, published: Figures, exact: bool) -> str:
+def difference(outcome: Outcome, published: Statistics, exact: bool) -> str:
     """What became of one published mean."""
-    ours, method = outcome.figures, outcome.method
+    ours, method = outcome.statistics, outcome.method
     found = compare(ours, published)
     start = (
         f"{method.label} ({outcome.case.name}): {number(ours.mean)} samples against "
@@ -84,18 +84,18 @@ def notes(result: Result) -> list[str]:
     found = list(result.experiment.notes)
     delta = result.experiment.delta
     for outcome in result.outcomes:
-        figures, name = outcome.figures, f"{outcome.method.label} ({outcome.case.name})"
-        if figures.unanswered:
+        ours, name = outcome.statistics, f"{outcome.method.label} ({outcome.case.name})"
+        if ours.unanswered:
             longest = max(row.samples for row in outcome.rows if row.correct is None)
             found.append(
-                f"{name}: {figures.unanswered} of {figures.runs} runs had no answer after "
+                f"{name}: {ours.unanswered} of {ours.runs} runs had no answer after "
                 f"{number(longest)} samples; the mean is a lower bound."
             )
         found += _outlier(name, [row.samples for row in outcome.rows])
-        low, _ = rate_interval(figures.wrong, figures.runs)
+        low, _ = rate_interval(ours.wrong, ours.runs)
         if low > delta:
             found.append(
-                f"{name}: wrong in {figures.wrong} of {figures.runs} runs, beyond chance more "
+                f"{name}: wrong in {ours.wrong} of {ours.runs} runs, beyond chance more "
                 f"often than the error rate {delta:g} allows."
             )
     return found
@@ -116,35 +116,35 @@ def _outlier(name: str, samples: Sequence[int]) -> list[str]:
 
 def _row(outcome: Outcome, exact: bool) -> list[str]:
     published, method = outcome.published, outcome.method
-    cells = [method.name, method.stopping, *_cells(outcome.figures)]
+    cells = [method.name, method.stopping, *_cells(outcome.statistics)]
     if published is None:
         return [*cells, "", "", "", ""]
     return [*cells, *_cells(published)[1:], _interval(outcome, published, exact)]
 
 
-def _interval(outcome: Outcome, published: Figures, exact: bool) -> str:
+def _interval(outcome: Outcome, published: Statistics, exact: bool) -> str:
     if not (exact and outcome.method.comparable):
         return "another instance"
-    found = compare(outcome.figures, published)
+    found = compare(outcome.statistics, published)
     return f"{_percent(found.relative)} [{_signed(found.low)}, {_signed(found.high)}]"
 
 
-def _cells(figures: Figures) -> list[str]:
-    seconds = "" if figures.seconds is None else f"{figures.seconds:,.3g}"
-    if figures.seconds is not None and figures.seconds >= 100:
-        seconds = f"{figures.seconds:,.0f}"
-    return [f"{figures.runs:,}", _samples(figures), _wrong(figures), seconds]
+def _cells(statistics: Statistics) -> list[str]:
+    seconds = "" if statistics.seconds is None else f"{statistics.seconds:,.3g}"
+    if statistics.seconds is not None and statistics.seconds >= 100:
+        seconds = f"{statistics.seconds:,.0f}"
+    return [f"{statistics.runs:,}", _samples(statistics), _wrong(statistics), seconds]
 
 
-def _samples(figures: Figures, *, spread: bool = True) -> str:
-    bound = "at least " if figures.unanswered else ""
-    after = f" ± {number(figures.std)}" if spread and figures.runs > 1 else ""
-    return f"{bound}{number(figures.mean)}{after}"
+def _samples(statistics: Statistics, *, spread: bool = True) -> str:
+    bound = "at least " if statistics.unanswered else ""
+    after = f" ± {number(statistics.std)}" if spread and statistics.runs > 1 else ""
+    return f"{bound}{number(statistics.mean)}{after}"
 
 
-def _wrong(figures: Figures) -> str:
-    low, high = rate_interval(figures.wrong, figures.runs)
-    return f"{figures.wrong / figures.runs:.1%} [{low:.1%}, {high:.1%}]"
+def _wrong(statistics: Statistics) -> str:
+    low, high = rate_interval(statistics.wrong, statistics.runs)
+    return f"{statistics.wrong / statistics.runs:.1%} [{low:.1%}, {high:.1%}]"
 
 
 def _relative(share: float) -> str:
@@ -169,7 +169,7 @@ def _judgement(found: Comparison, margin: float) -> str:
     return f"more than chance ({ends}) and than the {margin:.0%} allowed: **differs**."
 
 
-def _errors(found: Comparison, ours: Figures, published: Figures) -> str:
+def _errors(found: Comparison, ours: Statistics, published: Statistics) -> str:
     rates = f"{ours.wrong / ours.runs:.1%} against {published.wrong / published.runs:.1%}"
     if found.errors_agree:
         return f"Wrong answers: {rates}."

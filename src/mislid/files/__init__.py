@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files._csv import csv_bytes, csv_table
-from mislid.files._npz import npz_bytes, npz_table
-from mislid.files._sheet import Sheet, csv_sheet
-from mislid.files._spreadsheet import Spreadsheet, decimal, spreadsheet
-from mislid.files._table import Table
-from mislid.files._whole import Draft, write_whole
+from mislid.files.instances import Table, csv_bytes, csv_table, npz_bytes, npz_table
+from mislid.files.sheets import Sheet, Spreadsheet, csv_sheet, decimal, spreadsheet
+from mislid.files.writing import Draft, alone_in, write_whole
 
 __all__ = [
     "Draft",
     "Sheet",
     "Spreadsheet",
     "Table",
+    "alone_in",
     "decimal",
+    "npz_bytes",
+    "npz_table",
     "place_to_write",
     "read_sheet",
     "read_spreadsheet",
@@ -28,7 +28,23 @@ __all__ = [
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a .npz or .csv file, as `write_table` writes it or as `load_instance` describes it."""
+    """Read the arrays of an instance.
+
+    Parameters
+    ----------
+    path
+        A .npz or .csv file, as `write_table` writes it or as `mislid.load_instance` describes it.
+
+    Returns
+    -------
+    Table
+        Features, means, and what else the file says.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read, is damaged, or lacks features or means.
+    """
     place = _with_suffix(path, ".npz", ".csv")
     content = _content(place, "an instance")
     read = npz_table if place.suffix.lower() == ".npz" else csv_table
@@ -36,20 +52,68 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
-    """Read the cells of a .csv file of observations, whatever its columns are."""
+    """Read the cells of a .csv file of observations, whatever its columns are.
+
+    Parameters
+    ----------
+    path
+        A .csv file with a heading line and one line per observation.
+
+    Returns
+    -------
+    Sheet
+        Its cells by heading.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read or its lines do not fit its headings.
+    """
     place = _with_suffix(path, ".csv")
     return csv_sheet(_content(place, "observations"), str(place), "observation")
 
 
 def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
-    """Read the cells of a file that a spreadsheet program may have written; `row` is one line."""
+    """Read the cells of a file that a spreadsheet program may have written.
+
+    Parameters
+    ----------
+    path
+        A text file with a heading line, separated by commas, semicolons or tabs.
+    row
+        What messages call a line, such as "candidate".
+
+    Returns
+    -------
+    Spreadsheet
+        Its cells, and numbers with decimal points or commas.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read or its lines do not fit its headings.
+    """
     place = Path(path)
     return spreadsheet(_content(place, f"one line per {row}"), str(place), row)
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:
-    """Write a .npz or .csv file, whole or not at all.
+    """Write the arrays of an instance, whole or not at all.
 
+    Parameters
+    ----------
+    path
+        Where the file goes; .npz or .csv.
+    table
+        What `read_table` reads back from it, exactly.
+
+    Raises
+    ------
+    ProblemError
+        Where the path is not in an existing directory, or a name cannot be written.
+
+    Examples
+    --------
     >>> import tempfile
     >>> import numpy as np
     >>> table = Table(np.eye(2), np.array([0.1, 0.2]), np.ones(2), ("a", "b"), 0.5)
@@ -67,7 +131,25 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
 
 
 def place_to_write(path: str | os.PathLike[str]) -> Path:
-    """Give the place of an instance to be written, or say why it cannot be there."""
+    """Check, before anything is computed, that an instance can be written to a place.
+
+    Parameters
+    ----------
+    path
+        A .npz or .csv file that may not exist yet.
+
+    Returns
+    -------
+    Path
+        The same place.
+
+    Raises
+    ------
+    ProblemError
+        Where it is a directory or in none that exists.
+    FileFormatError
+        Where it ends otherwise.
+    """
     place = _with_suffix(path, ".npz", ".csv")
     if place.is_dir() or not place.parent.is_dir():
         raise ProblemError(

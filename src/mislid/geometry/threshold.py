@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector
 from mislid.geometry.check import Check
 from mislid.geometry.duality import no_proofs
@@ -30,6 +29,7 @@ from mislid.geometry.equilibrium_check import (
 )
 from mislid.geometry.pairs import Pairs
 from mislid.geometry.time import TimeProblem, as_time_problem
+from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
 # The unstructured game is solved this much more finely than rtol, so that the restricted

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._chebyshev import chebyshev_deviation
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.check import Check
@@ -41,6 +40,7 @@ from mislid.geometry.equilibrium_check import (
 )
 from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pairs import Pairs, top_arms
+from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mislid._validation import Labels, Matrix, Vector, as_count, as_number
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
-from mislid.model import Instance, Model
+from mislid.model import Instance, Model, WithFeatures
 from mislid.representation.network import Network
 from mislid.representation.trade_off import TradeOff, weigh
 
@@ -22,7 +22,7 @@ Intercept = Literal["feature", "fold"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Representation:
+class Representation(WithFeatures):
     """Means of K candidates as a linear model: `features @ theta` up to `misspecification`.
 
     Attributes
@@ -46,18 +46,11 @@ class Representation:
     names: Labels | None = None
 
     @property
-    def K(self) -> int:
-        """Number of candidates."""
-        return int(self.features.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return int(self.features.shape[1])
-
-    @property
     def r2_train(self) -> float:
-        """Share of the rewards' variance explained on the rows that the network was trained on."""
+        """Share of the rewards' variance explained on the rows that the network was trained on.
+
+        It is nan where all these rewards are equal.
+        """
         return self.network.r2_train
 
     @property
@@ -108,6 +101,8 @@ class Representation:
 
         Parameters
         ----------
+        d
+            Number of features, at most their rank.
         within
             In place of d: as few features as keep the misspecification at most so large.
         order
@@ -117,6 +112,16 @@ class Representation:
             stay as they are for every d, and then the spread of what is left.
         whiten
             Scale all features to the same spread; the condition becomes 1 and the span stays.
+
+        Returns
+        -------
+        Representation
+            The same network and means with other features and theta.
+
+        Raises
+        ------
+        ProblemError
+            Where d exceeds the rank, or no number of features is `within`.
         """
         if order not in get_args(Order):
             raise ProblemError(f'order must be "variance" or "prediction"; got {order!r}')
@@ -137,10 +142,10 @@ class Representation:
             raise ProblemError(f"d or within must be given, not both; got {d} and {within}")
         allowed = as_number(within, "within", low=0, high=math.inf)
         reduced = [self.reduce(n, order=order, whiten=whiten) for n in range(1, self.rank + 1)]
-        for one in reduced:
-            if one.misspecification <= allowed:
-                return one
-        least = min(one.misspecification for one in reduced)
+        for representation in reduced:
+            if representation.misspecification <= allowed:
+                return representation
+        least = min(representation.misspecification for representation in reduced)
         raise ProblemError(
             f"within must be at least {least:.4g}, the misspecification of the best choice; "
             f"got {allowed:g}"
@@ -149,7 +154,17 @@ class Representation:
     def trade_off(self, m: int, *, noise: ArrayLike = 1.0, rtol: float = 1e-2) -> TradeOff:
         """What each number of features costs, for finding the m best candidates.
 
-        See `TradeOff`; `noise` and `rtol` are those of `mislid.characteristic_time`.
+        Parameters
+        ----------
+        m
+            Number of candidates to find.
+        noise, rtol
+            Those of `mislid.characteristic_time`.
+
+        Returns
+        -------
+        TradeOff
+            Misspecification, characteristic time and initial design of every choice.
         """
         reduced = [
             (order, self.reduce(d, order=order), self.reduce(d, order=order, whiten=True))
@@ -161,7 +176,20 @@ class Representation:
     def to_instance(
         self, *, noise: ArrayLike = 1.0, misspecification: float | None = None
     ) -> Instance:
-        """The instance that algorithms run on; by default it declares `misspecification`."""
+        """The instance that algorithms run on.
+
+        Parameters
+        ----------
+        noise
+            Standard deviation of rewards: one for all candidates, or one for each.
+        misspecification
+            What the model declares; by default the `misspecification` measured here.
+
+        Returns
+        -------
+        Instance
+            Its means are those of the candidates.
+        """
         declared = self.misspecification if misspecification is None else misspecification
         return Instance(Model(self.features, declared), self.means, noise, self.names)
 
@@ -196,6 +224,25 @@ def represent(
     activations h. `"feature"` makes (h, 1) the features and (theta, b) the parameters: the model
     does not change with the origin of the rewards, as the question for the best does not.
     `"fold"` saves that dimension: h + theta b / |theta|^2 with parameters theta predicts the same.
+
+    Parameters
+    ----------
+    network
+        What was trained.
+    candidates, means, names
+        Rows (K, p), mean rewards (K,) and labels.
+    intercept
+        `"feature"` or `"fold"`.
+
+    Returns
+    -------
+    Representation
+        Its predictions are the network's.
+
+    Raises
+    ------
+    ProblemError
+        Where the candidates leave all units at 0, or there is no direction to fold into.
     """
     activations, theta, b = network.activations(candidates), network.theta, network.intercept
     if not activations.any():

@@ -12,7 +12,7 @@ from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector
 from mislid.errors import ProblemError
 from mislid.representation.learned import Intercept, Representation, represent
 from mislid.representation.network import Progress, Recipe, Split, train
-from mislid.representation.repeats import key_of, numbered
+from mislid.representation.observations import key_of, numbered
 
 
 def learn(
@@ -41,6 +41,8 @@ def learn(
 
     Parameters
     ----------
+    X, y
+        Observations (n, p), one row each, and their rewards (n,).
     candidates
         Rows (K, p) of the arms; by default the distinct rows of X, in their order.
     means
@@ -55,6 +57,8 @@ def learn(
         What is drawn for that: `"rows"`, so that R^2 in test is for new measurements of known
         candidates where rows repeat; or `"candidates"`, all equal rows together, so that it is for
         candidates that the training has not seen.
+    seed
+        Of the split, the network's first weights and the order of the rows.
     epochs
         Most passes over the rows; fewer where the loss no longer falls.
     standardize
@@ -64,6 +68,18 @@ def learn(
         width + 1; or `"fold"`, added along theta. Neither loses anything.
     progress
         Called after every epoch with its number, `epochs` and the loss.
+
+    Returns
+    -------
+    Representation
+        The candidates' features, the parameters, and how far means are from linear in them.
+
+    Raises
+    ------
+    ProblemError
+        Where an argument is wrong, or the data cannot be learned from.
+    MissingPackageError
+        Without scikit-learn.
 
     Examples
     --------

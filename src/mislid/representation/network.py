@@ -12,7 +12,7 @@ import numpy as np
 
 from mislid._validation import Matrix, Vector, as_array, as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.representation.repeats import Rows, numbered
+from mislid.representation.observations import Rows, numbered
 
 if TYPE_CHECKING:
     from sklearn.neural_network import MLPRegressor
@@ -88,7 +88,23 @@ class Network:
     losses: tuple[float, ...]
 
     def activations(self, X: object) -> Matrix:
-        """The last hidden layer's output (n, width) for rows X (n, p)."""
+        """The last hidden layer's output.
+
+        Parameters
+        ----------
+        X
+            Rows (n, p) like those trained on.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n, width).
+
+        Raises
+        ------
+        ProblemError
+            Where X has another number of columns.
+        """
         rows = as_array(X, "X", 2, "one row per observation")
         if rows.shape[1] != self.centre.size:
             raise ProblemError(
@@ -101,7 +117,18 @@ class Network:
         return layer
 
     def predict(self, X: object) -> Vector:
-        """The predicted rewards (n,) of rows X (n, p)."""
+        """The predicted rewards.
+
+        Parameters
+        ----------
+        X
+            What `activations` takes.
+
+        Returns
+        -------
+        numpy.ndarray
+            One reward per row (n,).
+        """
         predictions: Vector = self.activations(X) @ self.theta + self.intercept
         return predictions
 
@@ -111,6 +138,27 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None
 
     Columns and rewards are centred and scaled by what the part trained on shows. Linear algebra
     runs in one thread, so that the same seed gives the same network whatever the number of cores.
+
+    Parameters
+    ----------
+    X, y
+        Rows and rewards.
+    recipe
+        How to train.
+    progress
+        Called after every epoch with its number, the most there may be, and the loss.
+
+    Returns
+    -------
+    Network
+        With its scores in training and in test.
+
+    Raises
+    ------
+    ProblemError
+        Where the data are too few or constant.
+    MissingPackageError
+        Without scikit-learn.
     """
     recipe = recipe.checked()
     _refuse_untrainable(X, y)

@@ -1,4 +1,4 @@
-"""Observations from a .csv file: one line each, several of a candidate where there are."""
+"""Observations: one row each; rows of equal features are one candidate, measured several times."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._validation import Labels, Matrix, Vector
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import Sheet, read_sheet
-from mislid.representation.repeats import key_of
+
+Rows = NDArray[np.intp]
 
 
 class Observations(NamedTuple):
@@ -42,6 +44,8 @@ def read_observations(
 
     Parameters
     ----------
+    path
+        The file.
     target
         Heading of the rewards.
     name
@@ -52,6 +56,18 @@ def read_observations(
     where
         A column and the text of a cell: only lines with it make candidates, the network learns
         from all. The column counts as a group.
+
+    Returns
+    -------
+    Observations
+        All rows, and the candidates among them.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file cannot be read, a cell is no number, or a candidate's features differ.
+    ProblemError
+        Where a column or the cell of `where` is not there.
 
     Examples
     --------
@@ -96,6 +112,22 @@ def read_observations(
         names=None if naming is None else tuple(first),
         columns=columns,
     )
+
+
+def key_of(row: Vector) -> bytes:
+    """The same for equal rows."""
+    # Adding zero turns -0.0 into 0.0.
+    return (row + 0.0).tobytes()
+
+
+def numbered(rows: Matrix) -> Rows:
+    """The candidate of every row (n, p), numbered in the order in which they come.
+
+    >>> numbered(np.array([[5.0, 1.0], [2.0, 0.0], [5.0, 1.0], [2.0, -0.0]])).tolist()
+    [0, 1, 0, 1]
+    """
+    found: dict[bytes, int] = {}
+    return np.array([found.setdefault(key_of(row), len(found)) for row in rows], dtype=np.intp)
 
 
 def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,29 +16,8 @@ from mislid.geometry.spanner import initial_design
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 
-
-class Reduced(Protocol):
-    """What is read of a representation."""
-
-    @property
-    def features(self) -> Matrix:
-        """Shape (K, d)."""
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-
-    @property
-    def condition(self) -> float:
-        """Of the features."""
-
-    @property
-    def misspecification(self) -> float:
-        """Of the network's own theta."""
-
-    @property
-    def least_misspecification(self) -> float:
-        """Of the best theta."""
+if TYPE_CHECKING:
+    from mislid.representation.learned import Representation
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +60,61 @@ class TradeOff:
     unstructured: float
 
     def of(self, order: str) -> tuple[Choice, ...]:
-        """The choices of one order, fewest features first."""
+        """The choices of one order.
+
+        Parameters
+        ----------
+        order
+            `"variance"` or `"prediction"`.
+
+        Returns
+        -------
+        tuple of Choice
+            Fewest features first.
+        """
         return tuple(choice for choice in self.choices if choice.order == order)
 
 
 def weigh(
-    reduced: Sequence[tuple[str, Reduced, Reduced]],
+    reduced: Sequence[tuple[str, Representation, Representation]],
     means: Vector,
     m: int,
     noise: ArrayLike,
     rtol: float,
 ) -> TradeOff:
-    """The cost of each representation, given with its order and its whitened twin."""
+    """The cost of each representation.
+
+    Parameters
+    ----------
+    reduced
+        Each with its order and its whitened twin.
+    means
+        Of the candidates (K,).
+    m, noise, rtol
+        Those of `mislid.characteristic_time`.
+
+    Returns
+    -------
+    TradeOff
+        One choice for each.
+    """
     m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
-    choices = tuple(_choice(*one, means, m, spread, rtol) for one in reduced)
+    choices = tuple(
+        _choice(order, plain, white, means, m, spread, rtol) for order, plain, white in reduced
+    )
     anything = Model(np.ones((means.size, 1)), math.inf)
-    alone = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
-    return TradeOff(m, choices, alone.value)
+    unstructured = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
+    return TradeOff(m, choices, unstructured.value)
 
 
 def _choice(
-    order: str, plain: Reduced, white: Reduced, means: Vector, m: int, noise: Vector, rtol: float
+    order: str,
+    plain: Representation,
+    white: Representation,
+    means: Vector,
+    m: int,
+    noise: Vector,
+    rtol: float,
 ) -> Choice:
     # Of two numbers that differ by rounding the least error may be the larger one.
     widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))

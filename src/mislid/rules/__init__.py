@@ -1,1 +1,5 @@
-"""What identification algorithms are composed of; each rule a small compiled function."""
+"""When an answer may be given: stopping rules, their thresholds, and tests of what was declared."""
+
+from mislid.rules.stopping import STOPPING_RULES, StoppingRule, as_stopping_rule
+
+__all__ = ["STOPPING_RULES", "StoppingRule", "as_stopping_rule"]

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import write_whole
-from mislid.files._alone import alone_in
+from mislid.files import alone_in, write_whole
 from mislid.simulation.job import Row
 
 __all__ = ["Ledger", "merge", "row_of", "text_of"]

@@ -21,7 +21,7 @@ import numpy as np
 from mislid import __version__
 from mislid._validation import Vector
 from mislid.errors import CertificateError
-from mislid.files._whole import write_whole
+from mislid.files import write_whole
 from mislid.study.events import Decided
 from mislid.study.evidence import PAIRWISE, Data, Judgement, PairEvidence
 from mislid.study.settings import Candidates, Settings, is_python

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from mislid.verification._answer import read_decision, read_projection
-from mislid.verification._duality import Duality
-from mislid.verification._evidence import Rule, read_evidence
-from mislid.verification._limiting import check_limiting
-from mislid.verification._question import (
+from mislid.verification.answer import read_decision, read_projection
+from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
+from mislid.verification.geometry import Duality
+from mislid.verification.question import (
     read_candidates,
     read_data,
     read_model,
     read_settings,
 )
-from mislid.verification._reading import Failure, Label, Value, read, sha256_of
-from mislid.verification._thresholds import PROVEN
+from mislid.verification.reading import Failure, Label, Value, read_certificate, sha256_of
+from mislid.verification.thresholds import PROVEN
 
 SCHEMA, VERSION = "mislid-certificate", 1
 _PARTS = (
@@ -59,7 +58,13 @@ class Verification:
         return self.ok
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON."""
+        """The verification as values of JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name.
+        """
         return {**asdict(self), "checks": list(self.checks), "answer": list(self.answer)}
 
 
@@ -88,6 +93,11 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     certificate
         The path of a file that `Certificate.save` wrote, or what `Certificate.to_dict` gives.
 
+    Returns
+    -------
+    Verification
+        True in a condition where everything holds.
+
     Examples
     --------
     >>> verify({"schema": "mislid-certificate", "version": 1}).failure
@@ -96,7 +106,7 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     trail = _Trail()
     try:
         with np.errstate(all="ignore"):
-            _go_through(read(certificate), trail)
+            _check_all(read_certificate(certificate), trail)
     except Failure as failure:
         return trail.end(str(failure))
     except (np.linalg.LinAlgError, ArithmeticError, ValueError) as error:
@@ -105,7 +115,7 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     return trail.end(None)
 
 
-def _go_through(whole: Value, trail: _Trail) -> None:
+def _check_all(whole: Value, trail: _Trail) -> None:
     parts = _read_parts(whole)
     trail.checks.append("schema")
     candidates = read_candidates(parts["candidates"])
@@ -125,7 +135,7 @@ def _go_through(whole: Value, trail: _Trail) -> None:
     rule = Rule(candidates, settings, data, projection, duality)
     evidence = read_evidence(parts["evidence"], rule, decision.arms)
     trail.checks.append("evidence of every pair")
-    check_limiting(parts["limiting"], decision, rule, evidence)
+    check_hardest_pair(parts["limiting"], decision, rule, evidence)
     trail.checks.append("closest alternative")
     _check_seal(parts["seal"], whole.given)
     trail.checks.append("seal")

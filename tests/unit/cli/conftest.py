@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.study_calls import COMPOUNDS, Call, Done, question
 from mislid.cli import main
 from mislid.study import Study, load_study
-from oracles.study_calls import COMPOUNDS, Call, Done, question
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from helpers.study_calls import Call, printed, question, refused
 from mislid.cli.study._sheet import outside
 from mislid.files import Draft
-from oracles.study_calls import Call, question, refused
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -148,9 +148,7 @@ def test_pending_trials_are_given_without_asking(created: Call, opened) -> None:
 
 def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
     filled(sheet, {0: "0.31", 1: " 0.5 "})
-    done = created("tell", "s", "--csv", "plate.csv")
-    assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines() == [
+    assert printed(created("tell", "s", "--csv", "plate.csv")) == [
         "told          2  (trials 0-1)",
         "empty         2  (trials 2-3)",
         "measurements  2",

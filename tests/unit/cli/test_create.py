@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oracles.study_calls import COMPOUNDS, Call, question, refused
+from helpers.study_calls import COMPOUNDS, Call, question, refused
 
 
 def test_the_question_reaches_the_study(study_command: Call, opened) -> None:

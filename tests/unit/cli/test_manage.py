@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.study_calls import Call, question, refused
 from mislid.study.storage.upgrade import UpgradeReport
-from oracles.study_calls import Call, question, refused
 
 
 def names(call: Call, *words: object) -> list[str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from oracles.web_server import web_server
+from helpers.web_server import web_server
 
 
 @pytest.fixture

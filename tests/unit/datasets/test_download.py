@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mislid.datasets import _download
-from mislid.datasets._download import download
+from helpers.web_server import Page
+from mislid.datasets import download as subject
+from mislid.datasets.download import download
 from mislid.errors import DownloadError
-from oracles.web_server import Page
 
 CONTENT = bytes(range(256)) * 1024
 
@@ -178,7 +178,7 @@ def test_no_such_host(place):
 
 
 def test_a_server_that_falls_silent(place, monkeypatch):
-    monkeypatch.setattr(_download, "_PATIENCE", 0.05)
+    monkeypatch.setattr(subject, "_PATIENCE", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         with pytest.raises(DownloadError, match=r"no connection to .* \(timed out\)"):

@@ -11,18 +11,18 @@ from mislid.experiments.comparison import (
     rate_interval,
     welch_half_width,
 )
-from mislid.experiments.published import Figures
+from mislid.experiments.published import Statistics
 
 
-def figures(samples, wrong=0):
+def statistics(samples, wrong=0):
     values = np.asarray(samples, dtype=float)
-    return Figures(values.size, values.mean(), values.std(ddof=1), wrong, 0.1)
+    return Statistics(values.size, values.mean(), values.std(ddof=1), wrong, 0.1)
 
 
 def test_the_interval_is_welch_s(rng):
     one, other = rng.gamma(2.0, 300.0, 40), rng.gamma(2.0, 350.0, 90)
     expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(LEVEL)
-    found = compare(figures(one), figures(other))
+    found = compare(statistics(one), statistics(other))
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.difference == pytest.approx(one.mean() - other.mean())
 
@@ -37,7 +37,7 @@ def misses(rng, width, trials=400):
     """How often an interval for the difference of two equal means does not hold 0."""
     missed = 0
     for _ in range(trials):
-        one, other = (figures(rng.normal(100.0, spread, 25)) for spread in (5.0, 20.0))
+        one, other = (statistics(rng.normal(100.0, spread, 25)) for spread in (5.0, 20.0))
         missed += abs(one.mean - other.mean) > width(one, other)
     return missed
 
@@ -53,12 +53,12 @@ def test_a_width_without_the_larger_spread_would_be_noticed(rng):
 
 
 def test_single_runs_prove_nothing():
-    alone = Figures(1, 5.0, 0.0, 0, 0.1)
-    assert compare(alone, figures([1.0, 2.0])).agrees(0.1)
+    alone = Statistics(1, 5.0, 0.0, 0, 0.1)
+    assert compare(alone, statistics([1.0, 2.0])).agrees(0.1)
 
 
 def test_runs_without_spread_are_told_apart():
-    assert not compare(figures([5.0, 5.0]), figures([9.0, 9.0])).by_chance
+    assert not compare(statistics([5.0, 5.0]), statistics([9.0, 9.0])).by_chance
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,8 @@ def test_a_mean_agrees_within_the_margin_or_by_chance(relative, low, agrees):
 
 
 def test_error_rates_are_told_apart():
-    assert compare(figures([5.0, 6.0] * 50, wrong=95), figures([5.0, 6.0] * 50, 93)).errors_agree
-    found = compare(figures([5.0, 6.0] * 50, wrong=20), figures([5.0, 6.0] * 50))
+    assert compare(
+        statistics([5.0, 6.0] * 50, wrong=95), statistics([5.0, 6.0] * 50, 93)
+    ).errors_agree
+    found = compare(statistics([5.0, 6.0] * 50, wrong=20), statistics([5.0, 6.0] * 50))
     assert not found.errors_agree

@@ -1,20 +1,20 @@
-"""The published figures in the package are those of the published runs."""
+"""The published statistics in the package are those of the published runs."""
 
 import pytest
 
 from mislid.errors import FileFormatError
-from mislid.experiments.published import figures_of, published_figures, published_runs
+from mislid.experiments.published import published_runs, published_statistics, statistics_of
 from mislid.simulation.replicate import Row
 
 
-def test_figures_are_those_of_the_runs(shared_data):
-    runs, figures = published_runs(shared_data), published_figures()
-    assert set(figures) - set(runs) == {
+def test_statistics_are_those_of_the_runs(shared_data):
+    runs, statistics = published_runs(shared_data), published_statistics()
+    assert set(statistics) - set(runs) == {
         ("D", "MisLid tricks Greedy"),
         ("E", "MisLid tricks Greedy"),
     }
     for name, rows in runs.items():
-        found, kept = figures_of(rows), figures[name]
+        found, kept = statistics_of(rows), statistics[name]
         assert (found.runs, found.wrong) == (kept.runs, kept.wrong)
         assert found.mean == pytest.approx(kept.mean, abs=5e-4)
         assert found.std == pytest.approx(kept.std, abs=5e-4)
@@ -43,9 +43,9 @@ def test_other_files_are_refused(tmp_path, text, message):
 
 def test_runs_without_an_answer_are_counted_apart():
     rows = [Row(0, 5, None, "budget exhausted", 0.1), Row(1, 5, False, "stopped", 0.1)]
-    figures = figures_of(rows)
-    assert (figures.wrong, figures.unanswered) == (1, 1)
+    statistics = statistics_of(rows)
+    assert (statistics.wrong, statistics.unanswered) == (1, 1)
 
 
 def test_one_run_has_no_spread():
-    assert figures_of([Row(0, 5, True, "stopped", 0.1)]).std == 0.0
+    assert statistics_of([Row(0, 5, True, "stopped", 0.1)]).std == 0.0

@@ -16,8 +16,14 @@ from matplotlib.colors import to_hex
 from mislid import Instance, Model
 from mislid.experiments import Case, Experiment, Method, Result
 from mislid.experiments.figure import draw_result
-from mislid.experiments.page import page_text, write_page
-from mislid.experiments.report import report_text, runs_text, settings_of, write_report
+from mislid.experiments.report import (
+    page_text,
+    report_text,
+    runs_text,
+    settings_of,
+    write_page,
+    write_report,
+)
 from mislid.experiments.runner import Outcome
 from mislid.experiments.spec import GUARANTEED
 from mislid.plotting_runs import FINE, LABEL, OVER

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers.instances import Problem
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
 from mislid.model import Instance, Model, load_instance
-from oracles.agreement import Survey, disagreements, drawn, slack
-from oracles.instances import Problem
+from oracles.agreement import disagreements, drawn, slack, survey
 from oracles.pair_qp import closest_brute, pair_cost, pair_cost_exact
 
 INF = math.inf
@@ -52,31 +52,27 @@ def brute(problem: Problem, found: Alternative) -> list[str]:
 class TestAgainstTheJudge:
     @pytest.mark.parametrize("seed", range(5))
     def test_pairs(self, seed: int, hard: bool) -> None:
-        survey = Survey()
-        for index in range(250):
-            problem, rng = drawn(seed, index, hard=hard)
-            pair = problem.random_pair(rng)
-            survey.ask(problem, index, lambda p=problem, q=pair: judged(p, pair_of(p, q)))
-        assert survey.verdict() == []
+        def judge(problem: Problem, rng: np.random.Generator) -> list[str]:
+            return judged(problem, pair_of(problem, problem.random_pair(rng)))
+
+        assert survey(seed, 250, judge, hard=hard) == []
 
     @pytest.mark.parametrize("seed", range(3))
     def test_closest(self, seed: int, hard: bool) -> None:
-        survey = Survey()
-        for index in range(100):
-            problem, _ = drawn(100 + seed, index, largest=14, hard=hard)
-            survey.ask(problem, index, lambda p=problem: brute(p, closest_of(p)))
-        assert survey.verdict() == []
+        found = survey(100 + seed, 100, lambda p, _: brute(p, closest_of(p)), largest=14, hard=hard)
+        assert found == []
 
     @pytest.mark.parametrize("seed", range(4))
     def test_certificates_hold(self, seed: int, hard: bool) -> None:
         """Up to 900 pairs each: no brute force, but every answer proves itself in plain NumPy."""
-        survey = Survey()
-        for index in range(250):
-            problem, rng = drawn(200 + seed, index, hard=hard)
-            pair = problem.random_pair(rng)
-            for solve in (closest_of, lambda p, q=pair: pair_of(p, q)):
-                survey.ask(problem, index, lambda f=solve, p=problem: list(f(p).check().failures))
-        assert survey.verdict() == []
+        failures = survey(
+            200 + seed,
+            250,
+            lambda p, _: list(closest_of(p).check().failures),
+            lambda p, rng: list(pair_of(p, p.random_pair(rng)).check().failures),
+            hard=hard,
+        )
+        assert failures == []
 
 
 class TestConsistency:
@@ -350,11 +346,17 @@ class TestAnswers:
         assert_allclose(found.cost, truth.upper, atol=1e-15)
 
     def test_what_cannot_be_certified_raises(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from mislid.geometry import _newton, _search
+        from mislid._kernels import newton, search
 
-        stalled = _newton.STALLED
-        monkeypatch.setattr(_newton, "solve", lambda *_: (stalled, 2.0, 1.0, 0.0, 9))
-        monkeypatch.setattr(_search, "search_all", lambda *_: (stalled, 2.0, 1.0, 1, 2, 0.0, 1))
+        class Stalled:
+            address = 0  # no other kernel calls it here
+
+            def __call__(self, *_: object) -> tuple[float, ...]:
+                return newton.STALLED, 2.0, 1.0, 1, 2, 0.0, 1
+
+        stalled = newton.STALLED, 2.0, 1.0, 0.0, 9
+        monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)
+        monkeypatch.setattr(search, "search_pairs", Stalled())
         message = r"challenger 1 .*incumbent 2 .*cost 2.*bound 1"
         with pytest.raises(CertificateError, match=message):
             pair_alternative(THREE, MEANS, WEIGHTS, 1, 2)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers.instances import Problem
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
-from oracles.agreement import Survey, disagreements, drawn, slack
-from oracles.instances import Problem
+from oracles.agreement import disagreements, drawn, slack, survey
 from oracles.pair_qp import project_brute
 
 INF = math.inf
@@ -30,19 +30,14 @@ def judged(problem: Problem, found: Projection) -> list[str]:
 class TestRandomProblems:
     @pytest.mark.parametrize("seed", range(4))
     def test_agrees_with_the_judge(self, seed: int, hard: bool) -> None:
-        survey = Survey()
-        for index in range(250):
-            problem, _ = drawn(seed, index, hard=hard)
-            survey.ask(problem, index, lambda p=problem: judged(p, projection_of(p)))
-        assert survey.verdict() == []
+        assert survey(seed, 250, lambda p, _: judged(p, projection_of(p)), hard=hard) == []
 
     @pytest.mark.parametrize("seed", range(4))
     def test_certificates_hold(self, seed: int, hard: bool) -> None:
-        survey = Survey()
-        for index in range(400):
-            problem, _ = drawn(100 + seed, index, hard=hard)
-            survey.ask(problem, index, lambda p=problem: list(projection_of(p).check().failures))
-        assert survey.verdict() == []
+        failures = survey(
+            100 + seed, 400, lambda p, _: list(projection_of(p).check().failures), hard=hard
+        )
+        assert failures == []
 
     def test_parts_add_up(self, hard: bool) -> None:
         for index in range(200):
@@ -188,9 +183,10 @@ def test_calls_are_deterministic() -> None:
 
 
 def test_what_cannot_be_certified_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid.geometry import _newton
+    from mislid._kernels import newton
 
-    monkeypatch.setattr(_newton, "solve", lambda *_: (_newton.STALLED, 2.0, 1.0, 0.0, 9))
+    stalled = (newton.STALLED, 2.0, 1.0, 0.0, 9)
+    monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)
     model = Model([[1.0], [1.0]], 0.1)
     with pytest.raises(
         CertificateError, match=r"projection could not be certified: cost 2.*bound 1"

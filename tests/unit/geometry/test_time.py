@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 
 import mislid.geometry.time as time_module
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry import _game
-from mislid.geometry.equilibrium import Near, UnstructuredSearch, no_cuts, solve_game
+from mislid.geometry import equilibrium
 from mislid.geometry.duality import no_proofs
+from mislid.geometry.equilibrium import Near, UnstructuredSearch, no_cuts, solve_game
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 from oracles.game_brute import BruteSearch
@@ -351,7 +351,7 @@ class Doubtful(UnstructuredSearch):
 @pytest.mark.parametrize("limit", ["MOST_CALLS", "MOST_IDLE"])
 def test_a_gap_that_does_not_close_is_an_error(instance, monkeypatch, limit):
     features, means = instance
-    monkeypatch.setattr(_game, limit, 12)
+    monkeypatch.setattr(equilibrium, limit, 12)
     monkeypatch.setattr(time_module, "_search", lambda *_: Doubtful(means, 3, 0.0, 3))
     with pytest.raises(CertificateError, match=r"after \d\d calls, wider than rtol"):
         characteristic_time(Model(features, 0.1), means, 3)
@@ -368,9 +368,9 @@ def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
 
 @pytest.mark.parametrize("pivots", [5, 0])
 def test_linear_program_is_solved_with_or_without_the_simplex_method(rng, monkeypatch, pivots):
-    monkeypatch.setattr(_game, "MOST_PIVOTS", pivots)
+    monkeypatch.setattr(equilibrium, "MOST_PIVOTS", pivots)
     table = rng.uniform(size=(30, 6))
-    allocation, mixture = _game.solve_master(table, 0.5)
+    allocation, mixture = equilibrium.solve_master(table, 0.5)
     assert_allclose([allocation.sum(), mixture.sum()], 1.0, rtol=1e-12)
     assert_allclose(np.min(table @ allocation), np.max(mixture @ table), rtol=1e-8)
 

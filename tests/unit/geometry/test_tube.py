@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mislid import _chebyshev
-from mislid._chebyshev import chebyshev_deviation
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.tube import smallest_misspecification
+from mislid.geometry import tube
+from mislid.geometry.tube import chebyshev_deviation, smallest_misspecification
 from mislid.model import Model
 
 
@@ -110,13 +109,13 @@ def _lp_reference(features, means):
 
 def test_an_answer_that_is_not_optimal_is_not_returned(monkeypatch, rng):
     features, means = rng.normal(size=(10, 2)), rng.normal(size=10)
-    solve = _chebyshev._solve
+    solve = tube._solve
 
     def spoiled(basis, residual):
         centre, z = solve(basis, residual)
         return centre + 1e-6, z
 
-    monkeypatch.setattr(_chebyshev, "_solve", spoiled)
+    monkeypatch.setattr(tube, "_solve", spoiled)
     with pytest.raises(CertificateError, match="not certified"):
         chebyshev_deviation(features, means)
 

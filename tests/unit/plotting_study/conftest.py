@@ -3,9 +3,9 @@ import pytest
 
 mpl.use("Agg")
 
+from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid.plotting_study import Contents, gather
 from mislid.study import Study
-from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid import pair_alternative
 from mislid.geometry.pairs import all_pairs
 from mislid.plotting_study.contents import Contents, gather
@@ -13,7 +14,6 @@ from mislid.plotting_study.facts import read_facts
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import deviation_constant, pairwise_threshold
 from mislid.study import Study
-from oracles.report_studies import MEANS, decided_study, measuring, new_study
 
 
 def test_facts_are_those_of_the_study(running: Study) -> None:

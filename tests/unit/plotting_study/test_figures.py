@@ -10,6 +10,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from helpers.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 from mislid.plotting_study import (
     Contents,
     as_png,
@@ -23,7 +24,6 @@ from mislid.plotting_study.evidence_figure import apart
 from mislid.plotting_study.outlook import Forecast, Outlook
 from mislid.plotting_study.theme import BEST, DARK, OPTIMAL, REST, as_markup, shorten
 from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 
 
 def names(axes: Any) -> list[str]:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import mislid
+from helpers.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.plotting_study import Contents, report, write_report
 from mislid.plotting_study.page import page
 from mislid.study import Study
-from oracles.report_studies import MEANS, Foresight, decided_study, new_study, outcome, what_if
 
 VOID = {"meta", "br"}
 

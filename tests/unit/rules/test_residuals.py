@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from helpers.measured import random_data
 from mislid import Model, project
 from mislid.rules.residuals import SIZES, Residuals
-from oracles.measured import random_data
 
 LEVEL = 0.02
 

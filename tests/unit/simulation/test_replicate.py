@@ -12,6 +12,7 @@ import loky
 import numpy as np
 import pytest
 
+from helpers import fake_runs
 from mislid import Instance, Model
 from mislid.algorithms import LUCB
 from mislid.errors import (
@@ -26,7 +27,6 @@ from mislid.simulation import job as job_module
 from mislid.simulation.environments import Bernoulli
 from mislid.simulation.job import Job, measure
 from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
-from oracles import fake_runs
 
 pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])

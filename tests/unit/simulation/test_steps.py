@@ -2,63 +2,61 @@
 
 import numpy as np
 import pytest
-from mislid._kernels.propose import next_arm
 from numpy.random import SeedSequence
 
-from mislid._kernels.compile import kernel
-from mislid._kernels.random import uniform
-from mislid._kernels.rivals import own_test
-from mislid._kernels.state import QUEUED, SAMPLES, measure
-from mislid._kernels.stopping import estimate_and_test
-from mislid.algorithms import as_algorithm
-from mislid.simulation.identify import EXHAUSTED, STOPPED, _Run, identify
-from oracles.small import PAIRINGS, SMALL, Question
+from helpers.small import PAIRINGS, SMALL, Small
+from mislid.engine import Engine
+from mislid.engine.engine import RUNNING, STOPPED
+from mislid.question import Question
+from mislid.simulation.environments import as_environment
+from mislid.simulation.identify import STATUS, Run, identify
+from mislid.simulation.steps import advance_in_python
 
 BUDGET = 300
 
 
-@kernel
-def settled(setting, sampler, rivals, state):
-    """`own_test` for Python callers."""
-    return own_test(setting, sampler.plan, sampler.memory, rivals, state)
+def new_run(small: Small, algorithm: str, stopping: str, seed: int) -> Run:
+    """A run as `identify` makes it."""
+    instance, m = small
+    root = SeedSequence(seed)
+    bound = float(np.max(np.abs(instance.means)))
+    question = Question(instance.model, m, noise=instance.noise, mean_bound=bound)
+    engine = Engine(question, algorithm, stopping, seed=root, truth=instance)
+    return Run(engine, as_environment(None, instance), root)
 
 
-def step_by_step(question: Question, algorithm: str, stopping: str, seed: int) -> tuple[str, _Run]:
-    instance, m = question
-    rule = as_algorithm(algorithm)
-    run = _Run(instance, m, 0.05, 0.0, rule, stopping, 1.0, None, SeedSequence(seed))
-    for samples in range(BUDGET + 1):
-        arm, planned = -1, samples < len(run.design)
-        if planned:
-            arm = int(run.design[samples])
-        testing = not planned and not run.own and run.state.clock[QUEUED] == 0
-        if testing and estimate_and_test(run.setting, run.stopping, run.state):
-            return STOPPED, run
-        if samples == BUDGET:
-            break
-        if not planned:
-            number = uniform(run.key, samples)
-            arm = int(next_arm(run.setting, run.sampler, run.state, number, run.rivals))
-        reward = instance.means[arm] + instance.noise[arm] * run.generator.standard_normal()
-        measure(run.setting, run.state, arm, reward)
-        if run.own and not planned and settled(run.setting, run.sampler, run.rivals, run.state):
-            return STOPPED, run
-    return EXHAUSTED, run
+def step_by_step(run: Run, pause: int = BUDGET + 1) -> int:
+    code = RUNNING
+    while code == RUNNING:
+        code = advance_in_python(run.engine, run.environment, run.generator, BUDGET, pause, run.own)
+    return code
 
 
 @pytest.mark.parametrize(("algorithm", "stopping"), PAIRINGS)
 def test_the_loop_and_the_steps_agree(algorithm: str, stopping: str) -> None:
     """Every algorithm with every stopping rule; LUCB and the like also by their own test."""
-    for seed, question in enumerate(SMALL.values()):
-        if not question.allows(algorithm):
+    for seed, small in enumerate(SMALL.values()):
+        if not small.allows(algorithm):
             continue
         whole = identify(
-            *question, algorithm=algorithm, stopping=stopping, seed=seed, max_samples=BUDGET
+            *small, algorithm=algorithm, stopping=stopping, seed=seed, max_samples=BUDGET
         )
-        status, run = step_by_step(question, algorithm, stopping, seed)
-        assert whole.status == status
-        assert whole.samples == run.state.clock[SAMPLES]
-        np.testing.assert_array_equal(whole.counts, run.state.counts)
-        np.testing.assert_array_equal(whole.means, run.state.means)
-        if status == STOPPED:
-            assert sorted(whole.answer) == run.state.incumbents.tolist()
+        run = new_run(small, algorithm, stopping, seed)
+        code = step_by_step(run)
+        assert whole.status == STATUS[code]
+        assert whole.samples == run.engine.samples
+        np.testing.assert_array_equal(whole.counts, run.engine.counts)
+        np.testing.assert_array_equal(whole.means, run.engine.means)
+        if code == STOPPED:
+            assert whole.answer is not None
+            assert sorted(whole.answer) == sorted(run.engine.incumbents)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-authors-tricks", "lingape"])
+def test_pauses_change_nothing(algorithm: str) -> None:
+    for seed, small in enumerate(SMALL.values()):
+        whole = new_run(small, algorithm, "heuristic", seed)
+        parts = new_run(small, algorithm, "heuristic", seed)
+        assert step_by_step(whole) == step_by_step(parts, pause=7)
+        np.testing.assert_array_equal(whole.engine.counts, parts.engine.counts)
+        np.testing.assert_array_equal(whole.engine.means, parts.engine.means)

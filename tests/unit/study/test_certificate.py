@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mislid
+from helpers.certificates import CASES, Case
+from helpers.tampering import digest
 from mislid.study.certificate import Certificate
 from mislid.study.events import Decided
-from mislid.verification import _answer
-from oracles.certificates import CASES, Case
-from oracles.tampering import digest
+from mislid.verification import answer
 
 SMALL = Case("guaranteed", K=8, m=2, eps=0.02, n=1, seed=20)
 
@@ -133,7 +133,7 @@ def test_another_answer_cannot_be_certified(name: str, monkeypatch: pytest.Monke
     wrong = dataclasses.replace(decision, answer=(*decision.answer[1:], worst))
     forged = Certificate("case", state.settings, state.candidates, wrong, state.observations)
     assert "decision.answer must be the best" in mislid.verify(forged.to_dict()).failure
-    monkeypatch.setattr(_answer, "_refuse_order", lambda *_: None)
+    monkeypatch.setattr(answer, "_refuse_order", lambda *_: None)
     assert "must reach its threshold" in mislid.verify(forged.to_dict()).failure
 
 

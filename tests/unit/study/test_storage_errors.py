@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 import mislid
+from helpers.postgresql import Server
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
@@ -27,7 +28,6 @@ from mislid.study.events import Entry
 from mislid.study.storage import Collision, as_storage
 from mislid.study.storage.database import translated
 from mislid.study.storage.sql import SQLStorage
-from oracles.postgresql import Server
 
 ONE = [Entry(1, 0.0, "told", "{}")]
 

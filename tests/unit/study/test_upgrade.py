@@ -15,6 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 import mislid
+from helpers import schema_1
+from helpers.postgresql import Server
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
@@ -27,8 +29,6 @@ from mislid.study import Study
 from mislid.study.events import Entry, entry_of
 from mislid.study.storage import MemoryStorage, as_storage, upgrade
 from mislid.study.storage.database import Database
-from oracles import schema_1
-from oracles.postgresql import Server
 
 
 def decided_study() -> Study:

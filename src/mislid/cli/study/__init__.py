@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from mislid.cli._common import examples
-from mislid.cli._lazy import LazyGroup
+from mislid.cli.app import LazyGroup
+from mislid.cli.options import examples
 
 _COMMANDS = {
     "create": "Begin a study of the candidates in a file.",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mislid.cli._print import as_csv
+from mislid.cli.output import as_csv
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import read_spreadsheet
 

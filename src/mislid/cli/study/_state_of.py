@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mislid.cli._print import as_table, number
+from mislid.cli.output import as_table, number
 from mislid.cli.study._words import NO_PROOF, guarantee, is_proven, listed
 
 if TYPE_CHECKING:

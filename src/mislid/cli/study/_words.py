@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from mislid.cli._print import aligned, as_csv, as_json, as_table
+from mislid.cli.output import aligned, as_csv, as_json, as_table
 
 if TYPE_CHECKING:
     from mislid.study import Study

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import aligned, as_csv, as_json
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import aligned, as_csv, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, moment, shown
 from mislid.errors import MislidError, ProblemError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.run import STOPPING
 from mislid.cli.study._opening import as_address, name_argument, open_storage, storage_option
 from mislid.cli.study._words import guarantee, is_proven, one

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import name_argument, open_storage, storage_option
 from mislid.cli.study._words import counted, one
 from mislid.errors import MislidError

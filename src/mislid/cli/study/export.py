@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, one_sentence_errors
-from mislid.cli._print import aligned, as_csv, as_json
+from mislid.cli.options import examples, one_sentence_errors
+from mislid.cli.output import aligned, as_csv, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import moment, shown
 from mislid.cli.study.result import decided, save_certificate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, is_proven, one, status_words
 from mislid.errors import ProblemError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import open_storage, storage_option
 from mislid.cli.study._words import NO_PROOF, is_proven, many, moment
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_json, as_table, number
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import many
 

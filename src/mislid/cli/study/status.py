@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_csv, as_json
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import as_csv, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._state_of import evidence, facts_of, forecast, table_of
 from mislid.cli.study._words import csv_cells

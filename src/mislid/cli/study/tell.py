@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_json, as_table
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import as_json, as_table
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import is_proven, listed, many, status_words
 from mislid.errors import ConflictingTellError, MislidError

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from mislid.cli._common import examples, format_option, one_sentence_errors
-from mislid.cli._print import as_csv, as_json, as_table
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.output import as_csv, as_json, as_table
 from mislid.cli.study._words import NO_PROOF, listed
 from mislid.errors import FileFormatError, MislidError
 

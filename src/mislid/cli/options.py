@@ -1,0 +1,194 @@
+"""What commands share: options, the instance, warnings and errors of one sentence."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mislid.errors import Interrupted, MislidError
+
+if TYPE_CHECKING:
+    from mislid.model import Instance
+
+F = TypeVar("F", bound=Callable[..., Any])
+STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
+
+
+def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Callable[[F], F]:
+    """An option with a default, which its help shows after the text."""
+    return click.option(name, type=kind, default=default, show_default=True, help=text, **more)
+
+
+def format_choice(
+    default: str = "table", text: str = "How to print the result."
+) -> Callable[[F], F]:
+    """--format, with its default and the text of its help."""
+    forms = click.Choice(["table", "json", "csv"])
+    return click.option(
+        "--format", "form", type=forms, default=default, show_default=True, help=text
+    )
+
+
+format_option = format_choice()
+file_argument = click.argument("file", type=click.Path())
+seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
+delta_option = setting("--delta", click.FloatRange(0, 0.5, min_open=True), 0.05, "Error rate.")
+stopping_option = setting(
+    "--stopping",
+    click.Choice(STOPPING),
+    "guaranteed",
+    "When to stop; heuristic comes with no proof.",
+)
+
+
+def algorithm_option(text: str) -> Callable[[F], F]:
+    """--algorithm; the text of its help lists names."""
+    return setting("--algorithm", str, "mislid", text)
+
+
+def m_option(what: str = "arms") -> Callable[[F], F]:
+    """--m; `what` is looked for."""
+    return click.option(
+        "--m", type=click.IntRange(1), required=True, help=f"Number of {what} to find."
+    )
+
+
+def misspecification_option(otherwise: str = "") -> Callable[[F], F]:
+    """--misspecification; `otherwise` says what more there is to know."""
+    return click.option(
+        "--misspecification",
+        type=click.FloatRange(0),
+        help="Largest deviation of the means from linearity, inf for no structure; "
+        "by default what the file declares." + otherwise,
+    )
+
+
+def tolerance_option(what: str = "an arm") -> Callable[[F], F]:
+    """--tolerance; answers are made of `what`."""
+    text = f"How much better than {what} of the answer one outside it may be."
+    return setting("--tolerance", click.FloatRange(0), 0.0, text)
+
+
+def data_option(otherwise: str = "") -> Callable[[F], F]:
+    """--data; `otherwise` says what happens without data."""
+    return click.option(
+        "--data",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The data directory; by default what MISLID_DATA names, else a cache directory."
+        + otherwise,
+    )
+
+
+def output_folder_option(text: str, **default: Any) -> Callable[[F], F]:
+    """--output, a directory."""
+    kind = click.Path(file_okay=False)
+    return click.option("--output", metavar="DIR", type=kind, help=text, **default)
+
+
+def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
+    """--quiet."""
+    return click.option("--quiet", is_flag=True, help=text)
+
+
+def instance_options(command: F) -> F:
+    """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
+    return _with(
+        command,
+        file_argument,
+        m_option(),
+        misspecification_option(),
+        click.option(
+            "--noise",
+            type=click.FloatRange(0, min_open=True),
+            help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
+        ),
+        delta_option,
+        tolerance_option(),
+        format_option,
+    )
+
+
+def worker_options(command: F) -> F:
+    """--seed, --jobs and --dask: the random numbers of many runs, and who does them."""
+    return _with(
+        command,
+        seed_option,
+        setting("--jobs", click.IntRange(1), 1, "Number of processes."),
+        click.option(
+            "--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler."
+        ),
+    )
+
+
+def examples(*calls: str) -> str:
+    """The end of a help text: calls, each in a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+
+
+def _with(command: F, *options: Callable[[F], F]) -> F:
+    """The command with options, listed in this order by its help."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def load(file: str, misspecification: float | None, noise: float | None) -> Instance:
+    """Read the instance, with warnings as one line on stderr."""
+    from mislid.model import load_instance
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        instance = load_instance(file, misspecification, noise=noise)
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}.", err=True)
+    return instance
+
+
+def cluster(address: str | None, jobs: int) -> Any:
+    """A client of the cluster at an address; no client without one."""
+    from contextlib import nullcontext
+
+    if address is None:
+        return nullcontext()
+    if jobs > 1:
+        raise click.UsageError(f"only one of --jobs and --dask may be given; got --jobs {jobs}")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
+    try:
+        return Client(address, timeout=5)
+    except (OSError, ValueError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None
+
+
+def one_sentence_errors(function: F) -> F:
+    """What went wrong, without a traceback; the exit status is 1."""
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except BrokenPipeError:
+            # The reader has had enough; the interpreter must not complain of it either at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 1
+        except Interrupted as interruption:
+            raise click.ClickException(f"{interruption}.") from None
+        except (MislidError, OSError) as problem:
+            raise click.ClickException(sentence(problem)) from None
+
+    return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
+
+
+def sentence(problem: Exception) -> str:
+    """The message, with where it happened."""
+    notes = " ".join(getattr(problem, "__notes__", []))
+    return f"{problem} ({notes})." if notes else f"{problem}."

@@ -1,0 +1,204 @@
+"""From files as their authors published them to files of the data directory.
+
+Everything here is bytes in, bytes out; no name in an archive or a pickle decides where anything is
+written or which code runs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+from mislid.errors import FileFormatError
+
+# The archive's files have a few megabytes; one that claims more is not the one we know.
+_LARGEST = 1 << 26
+
+
+def archive_member(contents: Sequence[bytes], name: str) -> bytes:
+    """Give one file of a .zip archive, wherever in the archive it is.
+
+    Parameters
+    ----------
+    contents
+        The bytes of the archive, alone in a list.
+    name
+        Of the file, without its folders.
+
+    Returns
+    -------
+    bytes
+        The file's own.
+
+    Raises
+    ------
+    FileFormatError
+        Where there is no archive, or not one such file in it.
+    """
+    (content,) = contents
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            found = [entry for entry in archive.infolist() if _last(entry.filename) == name]
+            if len(found) != 1 or found[0].file_size > _LARGEST:
+                raise FileFormatError(f"the archive must hold one file {name}; it does not")
+            return archive.read(found[0])
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
+        if isinstance(problem, FileFormatError):
+            raise
+        raise FileFormatError(
+            f"what the server sent is no complete .zip archive: {problem}"
+        ) from None
+
+
+def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> bytes:
+    """Give the .npz file of an instance that the paper's authors pickled.
+
+    They kept features as a (d, K) matrix `X`, means as `scores`.
+
+    Parameters
+    ----------
+    contents
+        The bytes of the pickle, alone in a list.
+    bonus_of_fourth
+        Added to the fourth best mean, as in the misspecified version of A.
+
+    Returns
+    -------
+    bytes
+        Of a .npz file.
+
+    Raises
+    ------
+    FileFormatError
+        Where the pickle holds anything but plain arrays, or not these.
+    """
+    import numpy as np
+
+    from mislid.files import Table, npz_bytes
+
+    (content,) = contents
+    pickled = _plain_arrays(content)
+    try:
+        features = np.array(np.asarray(pickled["X"], dtype=np.float64).T, order="C")
+        means = np.array(pickled["scores"], dtype=np.float64).ravel()
+        names = tuple(str(name) for name in pickled["names"])
+    except (KeyError, TypeError, ValueError) as problem:
+        raise FileFormatError(
+            f"the pickled instance lacks what it should hold: {problem}"
+        ) from None
+    if bonus_of_fourth:
+        means[np.argsort(-means, kind="stable")[3]] += bonus_of_fourth
+    return npz_bytes(Table(features, means, None, names, None))
+
+
+def instance_digest(content: bytes) -> str:
+    """SHA-256 of features and means, whatever wrote the .npz file.
+
+    Parameters
+    ----------
+    content
+        The bytes of the .npz file.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
+    """
+    import hashlib
+
+    import numpy as np
+
+    from mislid.files import npz_table
+
+    table = npz_table(content, "the instance")
+    digest = hashlib.sha256()
+    for array in (table.features, table.means):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def run_table(contents: Sequence[bytes], labels: Sequence[tuple[str, str]]) -> bytes:
+    """Give runs.csv from the authors' result files.
+
+    Parameters
+    ----------
+    contents
+        The bytes of each file.
+    labels
+        Its experiment and method.
+
+    Returns
+    -------
+    bytes
+        Of a .csv file with one line per run.
+
+    Raises
+    ------
+    FileFormatError
+        Where a file is not the table it should be.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["experiment", "method", "samples", "error", "seconds"])
+    for content, label in zip(contents, labels, strict=True):
+        try:
+            writer.writerows([*label, *row] for row in _results(content))
+        except (KeyError, TypeError, ValueError, csv.Error) as problem:
+            raise FileFormatError(
+                f"the results of {label[1]} on {label[0]} are not the table they should be: "
+                f"{type(problem).__name__} {problem}"
+            ) from None
+    return text.getvalue().encode()
+
+
+def _results(content: bytes) -> list[tuple[int, int, float]]:
+    """Samples, error and seconds of each run in one of the authors' result files."""
+    rows = [
+        (int(row["complexity"]), int(row["regret"]), round(float(row["running time"]), 3))
+        for row in csv.DictReader(io.StringIO(content.decode(), newline=""))
+    ]
+    if not rows:
+        raise ValueError("no runs")
+    return rows
+
+
+def _last(filename: str) -> str:
+    return filename.replace("\\", "/").rpartition("/")[2]
+
+
+def _plain_arrays(content: bytes) -> dict[str, Any]:
+    """Read a pickle of plain containers and NumPy arrays; nothing else is ever called."""
+    import pickle
+
+    import numpy as np
+
+    allowed = {
+        "_reconstruct": np.empty(0).__reduce__()[0],
+        "scalar": np.float64(0).__reduce__()[0],
+        "ndarray": np.ndarray,
+        "matrix": np.ndarray,
+        "dtype": np.dtype,
+        "encode": _latin_bytes,
+    }
+
+    class ArraysOnly(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            if module.partition(".")[0] in ("numpy", "_codecs") and name in allowed:
+                return allowed[name]
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
+
+    try:
+        pickled = ArraysOnly(io.BytesIO(content)).load()
+    except Exception as problem:  # noqa: BLE001 - damaged pickles raise anything
+        raise FileFormatError(f"the pickled instance cannot be read: {problem}") from None
+    if not isinstance(pickled, dict):
+        raise FileFormatError(f"the pickled instance must be a dict; got {type(pickled).__name__}")
+    return pickled
+
+
+def _latin_bytes(text: str, encoding: str) -> bytes:
+    """How protocol 2 stores bytes."""
+    return text.encode(encoding)

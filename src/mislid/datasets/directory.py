@@ -1,0 +1,261 @@
+"""The data directory: where it is, where its files are, and how they get there.
+
+It has the same layout wherever it is:
+
+instances/*.npz  published/runs.csv  lastfm/user_artists.dat  epilepsy/*.csv
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from mislid.datasets.catalogue import (
+    Collection,
+    DataFile,
+    Download,
+    collection_named,
+    collection_of,
+)
+from mislid.datasets.download import Progress, disk_errors, download
+from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
+from mislid.files import alone_in, write_whole
+
+VARIABLE = "MISLID_DATA"
+DOWNLOADS = "downloads"
+
+
+def cache_directory() -> Path:
+    """Where the system wants files to be kept that can be fetched again.
+
+    Returns
+    -------
+    Path
+        A directory that need not exist yet.
+    """
+    home = Path.home()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else home / "AppData" / "Local") / "mislid" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "mislid"
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The XDG rules say to ignore a path that is not absolute.
+    return (chosen if chosen.is_absolute() else home / ".cache") / "mislid"
+
+
+def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
+    """The directory given, else the one that MISLID_DATA names, else the cache directory.
+
+    Parameters
+    ----------
+    data
+        A directory's path, or None.
+
+    Returns
+    -------
+    Path
+        The directory, which need not exist yet.
+
+    Raises
+    ------
+    ProblemError
+        Where `data` is no path.
+
+    Examples
+    --------
+    >>> data_directory("/srv/data").as_posix()
+    '/srv/data'
+    """
+    if data is None:
+        named = os.environ.get(VARIABLE)
+        return Path(named).expanduser() if named else cache_directory()
+    try:
+        return Path(data)
+    except TypeError:
+        raise ProblemError(f"data must be a directory's path; got {data!r}") from None
+
+
+def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
+    """Find a published file, or say how to get it.
+
+    Only one directory is searched, that of `data_directory`: a file never comes from a place that
+    nobody named.
+
+    Parameters
+    ----------
+    path
+        The file's place in the data directory, such as "instances/D.npz".
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+
+    Returns
+    -------
+    Path
+        The file, which exists.
+
+    Raises
+    ------
+    MissingDataError
+        Where the directory does not have it.
+
+    Examples
+    --------
+    >>> locate("instances/D.npz", data="/nowhere")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.MissingDataError: no instances/D.npz in '/nowhere'; get it with
+    `mislid data fetch instances --data /nowhere`, or name a directory that has it with --data or
+    MISLID_DATA
+    """
+    folder = data_directory(data)
+    place = folder / path
+    if place.is_file():
+        return place
+    collection = collection_of(path)
+    option = "" if data is None else f" --data {os.fspath(data)}"
+    fetch = f"get it with `mislid data fetch {collection.name}{option}`, or " if collection else ""
+    raise MissingDataError(
+        f"no {path} in {str(folder)!r}; {fetch}name a directory that has it with --data or "
+        f"{VARIABLE}"
+    )
+
+
+def fetch(
+    name: str,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    progress: Progress | None = None,
+) -> tuple[Path, ...]:
+    """Make sure that the files of a collection are in the data directory; give their paths.
+
+    Files that are there with the right checksum are left alone, others are downloaded and checked.
+    What was saved by hand as `downloads/NAME` is used as if it had been downloaded.
+
+    Parameters
+    ----------
+    name
+        Of the collection: instances, published, lastfm or epilepsy.
+    data
+        The data directory; by default that of MISLID_DATA, else the cache.
+    progress
+        Called with a file's name, the bytes that have come, and all bytes or None.
+
+    Returns
+    -------
+    tuple of Path
+        The files of the collection.
+
+    Raises
+    ------
+    ProblemError
+        Where no collection has this name.
+    DownloadError
+        Where a file cannot be downloaded, is not the published one, or cannot be saved; the
+        message says how to get it by hand.
+    """
+    collection = collection_named(name)
+    folder = data_directory(data)
+    for file in collection.files:
+        if not _is_right(file, folder):
+            with _no_other_process(file, folder):
+                _download_and_convert(file, folder, progress)
+    _remove_downloads(collection, folder)
+    return tuple(folder / file.path for file in collection.files)
+
+
+def is_complete(collection: Collection, folder: Path) -> bool:
+    """Whether a directory has all files of a collection, with the right checksums.
+
+    Parameters
+    ----------
+    collection
+        An entry of `CATALOGUE`.
+    folder
+        A data directory.
+
+    Returns
+    -------
+    bool
+        Whether nothing is left to fetch.
+    """
+    return all(_is_right(file, folder) for file in collection.files)
+
+
+def _is_right(file: DataFile, folder: Path) -> bool:
+    try:
+        return file.digest((folder / file.path).read_bytes()) == file.checksum
+    except (OSError, FileFormatError):
+        return False
+
+
+@contextlib.contextmanager
+def _no_other_process(file: DataFile, folder: Path) -> Iterator[None]:
+    """Two processes must not append to the same download."""
+    wanted = file.downloads[0]
+    place = _place(wanted, folder)
+    with _way_out(file, wanted, folder), disk_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    refusal = DownloadError(f"another process is fetching into {str(folder)!r}; wait for its end")
+    with alone_in(place.parent, refusal):
+        yield
+
+
+def _download_and_convert(file: DataFile, folder: Path, progress: Progress | None) -> None:
+    contents = []
+    for wanted in file.downloads:
+        place = _place(wanted, folder)
+        with _way_out(file, wanted, folder):
+            download(wanted.url, place, progress)
+        contents.append(place.read_bytes())
+    with _way_out(file, file.downloads[0], folder):
+        made = _converted(file, contents, folder)
+        target = folder / file.path
+        with disk_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, made)
+
+
+def _converted(file: DataFile, contents: list[bytes], folder: Path) -> bytes:
+    try:
+        made = file.make(contents)
+        got = file.digest(made)
+        if got == file.checksum:
+            return made
+        problem = f"its checksum is {got}, not {file.checksum}"
+    except FileFormatError as wrong:
+        problem = str(wrong)
+    for wanted in file.downloads:
+        _place(wanted, folder).unlink(missing_ok=True)
+    raise DownloadError(
+        f"what was downloaded for {file.path} is not the published file, and was deleted: {problem}"
+    )
+
+
+@contextlib.contextmanager
+def _way_out(file: DataFile, wanted: Download, folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except DownloadError as problem:
+        raise DownloadError(
+            f"{problem}; by hand: save {wanted.url} as {str(_place(wanted, folder))!r} and make "
+            f"the same call again, or name a directory that has {file.path} with --data or "
+            "MISLID_DATA"
+        ) from None
+
+
+def _remove_downloads(collection: Collection, folder: Path) -> None:
+    """Remove what was downloaded, now that files are made of it."""
+    for file in collection.files:
+        for wanted in file.downloads:
+            with contextlib.suppress(OSError):
+                _place(wanted, folder).unlink()
+    with contextlib.suppress(OSError):
+        (folder / DOWNLOADS).rmdir()
+
+
+def _place(wanted: Download, folder: Path) -> Path:
+    return folder / DOWNLOADS / wanted.name

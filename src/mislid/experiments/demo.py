@@ -1,0 +1,188 @@
+"""A first look: one identification on an embedded instance, beside its rivals and the lower bound.
+
+The instance is made up so that the features help and mislead at once. They spare most of the
+measurements that a method without them needs; and a method that trusts them picks a wrong answer.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mislid.files import write_whole
+from mislid.geometry.time import CharacteristicTime, characteristic_time
+from mislid.model import Instance, Model
+from mislid.simulation.identify import INTERRUPTED, Identification, identify
+from mislid.simulation.progress import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+M, DELTA, MISSPECIFICATION, NOISE = 3, 0.05, 0.25, 0.5
+# Rivals may never be sure; mislid takes about two thousand.
+BUDGET = 50_000
+EVERY = 20
+# Three standardised descriptors, and the gain in potency over a reference in log units.
+COMPOUNDS = {
+    "MX-01": (0.3, -0.2, -0.9, -0.74),
+    "MX-02": (-0.1, 0.5, 0.2, 0.71),
+    "MX-03": (0.2, 0.3, 0.4, 0.77),
+    "MX-04": (0.9, 1.0, 0.4, 1.11),
+    "MX-05": (-0.3, 0.5, 0.3, 0.68),
+    "MX-06": (-0.3, -0.4, 1.0, 0.31),
+    "MX-07": (0.9, 0.7, 0.0, 1.17),
+    "MX-08": (-0.2, 1.0, 0.3, 0.62),
+    "MX-09": (0.5, -1.0, -0.3, -1.00),
+    "MX-10": (-1.0, 0.9, -0.7, 0.22),
+    "MX-11": (-1.0, 0.0, -1.0, -1.15),
+    "MX-12": (0.1, 0.9, 0.7, 0.88),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An algorithm with a stopping rule, and what the sampling makes of the descriptors."""
+
+    algorithm: str
+    stopping: str
+    descriptors: str
+
+
+METHODS: Mapping[str, Method] = {
+    "mislid": Method("mislid", "guaranteed", f"within {MISSPECIFICATION:g}"),
+    "LUCB": Method("lucb", "guaranteed", "ignored"),
+    "uniform": Method("uniform", "guaranteed", "ignored"),
+    "LinGapE": Method("lingape", "heuristic", "trusted"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demo:
+    """What the demonstration found: by method the outcome and how the run went, and two bounds."""
+
+    instance: Instance
+    found: Mapping[str, Identification]
+    seen: Mapping[str, list[Progress]]
+    time: CharacteristicTime
+    time_without_features: CharacteristicTime
+
+
+def demo_instance() -> Instance:
+    """Twelve compounds whose potency is linear in three descriptors to within 0.25.
+
+    Returns
+    -------
+    Instance
+        The compounds are made up so that descriptors help and mislead at once.
+
+    Examples
+    --------
+    >>> instance = demo_instance()
+    >>> instance.K, instance.d, [instance.label(arm) for arm in instance.top(3)]
+    (12, 4, ['MX-07', 'MX-04', 'MX-12'])
+    """
+    table = np.array(list(COMPOUNDS.values()))
+    features = np.column_stack([np.ones(len(table)), table[:, :3]])
+    model = Model(features, MISSPECIFICATION)
+    return Instance(model, table[:, 3], noise=NOISE, names=list(COMPOUNDS))
+
+
+def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
+    """Identify with every method.
+
+    Parameters
+    ----------
+    tell
+        Called with a method's name and its progress, every few measurements.
+    seed
+        Of the simulated measurements.
+
+    Returns
+    -------
+    Demo
+        What each method found, and the lower bounds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
+    instance = demo_instance()
+    found: dict[str, Identification] = {}
+    seen: dict[str, list[Progress]] = {name: [] for name in METHODS}
+    for name, method in METHODS.items():
+
+        def look(progress: Progress, name: str = name) -> None:
+            seen[name].append(progress)
+            tell(name, progress)
+
+        found[name] = identify(
+            instance,
+            M,
+            delta=DELTA,
+            algorithm=method.algorithm,
+            stopping=method.stopping,
+            seed=seed,
+            max_samples=BUDGET,
+            callback=look,
+            every=EVERY,
+        )
+        if found[name].status == INTERRUPTED:
+            raise KeyboardInterrupt
+    models = instance.model, Model(instance.model.features, np.inf)
+    times = [characteristic_time(m, instance.means, M, noise=instance.noise) for m in models]
+    return Demo(instance, found, seen, *times)
+
+
+def draw_demo(demo: Demo) -> Figure:
+    """Draw where mislid measured, and how the evidence of every method grew.
+
+    Parameters
+    ----------
+    demo
+        What `run_demo` found.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two panels side by side.
+    """
+    from matplotlib.figure import Figure
+
+    from mislid.plotting import OPTIMAL, plot_allocation, plot_evidence
+
+    figure = Figure(figsize=(11.5, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
+    found, unproven = demo.found["mislid"], demo.found["LinGapE"]
+    plot_allocation(left, demo.instance, M, found.counts, optimal=demo.time.allocation)
+    left.set_title(f"Where mislid measured ({found.samples:,} measurements)", loc="left")
+    left.set_xlabel("compound, most potent first")
+    proven = {name: demo.seen[name] for name in METHODS if name != "LinGapE"}
+    plot_evidence(right, proven, bound=demo.time.samples(DELTA))
+    if unproven.correct is False:
+        label = f"LinGapE, by its own test: {unproven.samples:,}, wrong"
+        right.plot([unproven.samples], [0.0], "X", color=OPTIMAL, ms=9, clip_on=False, label=label)
+        right.legend(frameon=False, fontsize=8.5, loc="lower right")
+    right.set_title(f"Evidence for the answer, at error rate {DELTA:g}", loc="left")
+    figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds", fontweight="bold")
+    return figure
+
+
+def save_picture(demo: Demo, path: Path) -> None:
+    """Save the picture of `draw_demo` as a PNG file, whole or not at all.
+
+    Parameters
+    ----------
+    demo
+        What `run_demo` found.
+    path
+        Where the file goes.
+    """
+    content = io.BytesIO()
+    draw_demo(demo).savefig(content, format="png", dpi=150)
+    write_whole(path, content.getvalue())

@@ -1,0 +1,52 @@
+"""The command in a process of its own, also with an `identify` whose rows are quick and known."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mislid
+
+SOURCE = Path(mislid.__file__).parents[1]
+TESTS = Path(__file__).resolve().parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TESTS)])}
+REAL = ("-m", "mislid")
+FAKED = """
+import sys
+from helpers import fake_runs
+sys.modules["mislid.simulation.identify"] = fake_runs
+from mislid.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+# The same with runs of a tenth of a second, to be interrupted in.
+SLOW = FAKED.replace(
+    "from mislid.cli", "fake_runs.identify.__kwdefaults__['wait'] = 0.1\nfrom mislid.cli"
+)
+
+
+def command(*arguments, start=REAL, **options):
+    """Run it to its end."""
+    return subprocess.run(
+        [sys.executable, *start, *map(str, arguments)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def fake(*arguments, **options):
+    """Run it to its end with the other `identify`."""
+    return command(*arguments, start=("-c", FAKED), **options)
+
+
+def slow(*arguments):
+    """Start it with the other `identify`, slowly."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, *map(str, arguments)],
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

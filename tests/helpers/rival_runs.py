@@ -1,0 +1,168 @@
+"""The rival rules, choice by choice beside their plain versions, and whole runs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from mislid import Instance, Model, identify
+from mislid._kernels.state import Setting, State, new_state, take_in
+from mislid.algorithms import Algorithm
+from mislid.engine.compiled import Sampler, new_setting, sampler_of
+from mislid.question import Question
+from mislid.rules.thresholds import heuristic_threshold
+from oracles.rivals import Choice, Data, best
+
+Floats = NDArray[np.float64]
+
+
+class Run(NamedTuple):
+    """All that a run reads and writes."""
+
+    setting: Setting
+    state: State
+    sampler: Sampler
+
+    def choose(self) -> int:
+        """The arm that the rule measures next."""
+        arm = self.sampler.propose(self.setting, self.sampler.struct, self.state, 0.0)
+        return int(arm)
+
+    def measure(self, arm: int, reward: float) -> None:
+        take_in(self.setting, self.state, arm, 1, float(reward))
+
+    def answer(self) -> list[int]:
+        """What the rule would answer if it stopped now."""
+        rule, test = self.sampler.struct, self.sampler.own_test
+        assert test is not None
+        index, rule.index = rule.index, -math.inf
+        assert test(self.setting, rule, self.state)
+        rule.index = index
+        return [int(arm) for arm in self.state.incumbents]
+
+
+def new_run(
+    features: Floats,
+    m: int,
+    algorithm: Algorithm,
+    *,
+    noise: float | Floats = 1.0,
+    tolerance: float = 0.0,
+) -> Run:
+    question = Question(Model(features, 0.0), m, noise=noise, tolerance=tolerance)
+    setting = new_setting(question, algorithm)
+    sampler = sampler_of(algorithm, setting, question, None)
+    assert sampler is not None
+    return Run(setting, new_state(setting), sampler)
+
+
+def measured(run: Run, features: Floats) -> Data:
+    """What the run has measured, for the references."""
+    setting, state = run.setting, run.state
+    noise = np.sqrt(setting.variance)
+    return Data(features, noise, state.counts.copy(), state.sums.copy(), setting.m)
+
+
+class Step(NamedTuple):
+    """A decision of a run and what it was based on."""
+
+    choice: Choice
+    data: Data
+    beta: float
+
+
+def steps(
+    run: Run, features: Floats, means: Floats, rng: Generator, rounds: int, *, stray: float = 0.0
+) -> Iterator[Step]:
+    """Every arm once, then the rule's choices; with probability `stray` another arm is measured.
+
+    Rewards are the means plus the run's noise. The choices' answers are taken at the same data.
+    """
+    noise = np.sqrt(run.setting.variance)
+    for t in range(rounds):
+        arm = t
+        if t >= len(means):
+            arm = run.choose()
+            choice = Choice(arm, run.sampler.struct.index, run.answer())
+            yield Step(choice, measured(run, features), heuristic_threshold(t, run.setting.delta))
+            if rng.random() < stray:
+                arm = int(rng.integers(len(means)))
+        run.measure(arm, means[arm] + noise[arm] * rng.normal())
+
+
+def assert_decides_like(
+    plain: Callable[[Data, float], Choice],
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    rng: Generator,
+    *,
+    stray: float = 0.0,
+    accuracy: float = 1e-10,
+) -> None:
+    """Arms, answers and indices along a run with features of this shape are the plain rule's."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    noise = rng.uniform(0.5, 2.0, shape[0])
+    run = new_run(features, m, algorithm, noise=noise, tolerance=0.1)
+    for choice, data, beta in steps(run, features, means, rng, 300, stray=stray):
+        expected = plain(data, beta)
+        assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
+        assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
+        assert run.sampler.struct.limit == 0.1
+
+
+def assert_free_of_units(
+    algorithm: Algorithm,
+    shape: tuple[int, int],
+    m: int,
+    unit: float,
+    rng: Generator,
+    *,
+    noise: float | Floats = 1.0,
+) -> None:
+    """Rewards in other units lead to the same arms."""
+    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
+    seed = int(rng.integers(2**32))
+    runs = []
+    for scale in (1.0, unit):
+        run = new_run(features, m, algorithm, noise=scale * noise)
+        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
+    for one, other in zip(*runs, strict=True):
+        assert one.choice.arm == other.choice.arm
+        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
+
+
+def published(folder: Path, name: str) -> tuple[Floats, Floats]:
+    """Features (K, d) and means (K,) of a published instance."""
+    with np.load(folder / "instances" / f"{name}.npz", allow_pickle=False) as arrays:
+        return np.ascontiguousarray(arrays["features"]), np.ascontiguousarray(arrays["means"])
+
+
+def sample_sizes(
+    features: Floats, means: Floats, m: int, algorithm: Algorithm, *, runs: int, limit: int
+) -> tuple[Floats, float]:
+    """Measurements of seeded runs with noise 1 at delta 0.05, and the share of wrong answers.
+
+    By the rules' own tests. These rules do not look at the misspecification.
+    """
+    instance = Instance(Model(features, math.inf), means)
+    found = [
+        identify(instance, m, algorithm=algorithm, stopping="heuristic", seed=n, max_samples=limit)
+        for n in range(runs)
+    ]
+    assert {run.status for run in found} == {"stopped"}
+    wrong = sum(sorted(run.answer or ()) != best(means, m) for run in found)
+    return np.array([run.samples for run in found], dtype=np.float64), wrong / runs
+
+
+def assert_mean(sizes: Floats, mean: float, error: float = 0.0) -> None:
+    """The sizes' mean agrees with another of the given standard error, within four of the two's."""
+    together = math.hypot(error, float(np.std(sizes, ddof=1)) / math.sqrt(len(sizes)))
+    assert abs(np.mean(sizes) - mean) < 4 * together, (np.mean(sizes), mean, together)

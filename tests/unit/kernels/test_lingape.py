@@ -1,0 +1,102 @@
+"""LinGapE against its plain version, and the published failure of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from helpers.rival_runs import (
+    Run,
+    assert_decides_like,
+    assert_free_of_units,
+    assert_mean,
+    measured,
+    new_run,
+    published,
+    sample_sizes,
+    steps,
+)
+from mislid._kernels.ridge import PERIOD
+from mislid.algorithms import LinGapE
+from oracles.rivals import Data, lingape, regression
+
+
+def assert_same_regression(run: Run, data: Data, rtol: float) -> None:
+    V, means, _ = regression(data)
+    images = np.linalg.solve(V, data.features.T).T
+    squares = np.einsum("ka,ka->k", data.features, images)
+    assert_allclose(run.sampler.struct.ridge.squares, squares, rtol=rtol)
+    found = run.sampler.struct.ridge.means
+    assert_allclose(found, means, rtol=rtol, atol=rtol * np.max(np.abs(means)))
+
+
+@pytest.mark.parametrize("stray", [0.0, 0.3])
+@pytest.mark.parametrize(("K", "d", "m"), [(8, 3, 1), (8, 3, 3), (12, 5, 11), (40, 6, 9)])
+def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, m: int, stray: float) -> None:
+    assert_decides_like(lingape, LinGapE(), (K, d), m, rng, stray=stray)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_ridge_is_the_identity_of_the_given_features(rng: Generator, scale: float) -> None:
+    """Tiny features leave everything to the ridge, huge ones nothing."""
+    features, means = scale * rng.normal(size=(9, 4)), rng.normal(size=9)
+    run = new_run(features, 3, LinGapE())
+    for choice, data, beta in steps(run, features, means, rng, 200):
+        expected = lingape(data, beta)
+        assert_allclose(choice.index, expected.index, rtol=1e-9, atol=1e-9 * scale)
+        assert_same_regression(run, data, 1e-9)
+
+
+def test_first_measurements_of_huge_features_lose_no_digits(rng: Generator) -> None:
+    """Each adds a trillion times the ridge, which a rank-one update would pay for in digits."""
+    features = 1e6 * rng.normal(size=(6, 3))
+    run = new_run(features, 2, LinGapE())
+    for arm in range(6):
+        run.choose()
+        run.measure(arm, rng.normal())
+    run.choose()
+    assert_same_regression(run, measured(run, features), 1e-9)
+
+
+def test_updates_do_not_drift(rng: Generator) -> None:
+    features, means = rng.normal(size=(12, 6)), rng.normal(size=12)
+    run = new_run(features, 4, LinGapE())
+    most, last = 0, None
+    for _, data, _ in steps(run, features, means, rng, 20 * PERIOD):
+        most = max(most, run.sampler.struct.ridge.updates)
+        last = data
+    assert most == PERIOD - 1
+    assert last is not None
+    assert_same_regression(run, last, 1e-11)
+
+
+def test_arms_alike_have_index_zero() -> None:
+    features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    run = new_run(features, 1, LinGapE())
+    rng = np.random.default_rng(1)
+    for choice, data, beta in steps(run, features, np.array([5.0, 5.0, 0.0]), rng, 60):
+        assert_allclose(choice.index, lingape(data, beta).index, atol=1e-12)
+    assert choice.index == 0.0
+    assert choice.answer == [0]
+
+
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float) -> None:
+    noise = np.linspace(1, 2, 8)
+    assert_free_of_units(LinGapE(), (8, 3), 3, unit, rng, noise=noise)
+
+
+def test_published_numbers_of_samples(shared_data: Path) -> None:
+    features, means = published(shared_data, "A_eps0")
+    sizes, wrong = sample_sizes(features, means, 3, LinGapE(), runs=200, limit=20_000)
+    assert_mean(sizes, 577, 348 / 500**0.5)
+    assert wrong <= 0.05
+
+
+def test_published_failure_on_a_misspecified_instance(shared_data: Path) -> None:
+    features, means = published(shared_data, "A_eps5")
+    sizes, wrong = sample_sizes(features, means, 3, LinGapE(), runs=200, limit=20_000)
+    assert_mean(sizes, 553, 536 / 500**0.5)
+    assert abs(wrong - 0.946) < 4 * (0.946 * 0.054 * (1 / 200 + 1 / 500)) ** 0.5

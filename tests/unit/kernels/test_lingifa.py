@@ -1,0 +1,71 @@
+"""LinGIFA against its plain version."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from helpers.rival_runs import (
+    Floats,
+    assert_decides_like,
+    assert_free_of_units,
+    new_run,
+    published,
+    sample_sizes,
+    steps,
+)
+from mislid._kernels.ridge import PERIOD
+from mislid.algorithms import LinGIFA
+from oracles.rivals import Data, lingifa, regression
+
+
+def assert_same_distances(distances: Floats, data: Data, rtol: float) -> None:
+    squares = regression(data)[2]
+    assert_allclose(distances, squares, rtol=rtol, atol=rtol * 1e-3 * np.max(squares))
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("stray", [0.0, 0.3])
+@pytest.mark.parametrize(("K", "d", "m"), [(8, 3, 1), (8, 3, 3), (12, 5, 11), (30, 6, 9)])
+def test_decides_like_the_plain_rule(
+    rng: Generator, K: int, d: int, m: int, stray: float, greedy: bool
+) -> None:
+    plain = partial(lingifa, shorten=greedy)
+    assert_decides_like(plain, LinGIFA(greedy), (K, d), m, rng, stray=stray)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
+    features, means = scale * rng.normal(size=(12, 6)), rng.normal(size=12)
+    run = new_run(features, 4, LinGIFA())
+    rule = run.sampler.struct
+    for t, (_, data, _) in enumerate(steps(run, features, means, rng, 5 * PERIOD)):
+        if t % 50 == 0 or rule.ridge.updates == PERIOD - 1:
+            assert_same_distances(rule.distances, data, 1e-9)
+
+
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float) -> None:
+    assert_free_of_units(LinGIFA(), (8, 3), 3, unit, rng)
+
+
+@pytest.mark.parametrize(
+    ("name", "greedy", "low", "high"),
+    [
+        ("A_eps0", True, 0.0, 0.05),
+        ("A_eps0", False, 0.0, 0.05),
+        ("A_eps5", True, 0.8, 1.0),
+        # Where means are not linear, the arms that are measured decide what the regression fits:
+        # measuring b and c themselves happens to serve here.
+        ("A_eps5", False, 0.0, 0.05),
+    ],
+)
+def test_errors_on_published_instances(
+    shared_data: Path, name: str, greedy: bool, low: float, high: float
+) -> None:
+    features, means = published(shared_data, name)
+    _, wrong = sample_sizes(features, means, 3, LinGIFA(greedy), runs=60, limit=20_000)
+    assert low <= wrong <= high

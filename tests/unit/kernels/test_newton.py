@@ -1,0 +1,48 @@
+"""The compiled solve uses the spanner's unit rows; its answers must not depend on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mislid import Model
+from mislid._kernels.newton import SOLVED, newton_space, solve_problem
+from mislid._kernels.problem import prepare_metric
+from mislid.geometry.coordinates import coordinates
+
+
+def _solved(X, eps, mu, w, i, j):
+    space = newton_space(X)
+    prepare_metric(w, space)
+    space.mu[:] = mu
+    space.eps, space.i, space.j, space.level = eps, i, j, float(np.max(np.abs(mu)))
+    theta = np.zeros(X.shape[1])
+    status, cost, bound, _, _ = solve_problem(theta, 1e-10, space)
+    assert status == SOLVED
+    assert cost - bound <= 1e-9 * cost
+    return cost
+
+
+@pytest.mark.parametrize(("K", "d"), [(5, 4), (10, 8), (30, 20), (40, 5)])
+@pytest.mark.parametrize("eps", [0.0, 0.02, 0.3])
+def test_costs_agree_without_unit_rows(K, d, eps):
+    for seed in range(20):
+        rng = np.random.default_rng([K, d, seed])
+        X = coordinates(Model(rng.normal(size=(K, d)), eps)).matrix
+        mu = X @ rng.normal(size=d) + 2.0 * eps * rng.uniform(-1.0, 1.0, size=K)
+        w = rng.dirichlet(np.ones(K))
+        turned = np.ascontiguousarray(X @ np.linalg.qr(rng.normal(size=(d, d)))[0])
+        assert newton_space(X).spanner.size == d
+        assert newton_space(turned).spanner.size == 0
+        pair = int(np.argmin(mu)), int(np.argmax(mu))
+        assert _solved(X, eps, mu, w, *pair) == pytest.approx(
+            _solved(turned, eps, mu, w, *pair), rel=1e-8
+        )
+
+
+def test_the_spanner_is_one_arm_for_each_column():
+    X = np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    space = newton_space(X)
+    assert space.spanner.tolist() == [2, 1]
+    assert space.rest.tolist() == [0, 3]
+    assert newton_space(X[[0, 1, 3]]).rest.tolist() == [0, 1, 2]

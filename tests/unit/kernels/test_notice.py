@@ -1,0 +1,82 @@
+"""The notice of a compilation: when there is one, and only then."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.scripts import run_script
+from mislid._kernels import notice
+from mislid._kernels.notice import MESSAGE, compiling
+
+
+@pytest.fixture(autouse=True)
+def first_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has said nothing yet."""
+    monkeypatch.setattr(notice, "_said", False)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notice, "PATIENCE", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_takes_long_is_announced_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        with compiling() as begin:
+            begin()
+            time.sleep(0.1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"\r{MESSAGE}\n"
+
+
+def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    with compiling() as begin:
+        begin()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_said_before_it_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    with compiling():
+        time.sleep(0.1)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_error_ends_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        with compiling() as begin:
+            begin()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_process_without_stderr_compiles_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with compiling() as begin:
+        begin()
+        time.sleep(0.1)
+    assert not notice._said
+
+
+SCRIPT = """
+from mislid._kernels import notice
+from mislid._kernels.compile import for_python
+from mislid._kernels.thresholds import wbar
+
+notice.PATIENCE = 0.0
+assert for_python(wbar)(3.0) > 1.0
+"""
+
+
+def test_nothing_is_said_of_what_is_loaded_from_disk(tmp_path: Path) -> None:
+    said = [run_script(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert said == [("", f"\r{MESSAGE}\n"), ("", "")]

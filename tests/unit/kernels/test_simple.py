@@ -1,0 +1,58 @@
+"""Sampling that ignores the rewards keeps to its shares."""
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from helpers.rival_runs import Floats, Run, new_run
+from mislid._kernels.simple import Fixed, fixed_arm
+from mislid.algorithms import Uniform
+from mislid.engine.compiled import Sampler
+from oracles.rivals import tracking
+
+
+def follow(allocation: Floats, by_sums: bool) -> Run:
+    """A run along a given allocation."""
+    K = len(allocation)
+    rule = Fixed.zeros({"K": K}, allocation=allocation, by_sums=by_sums)
+    return new_run(np.eye(K), 1, Uniform())._replace(sampler=Sampler(rule, fixed_arm))
+
+
+def pull(run: Run) -> int:
+    arm = run.choose()
+    run.measure(arm, 0.0)
+    return arm
+
+
+def test_uniform_takes_arms_in_turn() -> None:
+    run = new_run(np.eye(4), 2, Uniform())
+    run.measure(2, 0.0)
+    assert [pull(run) for _ in range(7)] == [0, 1, 3, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("by_sums", [True, False])
+def test_counts_keep_to_the_allocation(rng: Generator, by_sums: bool) -> None:
+    allocation = rng.dirichlet(np.ones(6))
+    allocation[2] = 0.0
+    allocation /= allocation.sum()
+    run = follow(allocation, by_sums)
+    for t in range(1, 501):
+        before = run.state.counts.copy()
+        assert pull(run) == tracking(before, allocation, t * allocation)
+        # No arm is ever ahead by a whole measurement, nor behind by more than the others' surplus.
+        surplus = run.state.counts - t * allocation
+        assert np.max(surplus) < 1.0
+        assert np.min(surplus) > -5.0
+    assert run.state.counts[2] == 0
+
+
+@pytest.mark.parametrize("by_sums", [True, False])
+def test_an_initial_design_counts_for_d_tracking_only(by_sums: bool) -> None:
+    run = follow(np.array([0.5, 0.25, 0.25, 0.0]), by_sums)
+    for _ in range(100):
+        run.measure(0, 0.0)
+    for _ in range(300):
+        pull(run)
+    # C-tracking leaves the surplus of a hundred in place, spread over the arms with a share.
+    expected = [183, 108, 109, 0] if by_sums else [200, 100, 100, 0]
+    assert np.max(np.abs(run.state.counts - expected)) <= 1

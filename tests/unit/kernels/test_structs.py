@@ -1,0 +1,352 @@
+"""Structs: the same numbers and arrays on both sides, and nothing that a kernel cannot read."""
+
+import copy
+import gc
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mislid._kernels.compile import kernel
+from mislid._kernels.structs import (
+    IndexTable,
+    Indices,
+    Matrix,
+    PerArm,
+    Square,
+    Struct,
+    Vector,
+    signature_of,
+)
+
+LARGE = 2**64 - 3
+
+
+class Point(Struct):
+    at: Vector
+    visits: int
+
+
+class Walk(Struct):
+    steps: int
+    length: float
+    done: bool
+    key: np.uint64
+    table: Matrix
+    order: Indices
+    pairs: IndexTable
+    here: Point
+    anything: Struct
+
+
+class Base(Struct):
+    first: int
+
+
+class Other(Struct):
+    second: PerArm
+
+
+class Both(Base, Other):
+    third: Square
+    fourth: int
+
+
+class Nothing(Struct):
+    pass
+
+
+@kernel
+def write(walk: Walk, steps: int, length: float, done: bool, key: np.uint64) -> None:
+    walk.steps, walk.length, walk.done, walk.key = steps, length, done, key
+    walk.here.visits = steps
+
+
+@kernel
+def read(walk: Walk) -> tuple[int, float, bool, np.uint64, int]:
+    return walk.steps, walk.length, walk.done, walk.key, walk.here.visits
+
+
+@kernel
+def fill_arrays(walk: Walk) -> None:
+    """Each entry becomes its own place."""
+    table, pairs = walk.table, walk.pairs
+    for a in range(table.shape[0]):
+        for b in range(table.shape[1]):
+            table[a, b] = 10.0 * a + b
+    for a in range(pairs.shape[0]):
+        for b in range(pairs.shape[1]):
+            pairs[a, b] = 100 * a + b
+    for a in range(walk.order.shape[0]):
+        walk.order[a] = -a
+    for a in range(walk.here.at.shape[0]):
+        walk.here.at[a] = 0.5 * a
+
+
+@kernel
+def total(walk: Walk) -> float:
+    found = 0.0
+    for a in range(walk.table.shape[0]):
+        for b in range(walk.table.shape[1]):
+            found += (10 * a + b) * walk.table[a, b]
+    for a in range(walk.order.shape[0]):
+        found += walk.order[a]
+    for a in range(walk.here.at.shape[0]):
+        found += walk.here.at[a]
+    return found
+
+
+@kernel
+def take_any(found: Struct) -> int:
+    return 1
+
+
+@kernel
+def last_field(both: Both) -> int:
+    return both.fourth
+
+
+def new_walk(shape: tuple[int, int] = (3, 4), **given: Any) -> Walk:
+    fields: dict[str, Any] = {
+        "steps": 0,
+        "length": 0.0,
+        "done": False,
+        "key": np.uint64(0),
+        "table": np.zeros(shape),
+        "order": np.zeros(5, np.int64),
+        "pairs": np.zeros((2, 3), np.int64),
+        "here": Point(at=np.zeros(2), visits=0),
+        "anything": Nothing(),
+    }
+    return Walk(**{**fields, **given})
+
+
+NUMBERS = [
+    (0, 0.0, False, 0),
+    (-1, -0.0, True, 1),
+    (2**63 - 1, math.inf, True, LARGE),
+    (-(2**63), -math.inf, False, 2**63),
+    (7, 5e-324, True, 2**53 + 1),
+    (8, math.nan, False, 12345),
+]
+
+
+def assert_numbers(found: tuple[Any, ...], steps: int, length: float, done: bool, key: int) -> None:
+    assert [found[0], found[2], int(found[3]), found[4]] == [steps, done, key, steps]
+    assert np.float64(found[1]).tobytes() == np.float64(length).tobytes()
+
+
+def numbers_in_python(walk: Walk) -> tuple[Any, ...]:
+    return walk.steps, walk.length, walk.done, walk.key, walk.here.visits
+
+
+@pytest.mark.parametrize(("steps", "length", "done", "key"), NUMBERS)
+def test_numbers_that_python_writes(steps: int, length: float, done: bool, key: int) -> None:
+    walk = new_walk()
+    walk.steps, walk.length, walk.done, walk.key = steps, length, done, np.uint64(key)
+    walk.here.visits = steps
+    assert_numbers(read(walk), steps, length, done, key)
+    assert_numbers(numbers_in_python(walk), steps, length, done, key)
+
+
+@pytest.mark.parametrize(("steps", "length", "done", "key"), NUMBERS)
+def test_numbers_that_kernels_write(steps: int, length: float, done: bool, key: int) -> None:
+    walk = new_walk()
+    write(walk, steps, length, done, np.uint64(key))
+    assert_numbers(numbers_in_python(walk), steps, length, done, key)
+    assert_numbers(read(walk), steps, length, done, key)
+
+
+def test_numbers_have_pythons_types() -> None:
+    walk = new_walk(key=LARGE)
+    assert [type(value) for value in numbers_in_python(walk)] == [int, float, bool, np.uint64, int]
+    assert walk.key == np.uint64(LARGE)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 1), (1, 7), (0, 4), (4, 0)])
+def test_arrays_are_shared(shape: tuple[int, int]) -> None:
+    walk = new_walk(shape)
+    table, order, pairs, at = walk.table, walk.order, walk.pairs, walk.here.at
+    fill_arrays(walk)
+    places = np.add.outer(10.0 * np.arange(shape[0]), np.arange(shape[1]))
+    assert_array_equal(table, places)
+    assert_array_equal(pairs, [[0, 1, 2], [100, 101, 102]])
+    assert_array_equal(order, [0, -1, -2, -3, -4])
+    assert_array_equal(at, [0.0, 0.5])
+    table[:] = np.random.default_rng(1).normal(size=shape)
+    order[:], at[:] = [3, 0, 0, 0, 0], 0.25
+    assert total(walk) == pytest.approx(float(np.sum(places * table)) + 3.5)
+
+
+def test_arrays_and_structs_are_kept_alive() -> None:
+    walk = new_walk(table=np.ones((300, 300)), here=Point(at=np.full(1000, 2.0), visits=0))
+    gc.collect()
+    junk = [np.full((300, 300), 7.0) for _ in range(20)] + [np.full(1000, 7.0) for _ in range(20)]
+    places = np.add.outer(10.0 * np.arange(300), np.arange(300))
+    assert total(walk) == pytest.approx(float(places.sum()) + 2000.0)
+    assert len(junk) == 40
+
+
+def test_arrays_and_structs_can_only_be_filled() -> None:
+    walk = new_walk()
+    for name, value in (("table", np.ones((3, 4))), ("here", walk.here), ("odd", 1)):
+        with pytest.raises(AttributeError, match=f"{name} of Walk can only be filled"):
+            setattr(walk, name, value)
+    walk.table[...] = 1.0
+    assert walk.table.sum() == 12.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("table", np.zeros((3, 4), np.float32)),
+        ("table", np.zeros((3, 4), np.int64)),
+        ("table", np.zeros((3, 4), order="F")),
+        ("table", np.zeros((6, 4))[::2]),
+        ("table", np.zeros(12)),
+        ("table", np.broadcast_to(np.zeros(4), (3, 4))),
+        ("table", [[0.0, 0.0]]),
+        ("table", None),
+        ("order", np.zeros(5)),
+        ("order", np.zeros(5, np.int32)),
+        ("order", np.zeros(5, np.uint64)),
+        ("order", range(5)),
+    ],
+)
+def test_other_arrays_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{name} must be a writable array of type array\("):
+        new_walk(**{name: value})
+
+
+def test_arrays_that_must_not_change_are_refused() -> None:
+    frozen = np.zeros((3, 4))
+    frozen.setflags(write=False)
+    with pytest.raises(TypeError, match="table must be a writable array"):
+        new_walk(table=frozen)
+
+
+@pytest.mark.parametrize("value", [Nothing(), None, 17, np.zeros(2)])
+def test_other_structs_are_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="here must be a Point; got"):
+        new_walk(here=value)
+
+
+def test_anything_must_be_a_struct() -> None:
+    with pytest.raises(TypeError, match="anything must be a struct; got 17"):
+        new_walk(anything=17)
+
+
+def test_all_fields_are_given_and_no_others() -> None:
+    with pytest.raises(TypeError, match="Point has other fields: see visits"):
+        Point(at=np.zeros(1))
+    with pytest.raises(TypeError, match="Point has other fields: see colour"):
+        Point(at=np.zeros(1), visits=0, colour=1)
+
+
+def test_any_struct_is_taken_where_any_will_do() -> None:
+    walk = new_walk()
+    assert [take_any(found) for found in (walk, walk.here, Nothing())] == [1, 1, 1]
+    assert new_walk(anything=walk).anything is walk
+
+
+@pytest.mark.parametrize("value", [Nothing(), None, 0, np.zeros(3)])
+def test_kernels_refuse_what_is_another_struct(value: Any) -> None:
+    with pytest.raises(TypeError, match="No matching definition"):
+        read(value)
+
+
+def test_kernels_refuse_other_arrays() -> None:
+    @kernel
+    def first(values: Vector) -> float:
+        return values[0]
+
+    assert first(np.full(2, 3.0)) == 3.0
+    for values in (np.zeros(4)[::2], np.zeros(2, np.float32), np.zeros((2, 2)), [1.0]):
+        with pytest.raises(TypeError, match="No matching definition"):
+            first(values)
+
+
+def test_fields_of_base_classes_are_there() -> None:
+    both = Both.zeros({"K": 3, "d": 2}, fourth=9)
+    assert list(both.fields()) == ["second", "first", "third", "fourth"]
+    assert (both.second.shape, both.third.shape, both.first) == ((3,), (2, 2), 0)
+    assert last_field(both) == 9
+    both.fourth += 1
+    assert last_field(both) == 10
+
+
+def test_zeros_asks_for_what_it_cannot_make() -> None:
+    with pytest.raises(TypeError, match="Point has other fields: see at"):
+        Point.zeros({})
+    with pytest.raises(KeyError, match="d"):
+        Both.zeros({"K": 3})
+
+
+def test_a_copy_has_all_of_its_own() -> None:
+    walk = new_walk(steps=3, key=np.uint64(LARGE), length=0.5)
+    fill_arrays(walk)
+    other = walk.copy()
+    before = total(walk)
+    assert (total(other), read(other)) == (before, read(walk))
+    write(other, 9, 9.0, True, np.uint64(9))
+    other.table[:], other.here.at[:] = 5.0, 5.0
+    assert total(walk) == before
+    assert read(walk) == (3, 0.5, False, LARGE, 0)
+    assert total(other) != before
+
+
+def test_what_is_shared_within_stays_shared_in_a_copy() -> None:
+    inside = Point(at=np.zeros(2), visits=0)
+    walk = new_walk(here=inside, anything=inside).copy()
+    assert walk.here is walk.anything
+    assert walk.here is not inside
+    write(walk, 4, 0.0, False, np.uint64(0))
+    assert walk.here.visits == 4
+    assert inside.visits == 0
+
+
+def test_filling_takes_over_all_numbers() -> None:
+    walk, other = new_walk(steps=3, done=True, key=np.uint64(LARGE), length=0.5), new_walk()
+    fill_arrays(walk)
+    table, here = other.table, other.here
+    other.fill(walk)
+    assert (other.table is table, other.here is here) == (True, True)
+    assert (total(other), read(other)) == (total(walk), read(walk))
+    other.table[:] = 0.0
+    assert walk.table.any()
+
+
+def test_filling_needs_arrays_of_the_same_shape() -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        new_walk((3, 4)).fill(new_walk((4, 3)))
+
+
+def test_replacing_shares_the_arrays_that_stay() -> None:
+    walk = new_walk(steps=3)
+    other = walk.replace(steps=4, order=np.arange(5))
+    assert other.table is walk.table
+    assert other.here is walk.here
+    assert (walk.steps, other.steps, walk.order.sum(), other.order.sum()) == (3, 4, 0, 10)
+    fill_arrays(walk)
+    assert other.table.any()
+    other.steps = 8
+    assert walk.steps == 3
+    with pytest.raises(TypeError, match="see colour"):
+        walk.replace(colour=1)
+
+
+@pytest.mark.parametrize("send", [pickle.dumps, copy.copy])
+def test_addresses_do_not_travel(send: Any) -> None:
+    with pytest.raises(TypeError, match="a Point holds addresses of this process"):
+        send(Point(at=np.zeros(1), visits=0))
+
+
+def test_what_kernels_cannot_be_given_has_a_name() -> None:
+    def odd(text: str) -> int:
+        return len(text)
+
+    with pytest.raises(TypeError, match="kernels cannot be given <class 'str'>"):
+        signature_of(odd)
