@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -67,8 +68,13 @@ def algorithm_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ALGORITHMS, *(point.name for point in _entry_points())]))
 
 
-@cache
 def _entry_points() -> EntryPoints:
+    return _entry_points_on(tuple(sys.path))
+
+
+@cache
+def _entry_points_on(path: tuple[str, ...]) -> EntryPoints:
+    """Those of the packages on the path, which take a while to find."""
     from importlib.metadata import entry_points
 
     return entry_points(group=ENTRY_POINTS)

@@ -20,7 +20,7 @@ class TestNamedRules(StoppingRuleSuite):
 
 
 class Pairs:
-    """Hoeffding's inequality for the gap of every pair, at all times and for all pairs at once."""
+    """Hoeffding's inequality for the gaps of all pairs at all times; docs/extending.md proves it."""
 
     guaranteed = True
 
@@ -29,13 +29,13 @@ class Pairs:
             return Verdict(False)
         answer = np.argsort(-view.means, kind="stable")[: view.question.m]
         rest = np.setdiff1d(np.arange(view.question.K), answer)
-        wrong = 4.0 * len(answer) * len(rest) * view.samples**3 / view.question.delta
+        pairs = len(answer) * len(rest)
         spread = 1.0 / view.weights
         gaps = view.means[answer, None] - view.means[rest]
         variances = spread[answer, None] + spread[rest]
         evidence = np.where(gaps > 0.0, gaps, 0.0) ** 2 / (2.0 * variances)
         worst = np.unravel_index(np.argmin(evidence), evidence.shape)
-        threshold = math.log(wrong)
+        threshold = math.log(pairs * view.samples**3 / (2.0 * view.question.delta))
         return Verdict(
             bool(evidence[worst] >= threshold),
             float(evidence[worst]),
