@@ -30,7 +30,15 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 
 
 class Memory(NamedTuple):
-    """What a sampling rule remembers besides the data."""
+    """What a compiled sampling rule remembers besides the data.
+
+    Attributes
+    ----------
+    sampler
+        A copy of its struct.
+    rounds, queued
+        Rounds so far, and measurements that are left of the present one.
+    """
 
     sampler: Any
     rounds: int
@@ -66,11 +74,11 @@ class Engine:
     --------
     >>> from mislid import Model
     >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
-    >>> engine = Engine(Question(model, m=1, noise=0.2))
+    >>> engine = Engine(Question(model, m=1, noise=[0.2, 0.2, 0.3]))
     >>> for arm, value in [(0, 0.4), (1, 0.5), (2, 0.9)]:
     ...     engine.observe(arm, value)
     >>> engine.judge().decided, engine.incumbents, engine.propose()
-    (False, (2,), 1)
+    (False, (2,), 2)
     """
 
     def __init__(
@@ -357,7 +365,18 @@ class Engine:
         )
 
     def own_test(self) -> bool:
-        """Whether the sampling rule's own test is satisfied, after its proposal was measured."""
+        """Whether the sampling rule's own test is satisfied, after its proposal was measured.
+
+        Returns
+        -------
+        bool
+            True where the rule would answer.
+
+        Raises
+        ------
+        ProblemError
+            If the rule has no test of its own.
+        """
         if self._sampler is None or self._sampler.own_test is None:
             raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
         rules = self._rules
@@ -395,12 +414,24 @@ class Engine:
             mixture.least = mixture.price = mixture.weight = 0.0
 
     def memory(self) -> Memory:
-        """A copy of what the sampling rule remembers, for `reset`."""
+        """What the sampling rule remembers, for `reset`.
+
+        Returns
+        -------
+        Memory
+            A copy. What a rule written in Python remembers is in its own attributes instead.
+        """
         rules = self._rules
         return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued)
 
     def copy(self) -> Engine:
-        """Another one that goes on from here; rules written in Python are copied too."""
+        """Another one that goes on from here.
+
+        Returns
+        -------
+        Engine
+            With rules of its own; those written in Python are copied too.
+        """
         other = copy.copy(self)
         other.algorithm = copy.deepcopy(self.algorithm)
         other.stopping = copy.deepcopy(self.stopping)
