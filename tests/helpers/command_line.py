@@ -28,11 +28,10 @@ def command(*arguments, start=REAL, **options):
     """Run it to its end."""
     return subprocess.run(
         [sys.executable, *start, *map(str, arguments)],
-        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
-        **options,
+        **{"env": ENVIRONMENT, **options},
     )
 
 

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import mislid
+from helpers.command_line import ENVIRONMENT, command
+from helpers.scripts import run_script
 
 SOURCE = """
 class Coin:
@@ -48,36 +48,33 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    source = str(Path(mislid.__file__).parents[1])
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), source])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def path_with(folder: Path) -> str:
+    return os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
 
 
-def mislid_run(folder: Path, algorithm: str) -> subprocess.CompletedProcess[str]:
+def mislid_run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    found = ENVIRONMENT | {"PYTHONPATH": path_with(folder)}
+    return command("run", *words, cwd=folder, env=found)
+
+
+def identified(folder: Path, algorithm: str) -> subprocess.CompletedProcess[str]:
     question = ("arms.npz", "--m", "1", "--misspecification", "0.5", "--runs", "2", "--quiet")
-    return run(folder, "-m", "mislid", "run", *question, "--algorithm", algorithm)
+    return mislid_run(folder, *question, "--algorithm", algorithm)
 
 
 @pytest.mark.parametrize("name", ["coin", "ready-coin"])
 def test_the_command_line_knows_them(package: Path, name: str) -> None:
-    done = mislid_run(package, name)
+    done = identified(package, name)
     assert done.returncode == 0, done.stderr
     assert f"\nalgorithm                    {name}\n" in done.stdout
 
 
 def test_errors_and_help_list_them(package: Path) -> None:
-    done = mislid_run(package, "nonsense")
+    done = identified(package, "nonsense")
     assert done.returncode == 1
     assert "algorithm must be one of mislid, " in done.stderr
     assert "oracle, coin, ready-coin, " in done.stderr
-    told = run(package, "-m", "mislid", "run", "--help").stdout
+    told = mislid_run(package, "--help").stdout
     assert "oracle, coin, " in " ".join(told.split())
 
 
@@ -95,7 +92,7 @@ def test_errors_and_help_list_them(package: Path) -> None:
     ],
 )
 def test_a_broken_one_is_one_sentence(package: Path, name: str, place: str, fault: str) -> None:
-    done = mislid_run(package, name)
+    done = identified(package, name)
     assert done.returncode == 1
     begin = f"Error: algorithm {name!r}, which the package 'lab-rules' adds as {place!r}, {fault}"
     assert done.stderr.startswith(begin)
@@ -109,11 +106,12 @@ from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
 assert as_algorithm("mislid") is ALGORITHMS["mislid"]
 assert algorithm_names().count("mislid") == 1
 study = mislid.create_study(
-    candidates=["a", "b"], m=1, noise=0.1, algorithm="coin", storage="sqlite:///lab.db"
+    candidates=["a", "b"], m=1, noise=0.1, algorithm="coin", storage="sqlite:///LAB"
 )
 study.optimize(lambda trial: {"a": 0.2, "b": 0.9}[trial.arm])
-again = mislid.load_study(storage="sqlite:///lab.db")
+again = mislid.load_study(storage="sqlite:///LAB")
 print(again.settings.algorithm, again.result.answer)
 """
-    done = run(package, "-c", program)
-    assert done.stdout == "coin ('b',)\n", done.stderr
+    program = program.replace("LAB", str(package / "lab.db"))
+    said, _ = run_script(program, PYTHONPATH=path_with(package))
+    assert said == "coin ('b',)\n"

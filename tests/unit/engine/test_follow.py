@@ -5,26 +5,26 @@ import dataclasses
 import numpy as np
 import pytest
 
+from helpers.small import PAIRINGS, SMALL, Small
 from mislid.algorithms import ALGORITHMS
 from mislid.engine import Engine, Script, Verdict, View
 from mislid.engine.follow import follow_compiled, follow_in_python
-from mislid.question import Question as Asked
-from oracles.small import PAIRINGS, SMALL, Question
+from mislid.question import Question
 
 
-def engine_of(question: Question, algorithm: object, stopping: object = "guaranteed") -> Engine:
-    instance, m = question
+def engine_of(small: Small, algorithm: object, stopping: object = "guaranteed") -> Engine:
+    instance, m = small
     bound = float(np.max(np.abs(instance.means)))
-    asked = Asked(instance.model, m, noise=instance.noise, mean_bound=bound, delta=0.2)
-    return Engine(asked, algorithm, stopping, truth=instance, seed=3)
+    question = Question(instance.model, m, noise=instance.noise, mean_bound=bound, delta=0.2)
+    return Engine(question, algorithm, stopping, truth=instance, seed=3)
 
 
 class History:
     """What happens to a study whose workers ask and tell at random; its choices, one by one."""
 
-    def __init__(self, engine: Engine, question: Question, generator: np.random.Generator) -> None:
-        self.engine, self.means = engine, question.instance.means
-        self.noise, self.generator = question.instance.noise, generator
+    def __init__(self, engine: Engine, small: Small, generator: np.random.Generator) -> None:
+        self.engine, self.means = engine, small.instance.means
+        self.noise, self.generator = small.instance.noise, generator
         self.script, self.chosen, self.open = Script(), [], []
         self.verdict: Verdict | None = None
 
@@ -75,16 +75,16 @@ def same(one: Verdict | None, other: Verdict | None) -> bool:
 @pytest.mark.parametrize(("algorithm", "stopping"), PAIRINGS)
 def test_step_by_step_or_at_once_compiled_or_not(algorithm: str, stopping: str) -> None:
     """Choices, first verdict and measurements, to the last bit."""
-    for seed, question in enumerate(SMALL.values()):
-        if not question.allows(algorithm):
+    for seed, small in enumerate(SMALL.values()):
+        if not small.allows(algorithm):
             continue
         generator = np.random.default_rng(seed)
-        history = History(engine_of(question, algorithm, stopping), question, generator)
+        history = History(engine_of(small, algorithm, stopping), small, generator)
         history.goes_on(120)
         assert history.engine.is_compiled
         assert len(set(history.chosen)) > 1
         for follow in (follow_compiled, follow_in_python):
-            engine = engine_of(question, algorithm, stopping)
+            engine = engine_of(small, algorithm, stopping)
             verdict, arms = follow(engine, history.script)
             assert arms.tolist() == history.chosen
             assert same(verdict, history.verdict)
@@ -94,8 +94,8 @@ def test_step_by_step_or_at_once_compiled_or_not(algorithm: str, stopping: str) 
 
 def test_a_clear_history_is_decided() -> None:
     """So that the comparison above compares verdicts as well."""
-    question = SMALL["tube"]
-    history = History(engine_of(question, "mislid"), question, np.random.default_rng(0))
+    small = SMALL["tube"]
+    history = History(engine_of(small, "mislid"), small, np.random.default_rng(0))
     history.goes_on(600)
     assert history.verdict is not None
     assert sorted(history.verdict.answer) == [0, 1]
@@ -114,10 +114,10 @@ class Counting:
 
 
 def test_python_rules_follow_step_by_step_or_at_once() -> None:
-    question = SMALL["tube"]
-    history = History(engine_of(question, Counting()), question, np.random.default_rng(1))
+    small = SMALL["tube"]
+    history = History(engine_of(small, Counting()), small, np.random.default_rng(1))
     history.goes_on(200)
-    engine = engine_of(question, Counting())
+    engine = engine_of(small, Counting())
     verdict, arms = engine.follow(history.script)
     assert arms.tolist() == history.chosen
     assert same(verdict, history.verdict)
@@ -126,10 +126,10 @@ def test_python_rules_follow_step_by_step_or_at_once() -> None:
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
 def test_open_trials_change_no_data(algorithm: str) -> None:
-    question = SMALL["tube"]
-    engine = engine_of(question, algorithm)
+    small = SMALL["tube"]
+    engine = engine_of(small, algorithm)
     script = Script()
-    script.tell(list(range(6)), question.instance.means.tolist())
+    script.tell(list(range(6)), small.instance.means.tolist())
     engine.follow(script)
     before = engine.counts, engine.sums, engine.tests
     asked = Script()
@@ -141,9 +141,9 @@ def test_open_trials_change_no_data(algorithm: str) -> None:
 
 
 def test_proposals_go_round_the_first_design() -> None:
-    question = SMALL["tube"]
+    small = SMALL["tube"]
     for follow in (follow_compiled, follow_in_python):
-        engine = engine_of(question, "mislid")
+        engine = engine_of(small, "mislid")
         script = Script()
         script.ask(0, 4, [1])
         script.tell([0, 0], [0.5, 0.7])
@@ -154,15 +154,15 @@ def test_proposals_go_round_the_first_design() -> None:
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
 def test_right_after_the_first_design_open_trials_return_the_estimate(algorithm: str) -> None:
     """Also for rules that need no estimate and wait with their first test."""
-    question = SMALL["tube"]
+    small = SMALL["tube"]
     for seed in range(10):
         generator = np.random.default_rng(seed)
-        values = question.instance.means + generator.standard_normal(6)
+        values = small.instance.means + generator.standard_normal(6)
         script = Script()
         script.tell(list(range(6)), values.tolist())
         script.ask(6, 3, [int(generator.integers(6))])
         script.ask(9, 2, [0, 1, 1, 1, 2])
-        engines = [engine_of(question, algorithm, "heuristic") for _ in range(2)]
+        engines = [engine_of(small, algorithm, "heuristic") for _ in range(2)]
         compiled, plain = (
             follow(engine, script)[1].tolist()
             for follow, engine in zip((follow_compiled, follow_in_python), engines, strict=True)

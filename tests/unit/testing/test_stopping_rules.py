@@ -20,7 +20,7 @@ class TestNamedRules(StoppingRuleSuite):
 
 
 class Pairs:
-    """Hoeffding's inequality for the gaps of all pairs at all times; docs/extending.md proves it."""
+    """Hoeffding's inequality for all pairs at all times; docs/extending.md has the proof."""
 
     guaranteed = True
 

@@ -1,12 +1,11 @@
 """Suites run without a test runner."""
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
+from helpers.scripts import run_script
 from mislid.testing import (
     EnvironmentSuite,
     SamplingRuleSuite,
@@ -94,5 +93,4 @@ def test_the_generators_of_the_process_are_put_back() -> None:
 def test_the_suites_need_neither_pytest_nor_what_is_heavy() -> None:
     heavy = ("pytest", "numba", "pandas", "sqlalchemy", "matplotlib")
     code = f"import sys, mislid.testing; print([one for one in {heavy} if one in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert run_script(code) == ("[]\n", "")
