@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from .cases import MissingData
 from .report import machine, progress, with_section
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "samples": "samples",
     "studies": "studies",
     "forecasts": "forecasts",
+    "compile": "compile",
 }
 
 
@@ -33,11 +35,21 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="few repeats; the document stays")
     parser.add_argument("--output", type=Path, help="another document with the same markers")
+    parser.add_argument("--repeats", type=int, help="of compile: how often to start each process")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        help="of compile: a checkout of another version, with src/mislid; the document stays",
+    )
     options = parser.parse_args(given)
     unknown = sorted(set(options.benchmarks) - BENCHMARKS.keys())
     if unknown:
         parser.error(f"benchmark must be any of {', '.join(BENCHMARKS)}; got {unknown[0]}")
-    if options.output is None and not options.quick:
+    if options.repeats is not None and options.repeats < 1:
+        parser.error(f"--repeats must be at least 1; got {options.repeats}")
+    if options.against is not None and not (options.against / "src" / "mislid").is_dir():
+        parser.error(f"--against must be a directory with src/mislid; got {options.against}")
+    if options.output is None and not options.quick and options.against is None:
         options.output = DOCUMENT
     return options
 
@@ -45,10 +57,16 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> None:
     """Print every table that is asked for and put it in its place in the document."""
     options = arguments(given)
+    more = {"compile": {"repeats": options.repeats, "against": options.against}}
     for name in options.benchmarks or BENCHMARKS:
         progress(f"{name}: starts")
         module = import_module(f".{BENCHMARKS[name]}", package=__package__)
-        body = f"{module.run(options.quick)}\n\n{machine()}"
+        try:
+            found = module.run(options.quick, **more.get(name, {}))
+        except MissingData as missing:
+            found = str(missing)
+            progress(f"{name}: {found}")
+        body = f"{found}\n\n{machine()}"
         print(f"## {name}\n\n{body}\n", flush=True)
         if options.output is not None:
             text = options.output.read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MISSING = "Skipped: the published instances are not there; set MISLID_DATA to their folder."
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # Top-m size and declared misspecification of each published instance.
@@ -22,6 +21,15 @@ PUBLISHED: Mapping[str, tuple[int, float]] = {
     "D": (5, 0.02),
     "E": (4, 0.206),
 }
+
+
+class MissingData(Exception):
+    """The published instances are not there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Skipped: the published instances are not there; set MISLID_DATA to their folder."
+        )
 
 
 @dataclass(frozen=True)
@@ -73,24 +81,16 @@ def random_case(
     )
 
 
-def data_folder() -> Path | None:
-    """The folder of the published data, from MISLID_DATA or beside the project; None if absent."""
-    folder = Path(os.environ.get("MISLID_DATA", DATA))
-    return folder if (folder / "instances").is_dir() else None
-
-
-def published_case(
-    name: str, *, misspecification: float | None = None, seed: int = 0
-) -> Case | None:
-    """A published instance with uneven weights; None when the data is absent.
+def published_case(name: str, *, misspecification: float | None = None, seed: int = 0) -> Case:
+    """A published instance with uneven weights; raises MissingData when the data is absent.
 
     `misspecification` replaces the declared one. The pair is (m+1)-th best against m-th best.
     """
-    folder = data_folder()
-    if folder is None:
-        return None
+    folder = Path(os.environ.get("MISLID_DATA", DATA)) / "instances"
+    if not folder.is_dir():
+        raise MissingData
     m, declared = PUBLISHED[name]
-    with np.load(folder / "instances" / f"{name}.npz", allow_pickle=False) as arrays:
+    with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
         features = np.ascontiguousarray(arrays["features"], dtype=np.float64)
         means = np.ascontiguousarray(arrays["means"], dtype=np.float64)
     order = np.argsort(-means, kind="stable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
@@ -12,8 +11,9 @@ import numpy as np
 
 from mislid import Model, closest_alternative, pair_alternative
 
-from .cases import MISSING, Case, linear_up_to, published_case
+from .cases import Case, linear_up_to, published_case
 from .kernels import ColdSearch
+from .measuring import timed
 from .peers import ACCURACY, PEERS, Peer
 from .report import Spread, digits, duration, progress, table
 
@@ -82,12 +82,7 @@ def _pair_cost(model: Model, case: Case) -> float:
 
 
 def _seconds(call: Callable[[], object], repeats: int) -> Spread:
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return Spread.of(times)
+    return Spread.of(timed(call).wall for _ in range(repeats))
 
 
 def measure(case: Case, repeats: int, most: int) -> list[str]:
@@ -137,9 +132,6 @@ def _from_features(case: Case) -> object:
 def run(quick: bool) -> str:
     """The table on instance E and on E made almost linear."""
     case = published_case("E")
-    if case is None:
-        progress(f"closest: {MISSING}")
-        return MISSING
     rows = []
     for one in (case, *(linear_up_to(case, amount) for amount in AMOUNTS)):
         rows.append(measure(one, *((5, 12) if quick else (50, 10**6))))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from mislid import Instance, Model
-from mislid._kernels.search import BELOW
-from mislid._kernels.search import CLOCK as SOLVED
-from mislid._kernels.state import ROUNDS, SAMPLES
-from mislid.algorithms import as_algorithm
-from mislid.simulation.identify import STOPPED, _Run
+from mislid.engine import Engine
+from mislid.question import Question
+from mislid.simulation.environments import as_environment
+from mislid.simulation.identify import STOPPED_RUN, Run
 
 from .cases import Case, Floats
+from .kernels import below_in_game, solved_by
+from .measuring import timed
 
 DELTA = 0.05
 ALGORITHMS = ("mislid", "mislid-paper")
 RULES = ("heuristic", "guaranteed")
+# Of tables: `plays`, `tested` and `played` below, a round.
+SOLVED_COLUMNS = ("rounds with a search to sample", "pairs solved to stop or respond", "to play")
 
 
 class Stretch(NamedTuple):
@@ -34,6 +39,11 @@ class Stretch(NamedTuple):
     plays: int
     tested: int
     played: int
+
+    @classmethod
+    def total(cls, parts: Iterable[Stretch]) -> Stretch:
+        """All of them together."""
+        return cls(*(sum(column) for column in zip(*parts, strict=True)))
 
 
 class Snapshot(NamedTuple):
@@ -66,39 +76,36 @@ class Driven:
     def __init__(
         self, instance: Instance, m: int, algorithm: str, stopping: str, *, rounds_first: int = 0
     ) -> None:
-        rule = as_algorithm(algorithm)
         self._game = algorithm != "mislid"
-        self._run = _Run(instance, m, DELTA, 0.0, rule, stopping, 1.0, None, 0)
+        bound = float(np.max(np.abs(instance.means)))
+        question = Question(instance.model, m, noise=instance.noise, delta=DELTA, mean_bound=bound)
+        self._engine = Engine(question, algorithm, stopping, truth=instance)
         if rounds_first:
-            self._run.design = np.tile(np.arange(instance.K), rounds_first)
+            self._engine.design = np.tile(np.arange(instance.K), rounds_first)
+        self._run = Run(self._engine, as_environment(None, instance), SeedSequence(0))
         self.stopped = False
 
     @property
     def samples(self) -> int:
         """Measurements so far."""
-        return int(self._run.state.clock[SAMPLES])
-
-    def _counters(self) -> list[int]:
-        state = self._run.state
-        tested, played = state.test.scalars[SOLVED], state.play.scalars[SOLVED]
-        return [self.samples, state.clock[ROUNDS], int(tested), int(played)]
+        return self._engine.samples
 
     def to(self, samples: int) -> Stretch:
         """Go on to so many measurements, or to the answer."""
-        before, wall, cpu = self._counters(), time.perf_counter(), time.process_time()
-        self.stopped = self._run.go(samples) == STOPPED
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        pairs = zip(self._counters(), before, strict=True)
-        rounds, plays, tested, played = (int(now - then) for now, then in pairs)
-        return Stretch(rounds, cpu, wall, plays, tested, played)
+        begin, before = self.samples, solved_by(self._engine)
+        status, wall, cpu = timed(partial(self._run.go, samples))
+        self.stopped = status == STOPPED_RUN
+        pairs = zip(solved_by(self._engine), before, strict=True)
+        return Stretch(self.samples - begin, cpu, wall, *(now - then for now, then in pairs))
 
     def step(self) -> Snapshot:
         """One more round, recorded."""
-        state, memory = self._run.state, self._run.sampler.memory
-        samples, means, weights = self.samples, state.means.copy(), state.weights.copy()
+        engine = self._engine
+        samples, means, weights = engine.samples, engine.means, engine.weights
         plays = self.to(samples + 1).plays > 0
-        own = np.array(memory.weights) if self._game else weights
+        rule = engine.memory().sampler
+        if self._game:
+            return Snapshot(samples, means, weights, plays, rule.weights, below_in_game(engine))
         # Gains are half the squared differences: their signs do not matter here.
-        differences = np.sqrt(2.0 * memory.gains * self._run.setting.variance)
-        below = state.play.arms[BELOW].copy() if self._game else differences
-        return Snapshot(samples, means, weights, plays, own, below)
+        below = np.sqrt(2.0 * rule.gains * engine.question.noise**2)
+        return Snapshot(samples, means, weights, plays, weights, below)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from mislid.study.forward import Forward
 
 from .cases import Floats
 from .families import FAMILIES, Family
+from .measuring import timed
 from .report import progress, table
 
 # A user looks at some time, here at these shares of the median run of the instance.
@@ -60,7 +60,7 @@ class Informed(Forward):
 
 def informed(snapshot: Snapshot, truth: Floats) -> ToGo:
     """The forecast of someone who knows the means."""
-    forward = Informed(snapshot.settings, snapshot.candidates, snapshot.data, snapshot.habits)
+    forward = Informed(snapshot.settings, snapshot.candidates, snapshot.data, snapshot.memory)
     forward.truth = truth
     return snapshot._to_go(forward, SIMULATIONS)
 
@@ -175,9 +175,7 @@ def seconds(K: int, d: int, m: int) -> str:
     values = means[arms] + rng.standard_normal(arms.size)
     study.add_observations(list(zip(arms.tolist(), values.tolist(), strict=True)))
     study.progress(simulations=1)
-    begin = time.process_time()
-    study.progress()
-    return f"{time.process_time() - begin:.1f} s at K = {K}"
+    return f"{timed(study.progress).cpu:.1f} s at K = {K}"
 
 
 def run(quick: bool) -> str:

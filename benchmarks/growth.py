@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import resource
-import subprocess
 import sys
-import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mislid import Model
-from mislid.geometry.alternatives import AlternativeSearch
 
 from .cases import random_case
 from .kernels import replay
+from .measuring import in_own_process, peak_bytes
 from .report import Spread, digits, duration, progress, table
-from .sequences import simulated_run
+from .sequences import public_calls, simulated_run
 
 SIZES = (100, 300, 1000, 3000, 10_000)
 QUICK_SIZES = (60, 120)
@@ -33,13 +29,7 @@ def measure(arms: int, calls: int) -> dict[str, Any]:
     sequence = simulated_run(case, calls, counts=COUNTS)
     model = Model(case.features, case.misspecification)
     compiled = replay(model, TOP, sequence, block=5)
-    search = AlternativeSearch(model, TOP)
-    seconds, solves = [], []
-    for means, weights in zip(sequence.means, sequence.weights, strict=True):
-        begin = time.perf_counter()
-        answer = search.closest(means, weights)
-        seconds.append(time.perf_counter() - begin)
-        solves.append(answer.pairs_solved)
+    seconds, solves = public_calls(model, TOP, sequence)
     return {
         "arms": arms,
         "compiled": compiled.seconds[1:],
@@ -51,27 +41,13 @@ def measure(arms: int, calls: int) -> dict[str, Any]:
     }
 
 
-def peak_bytes() -> int:
-    """The most memory that this process ever held.
-
-    Linux hands the peak of a parent down to its children in getrusage, but not in /proc.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        peak = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="utf-8"))
-        if peak:
-            return 1024 * int(peak[1])
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def in_own_process(module: str, arms: int, calls: int) -> dict[str, Any]:
-    """What the module prints when it is run with these arguments."""
-    command = [sys.executable, "-m", module, str(arms), str(calls)]
-    root = Path(__file__).resolve().parents[1]
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+def by_size(benchmark: str, module: str, sizes: Sequence[int], effort: int) -> list[dict[str, Any]]:
+    """What a module prints when it is run with a number of arms and an effort, by size."""
+    found = []
+    for arms in sizes:
+        progress(f"{benchmark}: K = {arms:,}")
+        found.append(in_own_process("-m", module, arms, effort))
+    return found
 
 
 def exponent(arms: list[int], seconds: list[float]) -> float:
@@ -86,10 +62,7 @@ def exponent(arms: list[int], seconds: list[float]) -> float:
 def run(quick: bool) -> str:
     """The table over sizes and the exponents."""
     sizes, calls = (QUICK_SIZES, 10) if quick else (SIZES, 60)
-    found = []
-    for arms in sizes:
-        found.append(in_own_process(__spec__.name, arms, calls))
-        progress(f"growth: {' | '.join(_row(found[-1]))}")
+    found = by_size("growth", __spec__.name, sizes, calls)
     header = [
         "K",
         "warm call",

@@ -1,63 +1,58 @@
-"""Compiled loops around the kernels: what a caller inside a compiled program pays for them.
+"""What only private parts of the package tell: times of its kernels, and what an engine solved.
 
-The loops are compiled afresh in every process, so that they never run an outdated kernel.
+The loops here are kernels themselves, so that they show what a compiled caller pays.
 """
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid._kernels.linalg import times
-from mislid._kernels.newton import STALLED, solve
-from mislid._kernels.problem import (
-    WORK,
-    NewtonSpace,
-    Problem,
-    newton_space,
-    set_centre,
-    set_metric,
-)
-from mislid._kernels.search import MIDDLE, SearchSpace, search
-from mislid.geometry.alternatives import RTOL, AlternativeSearch
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.linalg import fill, times
+from mislid._kernels.newton import STALLED, newton_space, solve
+from mislid._kernels.problem import NewtonSpace, set_centre, set_metric, set_problem
+from mislid._kernels.search import SearchSpace, call_project, call_search
+from mislid._kernels.structs import IndexTable, Indices, Matrix, Vector
+from mislid.engine import Engine
+from mislid.geometry.alternatives import AlternativeSearch
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.pair_solver import RTOL
 
 from .cases import Case, Floats
+from .measuring import timed
+from .sequences import Sequence
 
 Arms = NDArray[np.int64]
+LEVEL = 1.0  # of the means, whose rounding is tolerated
 
 
-@njit(nogil=True)
-def _centre(
-    X: Floats, means: Floats, w: Floats, fit: Floats, mu: Floats, space: NewtonSpace
-) -> None:
+@inner
+def _centre(means: Vector, w: Vector, theta: Vector, fit: Vector, space: NewtonSpace) -> None:
     """Set the metric and take the weighted least squares fit (K,) off the means."""
-    set_metric(X, w, space)
-    set_centre(X, means, w, space, space.features[WORK])
-    times(X, space.spanner, space.rest, space.features[WORK], fit)
+    set_metric(w, space)
+    set_centre(means, space, theta)
+    times(space.X, space.spanner, space.rest, theta, fit)
     for k in range(w.shape[0]):
-        mu[k] = means[k] - fit[k]
+        space.mu[k] = means[k] - fit[k]
 
 
-@njit(nogil=True)
+@kernel
 def _solve_again(
     repeats: int,
     from_data: bool,
-    X: Floats,
     eps: float,
-    means: Floats,
-    w: Floats,
+    means: Vector,
+    w: Vector,
     i: int,
     j: int,
     tol: float,
-    theta: Floats,
-    fit: Floats,
-    mu: Floats,
+    theta: Vector,
+    fit: Vector,
     rtol: float,
     space: NewtonSpace,
 ) -> tuple[float, float, int]:
@@ -65,57 +60,56 @@ def _solve_again(
     cost, bound, steps = 0.0, 0.0, 0
     for repeat in range(repeats):
         if from_data or repeat == 0:
-            _centre(X, means, w, fit, mu, space)
-        theta[:] = 0.0
-        problem = Problem(X, eps, mu, w, i, j, tol + (fit[j] - fit[i]), 1.0)
-        _, cost, bound, _, steps = solve(problem, theta, rtol, space)
+            _centre(means, w, theta, fit, space)
+        fill(theta, 0.0)
+        set_problem(i, j, eps, tol + (fit[j] - fit[i]), LEVEL, space)
+        _, cost, bound, _, steps = solve(theta, rtol, space)
     return cost, bound, steps
 
 
-@njit(nogil=True)
+@kernel
 def _search_again(
     repeats: int,
-    X: Floats,
     eps: float,
-    means: Floats,
-    w: Floats,
-    incumbents: Arms,
+    means: Vector,
+    w: Vector,
+    incumbents: Indices,
     tol: float,
     rtol: float,
-    fit: Floats,
-    mu: Floats,
     space: SearchSpace,
 ) -> tuple[float, int]:
     """Search again and again, forgetting all certificates in between; cost and solves."""
     cost, solves = 0.0, 0
     for _ in range(repeats):
-        space.kept[:] = -1
-        _centre(X, means, w, fit, mu, space.newton)
-        space.features[MIDDLE] = space.newton.features[WORK]
-        _, cost, _, _, _, _, solves = search(X, eps, means, w, incumbents, tol, rtol, space)
+        for slot in range(space.kept_challenger.shape[0]):
+            space.kept_challenger[slot] = -1
+        set_metric(w, space.newton)
+        set_centre(means, space.newton, space.middle)
+        call_project(space.project, eps, means, w, rtol, space)
+        _, cost, _, _, _, _, solves = call_search(space.search, eps, incumbents, tol, rtol, space)
     return cost, solves
 
 
-@njit(nogil=True)
+@kernel
 def _search_through(
-    X: Floats,
     eps: float,
-    means: Floats,
-    weights: Floats,
-    incumbents: Arms,
+    means: Matrix,
+    weights: Matrix,
+    incumbents: IndexTable,
     rtol: float,
     space: SearchSpace,
-    pairs: Arms,
-    solves: Arms,
+    pairs: IndexTable,
+    solves: Indices,
 ) -> int:
     """Search along a sequence; fills pairs (T, 2) and solves (T,), returns how many stalled."""
     stalled = 0
     for t in range(means.shape[0]):
-        status, _, _, i, j, _, count = search(
-            X, eps, means[t], weights[t], incumbents[t], 0.0, rtol, space
+        projected, _, _ = call_project(space.project, eps, means[t], weights[t], rtol, space)
+        status, _, _, i, j, _, count = call_search(
+            space.search, eps, incumbents[t], 0.0, rtol, space
         )
         pairs[t, 0], pairs[t, 1], solves[t] = i, j, count
-        if status == STALLED:
+        if projected == STALLED or status == STALLED:
             stalled += 1
     return stalled
 
@@ -124,23 +118,17 @@ class ColdPair:
     """The pair problem of a case, in the coordinates that the model keeps for its features."""
 
     def __init__(self, case: Case, model: Model) -> None:
-        K, d, X = model.K, model.d, coordinates(model).matrix
+        at = coordinates(model)
         self._arguments = (
-            X, case.misspecification, case.means, case.weights,
-            case.challenger, case.incumbent, case.tolerance, np.zeros(d),
-            np.zeros(K), np.zeros(K), RTOL, newton_space(X),
+            case.misspecification, case.means, case.weights, case.challenger, case.incumbent,
+            case.tolerance, np.zeros(model.d), np.zeros(model.K), RTOL,
+            newton_space(at.matrix, (at.basis, at.rest)),
         )  # fmt: skip
-        self.cost, self.bound, self.steps = self._run(1, from_data=True)
-
-    def _run(self, repeats: int, *, from_data: bool) -> tuple[float, float, int]:
-        result: tuple[float, float, int] = _solve_again(repeats, from_data, *self._arguments)
-        return result
+        self.cost, self.bound, self.steps = _solve_again(1, True, *self._arguments)
 
     def seconds(self, repeats: int, *, from_data: bool) -> float:
         """Seconds of one solve in a compiled loop, with its own metric and centring or without."""
-        begin = time.perf_counter()
-        self._run(repeats, from_data=from_data)
-        return (time.perf_counter() - begin) / repeats
+        return timed(partial(_solve_again, repeats, from_data, *self._arguments)).wall / repeats
 
 
 class ColdSearch:
@@ -148,26 +136,15 @@ class ColdSearch:
 
     def __init__(self, case: Case, model: Model) -> None:
         incumbents = np.sort(np.array(case.incumbents, dtype=np.int64))
-        self._space = _search_space(model, case.m, case.means, case.weights, incumbents)
         self._arguments = (
-            coordinates(model).matrix, case.misspecification, case.means, case.weights,
-            incumbents, case.tolerance, RTOL, np.zeros(model.K), np.zeros(model.K), self._space,
+            case.misspecification, case.means, case.weights, incumbents, case.tolerance, RTOL,
+            _search_space(model, case.m, case.means, case.weights, incumbents),
         )  # fmt: skip
         self.cost, self.solves = _search_again(1, *self._arguments)
 
     def seconds(self, repeats: int) -> float:
         """Seconds of one search in a compiled loop, with its own linear fit to start from."""
-        begin = time.perf_counter()
-        self.cost, self.solves = _search_again(repeats, *self._arguments)
-        return (time.perf_counter() - begin) / repeats
-
-
-class Sequence(NamedTuple):
-    """Means and weights (T, K) and incumbents (T, m), sorted, call after call."""
-
-    means: Floats
-    weights: Floats
-    incumbents: Arms
+        return timed(partial(_search_again, repeats, *self._arguments)).wall / repeats
 
 
 class Replay(NamedTuple):
@@ -181,19 +158,18 @@ class Replay(NamedTuple):
 
 def replay(model: Model, m: int, sequence: Sequence, *, block: int) -> Replay:
     """Search along a sequence in compiled loops, `block` calls at a time."""
-    X = coordinates(model).matrix
     space = _search_space(model, m, *(array[0] for array in sequence))
     T = len(sequence.means)
     pairs, solves = np.zeros((T, 2), np.int64), np.zeros(T, np.int64)
     stalled, seconds = 0, []
-    # The empty part compiles the loop, outside the clock.
+    # The empty part compiles the loop, or loads it, outside the clock.
     for part in (slice(0, 0), *(slice(at, at + block) for at in range(0, T, block))):
-        begin = time.perf_counter()
-        stalled += _search_through(
-            X, model.misspecification, *(array[part] for array in sequence), RTOL, space,
-            pairs[part], solves[part],
-        )  # fmt: skip
-        seconds.append((time.perf_counter() - begin) / max(1, len(solves[part])))
+        some = (array[part] for array in sequence)
+        done = (pairs[part], solves[part])
+        search = partial(_search_through, model.misspecification, *some, RTOL, space, *done)
+        found, wall, _ = timed(search)
+        stalled += found
+        seconds.append(wall / max(1, len(solves[part])))
     return Replay(seconds[1:], solves, pairs, stalled)
 
 
@@ -205,3 +181,16 @@ def _search_space(
     public._structured(means, weights, incumbents, 0.0)
     assert public._space is not None
     return public._space
+
+
+def solved_by(engine: Engine) -> tuple[int, int, int]:
+    """Rounds whose sampling rule answered an alternative; pairs solved to test, and to play."""
+    state = engine._rules.state
+    # Rules that do not play have one space for both.
+    played = 0 if state.play is state.test else state.play.solved
+    return state.rounds, state.test.solved, played
+
+
+def below_in_game(engine: Engine) -> Floats:
+    """The projected means minus the alternative that was answered last in a game (K,)."""
+    return engine._rules.state.play.below.copy()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 import mislid
 
+from .cases import Floats
+from .measuring import in_own_process
 from .report import digits, duration, progress, table
 
 ARMS, DIMENSION, TOP = 100, 10, 5
@@ -45,6 +43,7 @@ arms = list(range(100))
 )
 WORK = """
 import json, sys, time
+from benchmarks.measuring import peak_bytes
 address, name = sys.argv[1:]
 {prepare}
 def asked():
@@ -61,9 +60,7 @@ done = time.perf_counter()
 study.tell(trial, 0.0)
 for _ in range(20):
     study.tell(asked(), 0.0)
-status = open("/proc/self/status").read()
-peak = int(status.split("VmHWM:")[1].split()[0]) if "VmHWM:" in status else 0
-print(json.dumps([looked - begin, done - looked, peak / 1024]))
+print(json.dumps([looked - begin, done - looked, peak_bytes() / 2**20]))
 """
 
 
@@ -75,11 +72,16 @@ class Opening(NamedTuple):
     peak: float  # MiB
 
 
+def made_up(seed: int) -> tuple[Generator, Floats, Floats]:
+    """A generator, and features (K, d) and linear means (K,) that it drew."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(ARMS, DIMENSION))
+    return rng, features, features @ rng.normal(size=DIMENSION)
+
+
 def write(addresses: dict[str, str], pairs: int) -> str:
     """The same log of so many asks and tells in every storage; its name."""
-    rng = np.random.default_rng(pairs)
-    features = rng.normal(size=(ARMS, DIMENSION))
-    means = features @ rng.normal(size=DIMENSION)
+    rng, features, means = made_up(pairs)
     name = f"pairs-{pairs}"
     study = mislid.create_study(
         study_name=name, candidates=features, m=TOP, misspecification=0.5, noise=20.0
@@ -93,16 +95,9 @@ def write(addresses: dict[str, str], pairs: int) -> str:
 
 
 def opened(package: tuple[str, str, str], address: str, name: str, repeats: int) -> Opening:
-    source = str(Path(mislid.__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1"}
     prepare, study, look = package
     work = WORK.format(prepare=prepare, study=study, look=look)
-    found = []
-    for _ in range(repeats):
-        command = [sys.executable, "-c", work, address, name]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        found.append(json.loads(done.stdout))
+    found = [in_own_process("-c", work, address, name) for _ in range(repeats)]
     return Opening(*np.median(found, axis=0).tolist())
 
 

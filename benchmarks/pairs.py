@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from statistics import median
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from mislid import Model, pair_alternative
 
 from .cases import Case, random_case
 from .kernels import ColdPair
+from .measuring import timed
 from .peers import ACCURACY, PEERS, Peer
 from .report import Spread, digits, duration, progress, table
 
@@ -91,9 +92,8 @@ def _certify(case: Case, cost: float, bound: float) -> None:
 
 
 def _public_seconds(model: Model, case: Case) -> float:
-    begin = time.perf_counter()
-    pair_alternative(model, case.means, case.weights, case.challenger, case.incumbent)
-    return time.perf_counter() - begin
+    pair = case.challenger, case.incumbent
+    return timed(partial(pair_alternative, model, case.means, case.weights, *pair)).wall
 
 
 def _peer_seconds(peer: Peer) -> Seconds:

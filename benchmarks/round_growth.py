@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from .cases import random_case
-from .driven import ALGORITHMS, RULES, Driven, instance_of
-from .growth import exponent, in_own_process, peak_bytes
-from .report import Spread, digits, progress, table
+from .driven import ALGORITHMS, RULES, SOLVED_COLUMNS, Driven, Stretch, instance_of
+from .growth import by_size, exponent
+from .measuring import peak_bytes
+from .report import Spread, digits, table
 
 SIZES = (30, 100, 300, 1000)
 QUICK_SIZES = (25, 50)
@@ -31,12 +32,12 @@ def measure(arms: int, rounds: int) -> dict[str, Any]:
         if run.stopped:
             raise RuntimeError(f"K={arms}: {algorithm}, {stopping} ended before it was measured")
         parts = [run.to(run.samples + rounds) for _ in range(STRETCHES)]
-        done = sum(part.rounds for part in parts)
+        total = Stretch.total(parts)
         found[f"{algorithm}, {stopping}"] = {
             "seconds": [part.cpu / part.rounds for part in parts if part.rounds],
-            "plays": sum(part.plays for part in parts) / done,
-            "tested": sum(part.tested for part in parts) / done,
-            "played": sum(part.played for part in parts) / done,
+            "plays": total.plays / total.rounds,
+            "tested": total.tested / total.rounds,
+            "played": total.played / total.rounds,
             "first": first.cpu / rounds,
         }
     return found | {"bytes": peak_bytes()}
@@ -45,16 +46,10 @@ def measure(arms: int, rounds: int) -> dict[str, Any]:
 def run(quick: bool) -> str:
     """The table over sizes and rules, and the exponents."""
     sizes, rounds = (QUICK_SIZES, 20) if quick else (SIZES, 300)
-    found = []
-    for arms in sizes:
-        found.append(in_own_process(__spec__.name, arms, rounds))
-        progress(f"sizes: K = {arms} done")
+    found = by_size("sizes", __spec__.name, sizes, rounds)
     names = [f"{algorithm}, {stopping}" for algorithm, stopping in product(ALGORITHMS, RULES)]
     rows = [_row(one, name) for name in names for one in found]
-    header = [
-        "sampling, stopping", "K", "a round", "rounds with a search to sample",
-        "pairs solved to stop or respond", "to play", "peak memory",
-    ]  # fmt: skip
+    header = ["sampling, stopping", "K", "a round", *SOLVED_COLUMNS, "peak memory"]
     return f"{table(header, rows)}\n\n{_exponents(found, names)}"
 
 

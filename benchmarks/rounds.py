@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import quadprog
@@ -16,8 +15,18 @@ from mislid import Instance, Model, closest_alternative, pair_alternative, proje
 from mislid.rules.thresholds import pairwise_threshold
 
 from .brute import BruteForce, Moves, Pairs
-from .cases import MISSING, Case, Floats, published_case
-from .driven import ALGORITHMS, DELTA, RULES, Driven, Snapshot, Stretch, instance_of
+from .cases import Case, Floats, published_case
+from .driven import (
+    ALGORITHMS,
+    DELTA,
+    RULES,
+    SOLVED_COLUMNS,
+    Driven,
+    Snapshot,
+    Stretch,
+    instance_of,
+)
+from .measuring import Found, timed
 from .report import Spread, digits, duration, progress, table
 
 ACCURACY = 1e-6
@@ -27,7 +36,6 @@ EFFORT = {"A_eps5": (7, 100_000), "B": (7, 100_000), "D": (7, 100_000), "E": (4,
 QUICK = {"A_eps5": (2, 2000)}
 SHORTEST = 100  # rounds of a stretch, or starting it would count
 NONE = np.zeros(0)
-Found = TypeVar("Found")
 Test = tuple[Pairs, Moves]
 
 
@@ -76,22 +84,16 @@ class Recorder:
         return lambda *problem: next(following)
 
 
-def timed(peer: BruteForce, call: Callable[[], Found], repeats: int) -> tuple[Found, Seconds]:
+def timed_peer(peer: BruteForce, call: Callable[[], Found], repeats: int) -> tuple[Found, Seconds]:
     """The answer, and the least time of some repeats with quadprog and without."""
     peer.solve = recorder = Recorder()
     found, whole, outside = call(), [], []
     for _ in range(repeats):
         peer.solve = quadprog.solve_qp
-        whole.append(_cpu(call))
+        whole.append(timed(call).cpu)
         peer.solve = recorder.replay()
-        outside.append(_cpu(call))
+        outside.append(timed(call).cpu)
     return found, Seconds(min(whole), min(*whole, *outside))
-
-
-def _cpu(call: Callable[[], object]) -> float:
-    begin = time.process_time()
-    call()
-    return time.process_time() - begin
 
 
 def settled(case: Case, at: Snapshot, pairs: Pairs) -> list[bool]:
@@ -108,7 +110,7 @@ def settled(case: Case, at: Snapshot, pairs: Pairs) -> list[bool]:
 def judge(case: Case, stopping: str, peer: BruteForce, at: Snapshot, repeats: int) -> Judged:
     """The round that starts from a snapshot by brute force, its times and its answers."""
     model = Model(case.features, case.misspecification)
-    fit, project_seconds = timed(peer, lambda: peer.project(at.means, at.weights), repeats)
+    fit, project_seconds = timed_peer(peer, lambda: peer.project(at.means, at.weights), repeats)
     pairs = peer.pairs(fit.incumbents)
     given, done = fit.means, [False] * len(pairs)
     if stopping == "guaranteed":
@@ -117,10 +119,10 @@ def judge(case: Case, stopping: str, peer: BruteForce, at: Snapshot, repeats: in
     for wanted in (False, True):
         some = [pair for pair, flag in zip(pairs, done, strict=True) if flag == wanted]
         call = partial(peer.alternatives, given, at.weights, fit.theta, some)
-        found, seconds = timed(peer, call, repeats) if some else (Moves(NONE, NONE), NOTHING)
+        found, seconds = timed_peer(peer, call, repeats) if some else (Moves(NONE, NONE), NOTHING)
         parts.append(seconds)
         tests.append((some, found))
-    play, play_seconds = timed(
+    play, play_seconds = timed_peer(
         peer, lambda: peer.alternatives(fit.means, at.play_weights, fit.theta, pairs), repeats
     )
     wrong = sum(_inaccurate(model, given, at.weights, *test) for test in tests)
@@ -226,9 +228,6 @@ def run(quick: bool) -> str:
     rows, shares = [], []
     for name, (points, most) in (QUICK if quick else EFFORT).items():
         case = published_case(name)
-        if case is None:
-            progress(f"rounds: {MISSING}")
-            return MISSING
         for algorithm, stopping in product(ALGORITHMS, RULES):
             repeats = 1 if quick else 2
             one = measure(case, algorithm, stopping, points=points, most=most, repeats=repeats)
@@ -240,10 +239,7 @@ def run(quick: bool) -> str:
         "to quadprog alone", "without settled pairs", "agree to stop", "to sample",
         "inaccurate pairs",
     ]  # fmt: skip
-    detail = [
-        "instance, sampling, stopping", "rounds", "wall / processor time",
-        "rounds with a search to sample", "pairs solved to stop or respond", "to play",
-    ]  # fmt: skip
+    detail = [header[0], "rounds", "wall / processor time", *SOLVED_COLUMNS]
     return f"{table(header, rows)}\n\n{table(detail, shares)}"
 
 
@@ -275,7 +271,7 @@ def _row(one: Measured) -> list[str]:
 
 
 def _where(one: Measured) -> list[str]:
-    total = Stretch(*(sum(column) for column in zip(*one.stretches, strict=True)))
+    total = Stretch.total(one.stretches)
     return [
         _label(one),
         f"{total.rounds:,}",

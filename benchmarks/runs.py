@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from typing import NamedTuple
 
@@ -11,8 +10,9 @@ from numpy.random import SeedSequence
 
 from mislid import identify
 
-from .cases import MISSING, Case, published_case
+from .cases import Case, published_case
 from .driven import ALGORITHMS, DELTA, RULES, instance_of
+from .measuring import timed
 from .report import digits, duration, progress, table
 
 # Runs of each instance by stopping rule, and the most samples of one.
@@ -43,9 +43,7 @@ def measure(case: Case, algorithm: str, stopping: str, runs: int, budget: int) -
         return found.samples, found.correct
 
     one(0, 2 * len(case.means))  # loads the compiled loop
-    wall, cpu = time.perf_counter(), time.process_time()
-    done = [one(run, budget) for run in range(runs)]
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    done, wall, cpu = timed(lambda: [one(run, budget) for run in range(runs)])
     answers = [correct for _, correct in done if correct is not None]
     return Runs([samples for samples, _ in done], len(answers), answers.count(False), cpu, wall)
 
@@ -55,9 +53,6 @@ def run(quick: bool) -> str:
     rows = []
     for name, wanted in (QUICK if quick else WANTED).items():
         case = published_case(name)
-        if case is None:
-            progress(f"runs: {MISSING}")
-            return MISSING
         for algorithm, stopping in product(ALGORITHMS, RULES):
             budget = QUICK_BUDGET if quick else BUDGET
             one = measure(case, algorithm, stopping, wanted[stopping], budget)

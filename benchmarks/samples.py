@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid import Instance, Model, characteristic_time
+from mislid import Instance, characteristic_time
 from mislid.algorithms import as_algorithm
 from mislid.simulation.job import digest
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
-from .cases import MISSING, PUBLISHED, published_case
+from .cases import PUBLISHED, MissingData, published_case
+from .driven import DELTA, instance_of
 from .families import FAMILIES, Family
 from .report import digits, progress, table
 
-DELTA = 0.05
 ALGORITHMS = ("mislid", "mislid-paper", "lingape", "lucb", "uniform", "oracle")
 STOPPING = ("heuristic", "guaranteed")
 # Measurements after which a run is given up, in multiples of T kl(1 - delta, delta).
@@ -116,12 +116,10 @@ class Result(NamedTuple):
         ]
 
 
-def published_problem(name: str) -> Problem | None:
-    """A published instance in a tube that holds it; None without the data."""
+def published_problem(name: str) -> Problem:
+    """A published instance in a tube that holds it."""
     case = published_case(name, misspecification=HOLDING_E if name == "E" else None)
-    if case is None:
-        return None
-    return as_problem(Instance(Model(case.features, case.misspecification), case.means), case.m)
+    return as_problem(instance_of(case), case.m)
 
 
 def as_problem(instance: Instance, m: int) -> Problem:
@@ -154,9 +152,10 @@ def cases(quick: bool) -> Iterator[tuple[str, list[Problem], Effort]]:
     """Name, instances and effort of everything that is compared; quick ones take seconds."""
     if not quick:
         for name in PUBLISHED:
-            problem = published_problem(name)
-            if problem is None:
-                progress(f"samples: {MISSING}")
+            try:
+                problem = published_problem(name)
+            except MissingData as missing:
+                progress(f"samples: {missing}")
                 break
             yield name, [problem], EFFORTS.get(name, PUBLISHED_EFFORT)
     for family in FAMILIES[3:5] if quick else FAMILIES:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid import Model, project
 from mislid.geometry.alternatives import AlternativeSearch
 
-from .cases import Case
-from .kernels import Sequence
+from .cases import Case, Floats
+from .measuring import timed
+
+
+class Sequence(NamedTuple):
+    """Means and weights (T, K) and incumbents (T, m), sorted, call after call."""
+
+    means: Floats
+    weights: Floats
+    incumbents: NDArray[np.int64]
 
 
 def simulated_run(
@@ -37,3 +49,20 @@ def simulated_run(
             pulled[arm] += 1
             totals[arm] += case.means[arm] + noise * rng.normal()
     return Sequence(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+class PublicCalls(NamedTuple):
+    """Seconds and solves of `AlternativeSearch.closest`, call by call; the first one is cold."""
+
+    seconds: list[float]
+    solves: list[int]
+
+
+def public_calls(model: Model, m: int, sequence: Sequence) -> PublicCalls:
+    """Search along a sequence as users do."""
+    search = AlternativeSearch(model, m)
+    calls = [
+        timed(partial(search.closest, means, weights))
+        for means, weights in zip(sequence.means, sequence.weights, strict=True)
+    ]
+    return PublicCalls([call.wall for call in calls], [call.found.pairs_solved for call in calls])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from tests.helpers.postgresql import programs, running_server
 
@@ -18,9 +17,10 @@ from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
 
 from . import opening
+from .measuring import timed
+from .opening import ARMS, TOP, made_up
 from .report import Spread, digits, progress, table, version
 
-ARMS, DIMENSION, TOP = 100, 10, 5
 SIZES, PAIRS = (0, 1_000, 10_000, 100_000), 200
 QUICK_SIZES, QUICK_PAIRS = (0, 20, 40, 60), 5
 # The size whose pairs are also given by the second.
@@ -32,8 +32,7 @@ Pair = Callable[[int], object]
 
 
 def new_study(storage: Storage | str | None, history: int) -> Study:
-    rng = np.random.default_rng(history)
-    features = rng.normal(size=(ARMS, DIMENSION))
+    rng, features, means = made_up(history)
     study = mislid.create_study(
         study_name=f"after-{history}",
         candidates=features,
@@ -41,7 +40,6 @@ def new_study(storage: Storage | str | None, history: int) -> Study:
         misspecification=0.5,
         storage=storage,
     )
-    means = features @ rng.normal(size=DIMENSION)
     arms = rng.integers(ARMS, size=history)
     study.add_observations(zip(arms, means[arms] + rng.normal(size=history), strict=True))
     study.tell(study.ask(), 0.0)  # compiles, or loads
@@ -49,12 +47,7 @@ def new_study(storage: Storage | str | None, history: int) -> Study:
 
 
 def seconds_a_pair(pair: Pair, count: int) -> Spread:
-    found = []
-    for number in range(count):
-        begin = time.perf_counter()
-        pair(number)
-        found.append(time.perf_counter() - begin)
-    return Spread.of(found)
+    return Spread.of(timed(partial(pair, number)).wall for number in range(count))
 
 
 def ask_and_tell(study: Study) -> Pair:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from mislid import Model, pair_alternative
-from mislid.geometry.alternatives import AlternativeSearch
 
-from .cases import MISSING, PUBLISHED, Case, published_case
-from .kernels import ColdPair, Sequence, replay
+from .cases import PUBLISHED, Case, published_case
+from .kernels import ColdPair, replay
+from .measuring import timed
 from .report import Spread, digits, progress, table
-from .sequences import simulated_run
+from .sequences import Sequence, public_calls, simulated_run
 
 SKIP = 1  # the first call of a search is cold
 BLOCK = 50  # calls that are timed together
@@ -44,31 +44,19 @@ def measure(case: Case, calls: int) -> Measured:
     if again.stalled:
         raise RuntimeError(f"{again.stalled} searches on {case.name} were not certified")
     warm = again.solves[SKIP:]
-    public, solves = _public_calls(model, case.m, sequence)
+    public = public_calls(model, case.m, sequence)
     cold, public_cold = _cold_solves(model, case, sequence, again.pairs)
     return Measured(
         case=case,
         calls=calls,
-        solves=float(np.mean(solves)),
+        solves=float(np.mean(public.solves[SKIP:])),
         most=int(np.max(warm)),
         one=float(np.mean(warm == 1)),
         warm=Spread.of(again.seconds),
         cold=Spread.of(cold),
-        public_warm=Spread.of(public),
+        public_warm=Spread.of(public.seconds[SKIP:]),
         public_cold=Spread.of(public_cold),
     )
-
-
-def _public_calls(model: Model, m: int, sequence: Sequence) -> tuple[list[float], list[int]]:
-    """Seconds and solves of `AlternativeSearch.closest`, call by call."""
-    search = AlternativeSearch(model, m)
-    seconds, solves = [], []
-    for means, weights in zip(sequence.means, sequence.weights, strict=True):
-        begin = time.perf_counter()
-        answer = search.closest(means, weights)
-        seconds.append(time.perf_counter() - begin)
-        solves.append(answer.pairs_solved)
-    return seconds[SKIP:], solves[SKIP:]
 
 
 def _cold_solves(
@@ -80,9 +68,7 @@ def _cold_solves(
         means, weights = sequence.means[at], sequence.weights[at]
         now = replace(case, means=means, weights=weights, challenger=i, incumbent=j)
         compiled.append(ColdPair(now, model).seconds(20, from_data=True))
-        begin = time.perf_counter()
-        pair_alternative(model, means, weights, i, j)
-        public.append(time.perf_counter() - begin)
+        public.append(timed(partial(pair_alternative, model, means, weights, i, j)).wall)
     return compiled, public
 
 
@@ -95,11 +81,7 @@ def run(quick: bool) -> str:
     """The table over the published instances."""
     rows = []
     for name in PUBLISHED:
-        case = published_case(name)
-        if case is None:
-            progress(f"warm: {MISSING}")
-            return MISSING
-        rows.append(_row(measure(case, 100 if quick else 5000)))
+        rows.append(_row(measure(published_case(name), 100 if quick else 5000)))
         progress(f"warm: {' | '.join(rows[-1])}")
     header = [
         "instance", "pairs", "calls", "solves a call", "calls with one", "most", "warm call",

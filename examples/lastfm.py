@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import mislid
-from mislid.plotting_trade_off import save_trade_off
+from mislid.plotting import save_trade_off
 from mislid.representation import Representation, learn
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 import mislid
 from mislid.experiments.demo import MISSPECIFICATION, NOISE, M, demo_instance
-from mislid.plotting_study import as_png, draw_candidates, draw_evidence, gather, write_report
+from mislid.plotting import as_png, draw_candidates, draw_evidence
+from mislid.report import write_report
 from mislid.study import Study
 
 PLATE = 8
@@ -56,8 +57,8 @@ def measured(seed: int) -> Study:
 
 def save_picture(study: Study, path: Path) -> None:
     """The report's pictures, one below the other."""
-    contents = gather(study)
-    figures = [*draw_candidates(contents), draw_evidence(contents)]
+    seen = study.overview()
+    figures = [*draw_candidates(seen), draw_evidence(seen)]
     images = [mpl.image.imread(BytesIO(as_png(figure, 120))) for figure in figures if figure]
     white = [np.pad(image, ((24, 24), (24, 24), (0, 0)), constant_values=1) for image in images]
     mpl.image.imsave(path, np.vstack(white), metadata={"Software": None})

@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture
 def fake_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many runs whose rows are quick and known."""
-    monkeypatch.setattr("mislid.simulation.replicate.Job", FakeJob)
+    monkeypatch.setattr(import_module("mislid.simulation.replicate"), "Job", FakeJob)
 
 
 @pytest.fixture

@@ -4,28 +4,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import BENCHMARKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ("quadprog", "daqp", "piqp", "osqp", "clarabel")
 
 
-BENCHMARKS = (
-    "pairs",
-    "closest",
-    "warm",
-    "growth",
-    "time",
-    "rounds",
-    "runs",
-    "sizes",
-    "samples",
-    "studies",
-    "forecasts",
-)
-
-
 def bench(*arguments):
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-m", "benchmarks", *map(str, arguments)],
         cwd=ROOT,
@@ -86,6 +72,9 @@ def test_whole_runs_and_their_growth_are_measured(peers, shared_data):
         ["1", "0", "0", "500"],
     ]
     assert len(cells(done.stdout, "`mislid-paper`, `guaranteed` ")) == 2
+    # Only the game solves pairs at weights of its own.
+    assert [row[5] for row in cells(done.stdout, "`mislid`, `heuristic` ")] == ["0.00", "0.00"]
+    assert all(float(row[5]) > 0.5 for row in cells(done.stdout, "`mislid-paper`, "))
     assert "A round grows like K^" in done.stdout
 
 
@@ -136,3 +125,35 @@ def test_studies_are_measured_without_the_others():
     opened = cells(done.stdout, "mislid, SQLite, ")
     assert [row[0] for row in opened] == ["mislid, SQLite, 0", "mislid, SQLite, 20"]
     assert all(row[-1].endswith(" MiB") for row in opened)
+
+
+@pytest.mark.slow
+def test_first_calls_and_rounds_are_measured():
+    done = bench("compile", "--quick")
+    assert done.returncode == 0, done.stderr
+    (call,) = cells(done.stdout, "`closest_alternative`")
+    assert call[3:] == ["", ""]
+    # The first process compiles, the second one loads.
+    assert seconds(call[1]) > 2.0 * seconds(call[2])
+    rounds = cells(done.stdout, "`identify`")
+    assert len(rounds) == 2
+    assert all(row[1:3] == ["", ""] and row[3] and row[4] for row in rounds)
+
+
+def seconds(cell):
+    """The median of a cell."""
+    value, unit, *_ = cell.split()
+    return float(value) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[unit]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "refusal"),
+    [
+        ("--against", "docs", "--against must be a directory with src/mislid; got docs"),
+        ("--repeats", "0", "--repeats must be at least 1; got 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(option, value, refusal):
+    done = bench("compile", option, value)
+    assert done.returncode == 2
+    assert refusal in done.stderr

@@ -1,4 +1,3 @@
-import ast
 import email
 import importlib
 import os

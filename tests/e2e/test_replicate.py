@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from importlib import import_module
 
 import psutil
 import pytest
@@ -159,7 +160,7 @@ def test_processes_from_standard_input(start, before, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert "Error" not in done.stderr
     if not before:
-        monkeypatch.setattr("mislid.simulation.replicate.Job", Job)
+        monkeypatch.setattr(import_module("mislid.simulation.replicate"), "Job", Job)
     alone = rows(4, algorithm=LUCB(), delta=0.1)
     assert done.stdout.strip() == str([row.samples for row in alone])
 

@@ -1,11 +1,13 @@
 """The command in a process of its own, also with an `identify` whose rows are quick and known."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import mislid
+from mislid._kernels.notice import MESSAGE
 
 SOURCE = Path(mislid.__file__).parents[1]
 TESTS = Path(__file__).resolve().parents[1]
@@ -26,13 +28,20 @@ SLOW = FAKED.replace(
 
 def command(*arguments, start=REAL, **options):
     """Run it to its end."""
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, *start, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         **{"env": ENVIRONMENT, **options},
     )
+    done.stderr = without_notice(done.stderr)
+    return done
+
+
+def without_notice(err):
+    """Leave out that kernels are being compiled, which only the first call of all says."""
+    return re.sub(rf"\r?\n?{re.escape(MESSAGE)}\n", "", err)
 
 
 def fake(*arguments, **options):

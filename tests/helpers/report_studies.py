@@ -1,13 +1,17 @@
-"""Small studies for reports, and stand-ins for what other parts of a study foresee."""
+"""Small studies for reports, and what they might foresee."""
 
+import copy
 from collections.abc import Callable
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import mislid
-from mislid.study import Study
+from mislid.engine import Verdict
+from mislid.engine.view import View
+from mislid.study import Progress, Sensitivity, SensitivityRow, Study, WhatIf
+from mislid.study.overview import Overview
 
 FEATURES = {
     "a": [1.0, 0.0],
@@ -17,6 +21,27 @@ FEATURES = {
     "e": [0.3, 0.9],
 }
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.9, "d": 0.2, "e": 0.6}
+
+
+class Turns:
+    """A sampling rule in Python: all in their turn."""
+
+    def propose(self, view: View) -> int:
+        return view.samples % len(view.counts)
+
+
+class Patient:
+    """A stopping rule in Python, which has no evidence to show."""
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(view.samples >= 20)
+
+
+OBJECTS = {
+    "sampling": {"algorithm": Turns()},
+    "stopping": {"stopping": Patient()},
+    "both": {"algorithm": Turns(), "stopping": Patient()},
+}
 
 
 def new_study(**changes: Any) -> Study:
@@ -38,27 +63,33 @@ def decided_study(sign: float = 1.0, **changes: Any) -> Study:
     return study
 
 
-class Foresight:
-    """A study that also has the methods of other parts."""
-
-    def __init__(self, study: Study, **parts: Any) -> None:
-        self.study_name, self.events = study.study_name, study.events
-        vars(self).update({name: _giving(answer) for name, answer in parts.items()})
-
-
-def _giving(answer: Any) -> Callable[..., Any]:
-    def method() -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return method
+def ruled_by_objects(rules: str, n_trials: int, folder: Path, **changes: Any) -> Study:
+    """A study in `lab.db` with some of `OBJECTS` for rules, after so many trials."""
+    study = new_study(noise=1.0, storage=folder / "lab.db", **OBJECTS[rules], **changes)
+    study.optimize(measuring(MEANS, 1.0), n_trials=n_trials)
+    return study
 
 
-def what_if(more: float | None, low: float, high: float | None, **changed: Any) -> SimpleNamespace:
+def changed(overview: Overview, **parts: Any) -> Overview:
+    """The same moment, with some of what it shows replaced."""
+    other = copy.copy(overview)
+    vars(other).update(parts)
+    return other
+
+
+def what_if(more: int | None, low: int, high: int | None, **changes: Any) -> WhatIf:
     question = {"m": 2, "delta": 0.05, "tolerance": 0.0, "misspecification": 0.1}
-    return outcome(more, low, high, **question | changed, changed=tuple(changed))
+    given = {**question, **changes, "changed": tuple(changes)}
+    return WhatIf(more, low, high, "", **given, decided_now=False, answer_now=())
 
 
-def outcome(more: float | None, low: float, high: float | None, **others: Any) -> SimpleNamespace:
-    return SimpleNamespace(more=more, more_low=low, more_high=high, **others)
+def progress(more: int | None, low: int, high: int | None, **others: Any) -> Progress:
+    return Progress(30, more, low, high, **{"note": "", **others})
+
+
+def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:
+    return Sensitivity(0.1, largest, None, smallest, 0.01, (), (), rows)
+
+
+def dial_row(width: float, answer: Any, statistic: float, decided: bool) -> SensitivityRow:
+    return SensitivityRow(width, answer, statistic, 20.0, decided, contradicted=width < 0.02)

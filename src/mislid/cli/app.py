@@ -25,7 +25,8 @@ _COMMANDS = {
 class LazyGroup(click.Group):
     """Commands by name, with what they do; module `home.name` has each as `command`.
 
-    A name that no module can have stands in `modules`.
+    Where a module has several commands, `modules` names it for each of them: there `what-if` is
+    `what_if_command`.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class LazyGroup(click.Group):
         """Load a command."""
         if name not in self.summaries:
             return None
-        module = self.modules.get(name, name)
-        command: click.Command = import_module(f"{self.home}.{module}").command
+        attribute = f"{name.replace('-', '_')}_command" if name in self.modules else "command"
+        module = import_module(f"{self.home}.{self.modules.get(name, name)}")
+        command: click.Command = getattr(module, attribute)
         return command
 
     def resolve_command(

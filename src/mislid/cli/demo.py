@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mislid.cli.options import one_sentence_errors, seed_option, setting
 from mislid.cli.output import as_table
-from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.experiments.demo import Demo
@@ -31,7 +28,9 @@ def command(output: str, seed: int) -> None:
     """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and
     the lower bound, and save a picture; needs no data.
     """
-    path = _as_picture(output)
+    from mislid.files import new_place
+
+    path = new_place(output, "--output", ".png")
     from mislid.experiments.demo import run_demo, save_picture
 
     with Live() as live:
@@ -43,16 +42,6 @@ def command(output: str, seed: int) -> None:
         click.echo("No picture: matplotlib is missing (pip install 'mislid[plots]').", err=True)
         return
     click.echo(f"\nPicture: {path}")
-
-
-def _as_picture(output: str) -> Path:
-    """Where a picture can be saved; said before anything is computed."""
-    path = Path(output)
-    if path.suffix.lower() != ".png":
-        raise ProblemError(f"output must end in .png; got {output!r}")
-    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ProblemError(f"output must be a file in a directory to write to; got {output!r}")
-    return path
 
 
 def _names(demo: Demo, arms: tuple[int, ...]) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mislid.errors import Interrupted, MislidError
+from mislid.rules.stopping import STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
 
 F = TypeVar("F", bound=Callable[..., Any])
-STOPPING = ("heuristic", "paper", "paper-printed", "mixture", "pairwise", "guaranteed")
 
 
 def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Callable[[F], F]:
@@ -24,54 +24,77 @@ def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Calla
     return click.option(name, type=kind, default=default, show_default=True, help=text, **more)
 
 
-def format_choice(
-    default: str = "table", text: str = "How to print the result."
-) -> Callable[[F], F]:
-    """--format, with its default and the text of its help."""
+file_argument = click.argument("file", type=click.Path())
+seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
+
+
+def format_option(default: str = "table") -> Callable[[F], F]:
+    """--format."""
     forms = click.Choice(["table", "json", "csv"])
+    text = "How to print the result."
     return click.option(
         "--format", "form", type=forms, default=default, show_default=True, help=text
     )
 
 
-format_option = format_choice()
-file_argument = click.argument("file", type=click.Path())
-seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
-delta_option = setting("--delta", click.FloatRange(0, 0.5, min_open=True), 0.05, "Error rate.")
-stopping_option = setting(
-    "--stopping",
-    click.Choice(STOPPING),
-    "guaranteed",
-    "When to stop; heuristic comes with no proof.",
-)
+def m_option(*, required: bool = True) -> Callable[[F], F]:
+    """--m."""
+    text = "How many of the best to find."
+    return click.option("--m", type=click.IntRange(1), required=required, help=text)
 
 
-def algorithm_option(text: str) -> Callable[[F], F]:
-    """--algorithm; the text of its help lists names."""
-    return setting("--algorithm", str, "mislid", text)
+def question_options(*, changes: bool = False) -> Callable[[F], F]:
+    """--m, --misspecification, --delta and --tolerance.
 
-
-def m_option(what: str = "arms") -> Callable[[F], F]:
-    """--m; `what` is looked for."""
-    return click.option(
-        "--m", type=click.IntRange(1), required=True, help=f"Number of {what} to find."
+    Where they are `changes` of a question, what is left out stays as it is.
+    """
+    option = _change if changes else setting
+    declared = "" if changes else "; by default what the file declares"
+    return lambda command: _with(
+        command,
+        m_option(required=not changes),
+        click.option(
+            "--misspecification",
+            type=click.FloatRange(0),
+            help="Largest deviation of the means from linearity in the features, inf for no "
+            f"structure{declared}.",
+        ),
+        option("--delta", click.FloatRange(0, 0.5, min_open=True), 0.05, "Error rate."),
+        option(
+            "--tolerance",
+            click.FloatRange(0),
+            0.0,
+            "How much better than one of the answer another may be.",
+        ),
     )
 
 
-def misspecification_option(otherwise: str = "") -> Callable[[F], F]:
-    """--misspecification; `otherwise` says what more there is to know."""
-    return click.option(
-        "--misspecification",
-        type=click.FloatRange(0),
-        help="Largest deviation of the means from linearity, inf for no structure; "
-        "by default what the file declares." + otherwise,
+def _change(name: str, kind: Any, _default: float, text: str) -> Callable[[F], F]:
+    return click.option(name, type=kind, help=text)
+
+
+def rule_options(command: F) -> F:
+    """--algorithm and --stopping, with all that have a name."""
+    from mislid.algorithms import algorithm_names
+
+    names = algorithm_names()
+    unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
+    return _with(
+        command,
+        setting(
+            "--algorithm",
+            click.Choice(names),
+            "mislid",
+            f"What chooses: {', '.join(names)}; oracle needs means that are known.",
+            metavar="NAME",
+        ),
+        setting(
+            "--stopping",
+            click.Choice(list(STOPPING_RULES)),
+            "guaranteed",
+            f"When to stop; {' and '.join(unproven)} come with no proof.",
+        ),
     )
-
-
-def tolerance_option(what: str = "an arm") -> Callable[[F], F]:
-    """--tolerance; answers are made of `what`."""
-    text = f"How much better than {what} of the answer one outside it may be."
-    return setting("--tolerance", click.FloatRange(0), 0.0, text)
 
 
 def data_option(otherwise: str = "") -> Callable[[F], F]:
@@ -85,10 +108,10 @@ def data_option(otherwise: str = "") -> Callable[[F], F]:
     )
 
 
-def output_folder_option(text: str, **default: Any) -> Callable[[F], F]:
+def output_folder_option(text: str, **more: Any) -> Callable[[F], F]:
     """--output, a directory."""
     kind = click.Path(file_okay=False)
-    return click.option("--output", metavar="DIR", type=kind, help=text, **default)
+    return click.option("--output", metavar="DIR", type=kind, help=text, **more)
 
 
 def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
@@ -97,20 +120,17 @@ def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
 
 
 def instance_options(command: F) -> F:
-    """FILE, --m, --misspecification, --noise, --delta, --tolerance and --format."""
+    """FILE, --m, --misspecification, --delta, --tolerance, --noise and --format."""
     return _with(
         command,
         file_argument,
-        m_option(),
-        misspecification_option(),
+        question_options(),
         click.option(
             "--noise",
             type=click.FloatRange(0, min_open=True),
             help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
         ),
-        delta_option,
-        tolerance_option(),
-        format_option,
+        format_option(),
     )
 
 

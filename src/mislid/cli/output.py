@@ -11,12 +11,14 @@ from typing import Any
 
 
 def as_json(value: Any) -> str:
-    """Strict JSON, which has no infinity: that is the text "inf"; what is no number is null.
+    """Strict JSON: infinity is the text "inf", what is not a number is null.
 
     >>> as_json({"upper": float("inf"), "mean": float("nan")})
     '{"upper": "inf", "mean": null}'
     """
-    return json.dumps(_plain(value), allow_nan=False)
+    from mislid.files import as_plain
+
+    return json.dumps(as_plain(value), allow_nan=False)
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -71,13 +73,3 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "infinite"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value

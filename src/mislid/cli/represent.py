@@ -118,7 +118,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
 @click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
-@format_option
+@format_option()
 @quiet_option()
 @one_sentence_errors
 def command(
@@ -146,10 +146,10 @@ def command(
     --target. Lines with the same name are one candidate, whose mean reward is their average.
     """
     from mislid._validation import as_top_m
-    from mislid.files import place_to_write
+    from mislid.files import new_place
     from mislid.representation import learn, read_observations
 
-    place = place_to_write(output or f"{Path(file).stem}.npz")
+    place = new_place(output or f"{Path(file).stem}.npz", "--output", ".npz", ".csv")
     seen = read_observations(file, target=target, name=name, groups=groups, where=where)
     as_top_m(m, len(seen.means))
     _refuse_unfit(d, within, recipe)
@@ -189,13 +189,13 @@ def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -
 
 def _drawing(picture: str) -> Callable[[TradeOff], None]:
     """What saves the picture; found missing before the training, not after it."""
-    from mislid.plotting_trade_off import save_trade_off
+    from mislid.files import new_place
+    from mislid.plotting import save_trade_off
 
-    if not Path(picture).parent.is_dir():
-        raise ProblemError(f"picture must be in an existing directory; got {picture!r}")
+    place = new_place(picture, "--picture")
     if find_spec("matplotlib") is None:
         raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
-    return partial(save_trade_off, Path(picture))
+    return partial(save_trade_off, place)
 
 
 @contextmanager

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.algorithms import algorithm_names
 from mislid.cli.options import (
     cluster,
     instance_options,
     load,
     one_sentence_errors,
+    output_folder_option,
     quiet_option,
+    rule_options,
+    setting,
     worker_options,
 )
 from mislid.cli.output import as_csv, as_json, as_table, number
@@ -23,9 +25,6 @@ from mislid.rules.stopping import NO_GUARANTEE, STOPPING_RULES
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.simulation.replicate import Row
-
-STOPPING = tuple(STOPPING_RULES)
-UNPROVEN = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
 
 
 def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
@@ -41,36 +40,20 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
 
 @click.command("run")
 @instance_options
-@click.option(
-    "--algorithm",
-    default="mislid",
-    show_default=True,
-    help=f"What to measure next: {', '.join(algorithm_names())}.",
-)
-@click.option(
-    "--stopping",
-    type=click.Choice(STOPPING),
-    default="guaranteed",
-    show_default=True,
-    help=f"When to stop; {' and '.join(UNPROVEN)} come with no guarantee.",
-)
-@click.option(
+@rule_options
+@setting(
     "--gamma",
-    type=click.FloatRange(1),
-    default=1.0,
-    show_default=True,
-    help="Test whether to stop only when measurements have grown by this factor.",
+    click.FloatRange(1),
+    1.0,
+    "Test whether to stop only when measurements have grown by this factor.",
 )
-@click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
+@setting("--runs", click.IntRange(1), 100, "Number of runs.")
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
 )
 @worker_options
-@click.option(
-    "--output",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended.",
+@output_folder_option(
+    "Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended."
 )
 @click.option(
     "--shard",
@@ -155,7 +138,7 @@ def _warn_of_tie(instance: Instance, m: int) -> None:
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
     from pathlib import Path
 
-    from mislid.plotting_runs import save_runs
+    from mislid.plotting import save_runs
 
     try:
         save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_number
+from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.script import Script
@@ -74,11 +75,11 @@ class Engine:
     --------
     >>> from mislid import Model
     >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
-    >>> engine = Engine(Question(model, m=1, noise=[0.2, 0.2, 0.3]))
-    >>> for arm, value in [(0, 0.4), (1, 0.5), (2, 0.9)]:
+    >>> engine = Engine(Question(model, m=1, noise=0.2))
+    >>> for arm, value in [(0, 0.4), (1, 0.5), (2, 0.9), (2, 0.8)]:
     ...     engine.observe(arm, value)
     >>> engine.judge().decided, engine.incumbents, engine.propose()
-    (False, (2,), 2)
+    (False, (2,), 1)
     """
 
     def __init__(
@@ -256,7 +257,11 @@ class Engine:
         """
         from mislid._kernels.state import take_in
 
-        take_in(self._rules.setting, self._state, arm, times, float(value))
+        number = float(value)
+        if not math.isfinite(number):
+            raise ProblemError(f"value must be a finite number; got {value!r}")
+        checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
+        take_in(self._rules.setting, self._state, *checked, number)
 
     def propose(self, position: int | None = None) -> int:
         """The arm to measure next, after `judge`.
@@ -394,12 +399,9 @@ class Engine:
         """
         from mislid._kernels.state import begin_with
 
-        rules = self._rules
+        rules, K = self._rules, self.question.K
         begin_with(
-            rules.setting,
-            rules.state,
-            np.asarray(counts, np.float64),
-            np.asarray(sums, np.float64),
+            rules.setting, rules.state, as_vector(counts, "counts", K), as_vector(sums, "sums", K)
         )
         self._forget_prices()
         self._verdict = Verdict(False)

@@ -6,7 +6,6 @@ measurements that a method without them needs; and a method that trusts them pic
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mislid.files import write_whole
 from mislid.geometry.time import CharacteristicTime, characteristic_time
 from mislid.model import Instance, Model
 from mislid.simulation.identify import INTERRUPTED, Identification, identify
@@ -152,24 +150,25 @@ def draw_demo(demo: Demo) -> Figure:
     matplotlib.figure.Figure
         Two panels side by side.
     """
-    from matplotlib.figure import Figure
+    from mislid.plotting import plot_allocation, plot_evidence
+    from mislid.plotting.theme import CONTRAST, drawing, new_figure
 
-    from mislid.plotting import OPTIMAL, plot_allocation, plot_evidence
-
-    figure = Figure(figsize=(11.5, 4.8), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
     found, unproven = demo.found["mislid"], demo.found["LinGapE"]
-    plot_allocation(left, demo.instance, M, found.counts, optimal=demo.time.allocation)
-    left.set_title(f"Where mislid measured ({found.samples:,} measurements)", loc="left")
-    left.set_xlabel("compound, most potent first")
     proven = {name: demo.seen[name] for name in METHODS if name != "LinGapE"}
-    plot_evidence(right, proven, bound=demo.time.samples(DELTA))
-    if unproven.correct is False:
-        label = f"LinGapE, by its own test: {unproven.samples:,}, wrong"
-        right.plot([unproven.samples], [0.0], "X", color=OPTIMAL, ms=9, clip_on=False, label=label)
-        right.legend(frameon=False, fontsize=8.5, loc="lower right")
-    right.set_title(f"Evidence for the answer, at error rate {DELTA:g}", loc="left")
-    figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds", fontweight="bold")
+    with drawing():
+        figure = new_figure(4.8, 11.5)
+        left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
+        plot_allocation(left, demo.instance, M, found.counts, optimal=demo.time.allocation)
+        left.set_title(f"Where mislid measured ({found.samples:,} measurements)")
+        left.set_xlabel("compound, most potent first")
+        plot_evidence(right, proven, bound=demo.time.samples(DELTA))
+        if unproven.correct is False:
+            label = f"LinGapE, by its own test: {unproven.samples:,}, wrong"
+            (mark,) = right.plot([unproven.samples], [0.0], "X", color=CONTRAST, label=label)
+            mark.set(ms=9, clip_on=False)
+            right.legend(loc="lower right")
+        right.set_title(f"Evidence for the answer, at error rate {DELTA:g}")
+        figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds")
     return figure
 
 
@@ -183,6 +182,6 @@ def save_picture(demo: Demo, path: Path) -> None:
     path
         Where the file goes.
     """
-    content = io.BytesIO()
-    draw_demo(demo).savefig(content, format="png", dpi=150)
-    write_whole(path, content.getvalue())
+    from mislid.plotting.theme import save_png
+
+    save_png(draw_demo(demo), path)

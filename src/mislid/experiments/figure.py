@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mislid.files import write_whole
-from mislid.plotting_runs import LABEL, WIDTH, height_of, plot_runs
+from mislid.plotting.runs import height_of, plot_runs
+from mislid.plotting.theme import GREY, new_figure
 from mislid.simulation.replicate import Row
 
 if TYPE_CHECKING:
@@ -36,12 +37,10 @@ def draw_result(result: Result) -> Figure:
     matplotlib.figure.Figure
         One panel per case.
     """
-    from matplotlib.figure import Figure
-
     cases = result.experiment.cases
     drawn = [[outcome for outcome in result.of(case) if _answered(outcome)] for case in cases]
     heights = [height_of(len(_groups(outcomes, result)[0])) for outcomes in drawn]
-    figure = Figure(figsize=(WIDTH, 0.4 + sum(heights)), layout="constrained")
+    figure = new_figure(0.4 + sum(heights))
     rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
     dashed = "dashed: published" + ("" if result.exact else ", on another instance")
     for axes, case, outcomes in zip(rows[:, 0], cases, drawn, strict=True):
@@ -104,7 +103,7 @@ def _draw_case(axes: Axes, outcomes: Sequence[Outcome], result: Result) -> None:
     published = [name for name in groups if name.endswith(SUFFIX)]
     plot_runs(axes, groups, result.experiment.delta, dashed=published)
     for at, mean in means.items():
-        axes.plot([mean, mean], [at - 0.42, at + 0.42], "--", color=LABEL, lw=1.6, zorder=3)
+        axes.plot([mean, mean], [at - 0.42, at + 0.42], "--", color=GREY, lw=1.6, zorder=3)
     _name_means(axes, means)
 
 

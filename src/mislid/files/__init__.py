@@ -1,5 +1,6 @@
 """Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,20 @@ __all__ = [
     "Spreadsheet",
     "Table",
     "alone_in",
+    "as_plain",
     "decimal",
+    "new_place",
     "npz_bytes",
     "npz_table",
-    "place_to_write",
     "read_sheet",
     "read_spreadsheet",
     "read_table",
     "write_table",
     "write_whole",
 ]
+
+# What files of instances end in.
+_INSTANCE = (".npz", ".csv")
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -45,7 +50,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     FileFormatError
         Where the file cannot be read, is damaged, or lacks features or means.
     """
-    place = _with_suffix(path, ".npz", ".csv")
+    place = _ending(path, "path", *_INSTANCE)
     content = _content(place, "an instance")
     read = npz_table if place.suffix.lower() == ".npz" else csv_table
     return read(content, str(place))
@@ -69,7 +74,7 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     FileFormatError
         Where the file cannot be read or its lines do not fit its headings.
     """
-    place = _with_suffix(path, ".csv")
+    place = _ending(path, "path", ".csv")
     return csv_sheet(_content(place, "observations"), str(place), "observation")
 
 
@@ -125,18 +130,22 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
     a,0.1,1.0,1.0,0.0
     b,0.2,1.0,0.0,1.0
     """
-    place = place_to_write(path)
+    place = new_place(path, "path", *_INSTANCE)
     write = npz_bytes if place.suffix.lower() == ".npz" else csv_bytes
     write_whole(place, write(table))
 
 
-def place_to_write(path: str | os.PathLike[str]) -> Path:
-    """Check, before anything is computed, that an instance can be written to a place.
+def new_place(path: Any, name: str = "path", *endings: str) -> Path:
+    """Check, before anything is computed, that a file can be written to a place.
 
     Parameters
     ----------
     path
-        A .npz or .csv file that may not exist yet.
+        A file that may not exist yet.
+    name
+        What the user calls the path.
+    endings
+        What its name may end in, such as ".png"; anything without them.
 
     Returns
     -------
@@ -146,17 +155,58 @@ def place_to_write(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ProblemError
-        Where it is a directory or in none that exists.
+        Where it is a directory, or in one that does not exist or cannot be written to.
     FileFormatError
         Where it ends otherwise.
+
+    Examples
+    --------
+    >>> new_place("no/such/directory/arms.npz", "--output")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: --output must name a file in an existing directory;
+    got 'no/such/directory/arms.npz', whose directory does not exist
     """
-    place = _with_suffix(path, ".npz", ".csv")
-    if place.is_dir() or not place.parent.is_dir():
+    place = _ending(path, name, *endings)
+    reason = ""
+    if place.is_dir():
+        reason = "a directory"
+    elif not place.parent.is_dir():
+        reason = "whose directory does not exist"
+    elif not os.access(place.parent, os.W_OK | os.X_OK):
+        reason = "whose directory cannot be written to"
+    if reason:
         raise ProblemError(
-            f"path must name a file in an existing directory; got {str(place)!r}, "
-            + ("a directory" if place.is_dir() else "whose directory does not exist")
+            f"{name} must name a file in an existing directory; got {str(place)!r}, {reason}"
         )
     return place
+
+
+def as_plain(value: Any) -> Any:
+    """Values of JSON, which has no infinity: that is the text "inf"; what is no number is None.
+
+    Parameters
+    ----------
+    value
+        Made of dicts, lists, tuples, texts and numbers.
+
+    Returns
+    -------
+    Any
+        The same, as `json.dumps` may write it.
+
+    Examples
+    --------
+    >>> as_plain({"upper": float("inf"), "pair": (1, float("nan"))})
+    {'upper': 'inf', 'pair': [1, None]}
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {key: as_plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(entry) for entry in value]
+    return value
 
 
 def _content(place: Path, what: str) -> bytes:
@@ -173,11 +223,12 @@ def _content(place: Path, what: str) -> bytes:
     return content
 
 
-def _with_suffix(path: Any, *suffixes: str) -> Path:
+def _ending(path: Any, name: str, *endings: str) -> Path:
+    """The path, with a name that ends in one of these."""
     try:
         place = Path(path)
     except TypeError:
-        raise ProblemError(f"path must be a string or a path; got {path!r}") from None
-    if place.suffix.lower() not in suffixes:
-        raise FileFormatError(f"path must end in {' or '.join(suffixes)}; got {str(place)!r}")
+        raise ProblemError(f"{name} must be a string or a path; got {path!r}") from None
+    if endings and place.suffix.lower() not in endings:
+        raise FileFormatError(f"{name} must end in {' or '.join(endings)}; got {str(place)!r}")
     return place

@@ -421,16 +421,39 @@ class AlternativeSearch:
             alpha,
             incumbents=tuple(incumbents.tolist()),
             floor=balanced(at.matrix, w, space.floor.copy()),
-            proofs=_proofs(space),
+            proofs=self._proofs(given, w, incumbents, tol, space),
             pairs_solved=solves,
         )
 
+    def _proofs(
+        self,
+        given: Vector,
+        w: Vector,
+        incumbents: NDArray[np.int64],
+        tol: float,
+        space: SearchSpace,
+    ) -> Proofs:
+        """The certificates that took part in the last search.
 
-def _proofs(space: SearchSpace) -> Proofs:
-    """The certificates that took part in the last search."""
-    used = space.slot[(space.quality > 0) & (space.slot >= 0)]
-    pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
-    return Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
+        Where more pairs were solved than a search keeps, the others are solved once more.
+        """
+        from mislid._kernels.search import DONE
+
+        used = space.slot[(space.quality > 0) & (space.slot >= 0)]
+        pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
+        kept = Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
+        lost = np.flatnonzero((space.quality == DONE) & (space.slot < 0))
+        if lost.size == 0:
+            return kept
+        arms = space.challengers[lost // self.m], incumbents[lost % self.m]
+        again = np.stack(arms, axis=1)
+        solver = PairSolver(self.model, given, w)
+        solved = [solver.solve((i, j), tol) for i, j in again.tolist()]
+        return Proofs(
+            np.concatenate([pairs, again]),
+            np.concatenate([kept.multipliers, [one.multipliers for one in solved]]),
+            np.concatenate([kept.alphas, [one.alpha for one in solved]]),
+        )
 
 
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:

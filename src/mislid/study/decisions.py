@@ -40,6 +40,16 @@ def _rule(argument: str, name: str, given: Any) -> Any:
     return name if given is None else given
 
 
+def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The rules that were given; for objects that are not here, rules with the same estimates."""
+    algorithm, stopping = given
+    if algorithm is None and is_python(settings.algorithm):
+        algorithm = "uniform"
+    if stopping is None and is_python(settings.stopping):
+        stopping = "heuristic"
+    return algorithm, stopping
+
+
 def decision_of(settings: Settings, verdict: Verdict) -> Decided:
     """What is recorded of a verdict."""
     answer = verdict.answer or ()
@@ -50,7 +60,7 @@ def decision_of(settings: Settings, verdict: Verdict) -> Decided:
         answer=answer,
         samples=verdict.samples,
         rule=settings.stopping,
-        statistic=float(np.nan_to_num(verdict.statistic)),
+        statistic=float(np.nan_to_num(verdict.statistic, posinf=np.inf)),
         threshold=float(np.nan_to_num(verdict.threshold)),
         pair=pair,
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mislid.errors import CorruptStorageError
+from mislid.files import as_plain
 from mislid.study.settings import Candidates, Settings
 
 
@@ -126,8 +126,8 @@ def entry_of(event: Event) -> Entry:
         plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.plain()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
-    if isinstance(fact, Decided) and math.isinf(fact.statistic):
-        plain["statistic"] = "inf"  # no model reverses the pair; JSON has no infinity
+    if isinstance(fact, Decided):
+        plain = as_plain(plain)  # the statistic is infinite where no model reverses the pair
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
 

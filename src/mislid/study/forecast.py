@@ -22,6 +22,7 @@ from mislid._validation import Vector, as_count
 from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
+from mislid.files import as_plain
 from mislid.study.events import Decided
 from mislid.study.forward import Data, Forward, data_of
 from mislid.study.replay import Replay
@@ -69,6 +70,7 @@ class Progress:
         The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
     statistic, threshold
         The evidence for that pair, and what it must reach; those of the decision once there is one.
+        None where the rule has none.
     lower_bound
         Measurements in all that any method with this error rate needs on average if the means are
         as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
@@ -88,8 +90,9 @@ class Progress:
     best_now: tuple[Label, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON; infinite numbers become None."""
-        return _plain(self)
+        """Values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,9 @@ class WhatIf:
         return {name: getattr(self, name) for name in ASKED}
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON; infinite numbers become None."""
-        return _plain(self)
+        """Values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
+        return plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,8 +177,8 @@ class Snapshot:
             self.data.samples,
             *(_DONE if settled else self._to_go(forward, count)),
             pair=self._labels(verdict.pair) if verdict and verdict.pair else None,
-            statistic=verdict.statistic if verdict else None,
-            threshold=verdict.threshold if verdict else None,
+            statistic=_known(verdict.statistic) if verdict else None,
+            threshold=_known(verdict.threshold) if verdict else None,
             lower_bound=self._lower_bound(estimate),
             best_now=self._labels(best),
         )
@@ -270,16 +274,10 @@ def _too_early(missing: int) -> ToGo:
     return ToGo(None, missing, None, f"too early: {arms} of the first design not measured yet")
 
 
+def _known(number: float) -> float | None:
+    """A rule that is written in Python may have no evidence to show."""
+    return None if math.isnan(number) else number
+
+
 def _whole(number: float) -> int | None:
     return None if math.isinf(number) else int(number)
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    values = dataclasses.asdict(record).items()
-    return {name: _plain_value(value) for name, value in values}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,7 +9,7 @@ import numpy as np
 
 from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
-from mislid.study.decisions import decision_of, new_engine
+from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
 from mislid.study.settings import is_python
 from mislid.study.state import StudyState
@@ -58,6 +58,21 @@ class Replay:
         if self._script:
             self._catch_up(self._engine)
         return self._engine
+
+    def estimating(self) -> Engine:
+        """An engine with estimates from all measurements: the rules or, without them, another."""
+        if self.has_rules:
+            return self.engine
+        state, K = self.state, self.state.candidates.K
+        rules = stand_ins(state.settings, self._given)
+        engine = new_engine(state.settings, state.candidates, *rules)
+        arms = np.array([one.arm for one in state.observations], dtype=np.int64)
+        values = np.array([one.value for one in state.observations])
+        sums = np.bincount(arms, state.settings.sign * values, K)
+        engine.reset(np.bincount(arms, minlength=K).astype(np.float64), sums)
+        if np.all(engine.counts[engine.design] > 0):
+            engine.judge(test=False)
+        return engine
 
     @property
     def diverged(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from mislid._validation import Matrix
 from mislid.engine import Engine
 from mislid.errors import ProblemError
+from mislid.files import as_plain
 from mislid.study.replay import Replay
 from mislid.study.result import Label
 from mislid.study.suspicions import residuals_of
@@ -101,16 +102,8 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity: "inf"."""
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = as_plain(asdict(self))
         return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    return "inf" if value == math.inf else value
 
 
 class _Verdict(NamedTuple):

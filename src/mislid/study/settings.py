@@ -24,6 +24,7 @@ from mislid._validation import (
     as_vector,
 )
 from mislid.errors import ProblemError
+from mislid.files import as_plain
 from mislid.model import Model
 from mislid.question import Question
 
@@ -183,7 +184,7 @@ class Settings:
 
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
-        given = {name: _without_infinity(value) for name, value in dataclasses.asdict(self).items()}
+        given: dict[str, Any] = as_plain(dataclasses.asdict(self))
         if self.reward_range is None:  # so are the logs of releases that knew of none
             del given["reward_range"]
         return given
@@ -199,10 +200,6 @@ class Settings:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
         return cls(**read)
-
-
-def _without_infinity(value: Any) -> Any:
-    return "inf" if value == math.inf else value
 
 
 def question_of(settings: Settings, candidates: Candidates) -> Question:

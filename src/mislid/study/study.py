@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from mislid.study.certificate import Certificate
 from mislid.study.decisions import warm_up
 from mislid.study.events import (
     Asked,
+    Entry,
     Event,
     Fact,
     Failed,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from mislid.study.forecast import Progress, Snapshot, WhatIf
+    from mislid.study.overview import Overview
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
@@ -79,7 +82,7 @@ class Study:
         self._key, self._storage, self._clock = key, storage, clock
         # Sampling and stopping rule, where they are objects.
         self._rules = rules
-        self._replay = Replay(*rules)
+        self._replay, self._digest = Replay(*rules), hashlib.sha256()
         self._alone = threading.RLock()
 
     def __repr__(self) -> str:
@@ -181,9 +184,8 @@ class Study:
             if decision is None:
                 return None
             challenger, incumbent = decision.pair
-            engine = self._replay.engine if self._replay.has_rules else None
-            estimated = engine is not None and engine.is_estimated
-            best = engine.incumbents if engine is not None and estimated else decision.answer
+            engine = self._replay.estimating()
+            best = engine.incumbents if engine.is_estimated else decision.answer
             return StudyResult(
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
@@ -296,6 +298,30 @@ class Study:
         """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others."""
         return self._snapshot().what_ifs(simulations)
 
+    def overview(self) -> Overview:
+        """The study at one moment, as `mislid study status` and reports show it.
+
+        Returns
+        -------
+        Overview
+            Question, measurements, answer, forecasts, sensitivity, warnings and evidence, all of
+            the same events whatever is told meanwhile.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> seen = study.overview()
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)])
+        >>> seen.samples, study.overview().samples
+        (0, 2)
+        """
+        from mislid.study.overview import Overview
+
+        with self._alone:
+            self._now()
+            return Overview.of(self.study_name, self._replay, self._digest.hexdigest())
+
     def events(self) -> list[Event]:
         """The whole log."""
         return list(events_of(self._storage.read(self._key)))
@@ -349,7 +375,7 @@ class Study:
                 while more:
                     after = self._replay.state.sequence
                     entries = self._storage.read(self._key, after, _AT_ONCE)
-                    self._replay.follow(events_of(entries))
+                    self._follow(entries)
                     more = len(entries) == _AT_ONCE
             except BaseException:
                 self._forget()
@@ -366,6 +392,18 @@ class Study:
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
         self._replay = Replay(*self._rules)
+
+    def _follow(self, entries: Sequence[Entry]) -> None:
+        """Take in what the log has."""
+        if self._replay.state.sequence == 0:
+            self._digest = hashlib.sha256()
+        self._seal(entries)
+        self._replay.follow(events_of(entries))
+
+    def _seal(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            line = f"{entry.sequence} {entry.time!r} {entry.kind} {entry.body}\n"
+            self._digest.update(line.encode())
 
     def _write(self, decide: Decide) -> StudyState:
         """Append what `decide` makes of the present state, while nobody else can."""
@@ -400,11 +438,13 @@ class Study:
             entries = log.read(self._replay.state.sequence, many)
             if len(entries) == many:
                 return False
+            self._follow(entries)
             replay = self._replay
-            replay.follow(events_of(entries))
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
-            log.append([entry_of(event) for event in events], written_summary(replay.state))
+            added = [entry_of(event) for event in events]
+            log.append(added, written_summary(replay.state))
+            self._seal(added)
         return True
 
     def _trial(self, state: StudyState, number: int) -> Trial:

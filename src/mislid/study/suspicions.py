@@ -68,7 +68,7 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
     candidates, declared = replay.state.candidates, replay.state.settings.misspecification
     if candidates.features is None or math.isinf(declared) or not replay.state.observations:
         return None
-    residuals = residuals_of(replay.engine, candidates.features)
+    residuals = residuals_of(replay.estimating(), candidates.features)
     if not residuals.contradict(declared, level):
         return None
     farthest = candidates.labels[residuals.farthest(declared)]
@@ -113,9 +113,12 @@ def _noise(replay: Replay, level: float) -> StudyWarning | None:
 def _disagreement(replay: Replay) -> StudyWarning | None:
     """The answer stays, but by now somebody else is ahead, by more than the tolerance."""
     decision = replay.state.decision
-    if decision is None or not replay.engine.is_estimated:
+    if decision is None:
         return None
-    means, tolerance = replay.engine.estimate, replay.engine.question.tolerance
+    engine = replay.estimating()
+    if not engine.is_estimated:
+        return None
+    means, tolerance = engine.estimate, engine.question.tolerance
     inside = np.array(decision.answer)
     outside = np.setdiff1d(np.arange(means.size), inside)
     challenger = int(outside[np.argmax(means[outside])])
@@ -137,7 +140,7 @@ def _disagreement(replay: Replay) -> StudyWarning | None:
 
 
 def _diverged(replay: Replay) -> StudyWarning | None:
-    if replay.diverged == 0:
+    if not replay.has_rules or replay.diverged == 0:
         return None
     return StudyWarning(
         DIVERGED,

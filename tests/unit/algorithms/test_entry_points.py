@@ -71,9 +71,9 @@ def test_the_command_line_knows_them(package: Path, name: str) -> None:
 
 def test_errors_and_help_list_them(package: Path) -> None:
     done = identified(package, "nonsense")
-    assert done.returncode == 1
-    assert "algorithm must be one of mislid, " in done.stderr
-    assert "oracle, coin, ready-coin, " in done.stderr
+    assert done.returncode == 2
+    assert "'nonsense' is not one of 'mislid', " in done.stderr
+    assert "'oracle', 'coin', 'ready-coin', " in done.stderr
     told = mislid_run(package, "--help").stdout
     assert "oracle, coin, " in " ".join(told.split())
 
@@ -105,6 +105,10 @@ import mislid
 from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
 assert as_algorithm("mislid") is ALGORITHMS["mislid"]
 assert algorithm_names().count("mislid") == 1
+try:
+    as_algorithm("nonsense")
+except mislid.errors.ProblemError as problem:
+    assert "oracle, coin, ready-coin, " in str(problem), problem
 study = mislid.create_study(
     candidates=["a", "b"], m=1, noise=0.1, algorithm="coin", storage="sqlite:///LAB"
 )

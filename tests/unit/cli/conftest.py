@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command_line import without_notice
 from helpers.study_calls import COMPOUNDS, Call, Done, question
 from mislid.cli import main
 from mislid.study import Study, load_study
@@ -23,7 +24,8 @@ def study_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     def call(*words: object) -> Done:
         capsys.readouterr()
         status = main(["study", *map(str, words)])
-        return Done(status, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return Done(status, out, without_notice(err))
 
     return call
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.study_calls import Call, printed, question, refused
-from mislid.cli.study._sheet import outside
+from mislid.cli.study._sheets import outside
 from mislid.files import Draft
 
 

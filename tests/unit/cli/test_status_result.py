@@ -3,50 +3,31 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
-from mislid.study import Study
-
-
-class Plain:
-    """Something that is given as values of JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class FakeProgress(Plain):
-    samples: int = 2
-    more: float | None = 1234.5
-    more_low: float | None = 20.0
-    more_high: float | None = float("inf")
-    pair: tuple[str, str] | None = ("B07", "C33")
-    statistic: float | None = 3.25
-    threshold: float | None = 12.5
-    lower_bound: float | None = 99.0
-    note: str = ""
-    best_now: tuple[str, ...] = ("C33",)
+from mislid.study import (
+    Progress,
+    Sensitivity,
+    SensitivityRow,
+    Study,
+    StudyWarning,
+    WhatIf,
+    overview,
+)
+from mislid.study.overview import Overview
 
 
 @dataclass(frozen=True)
-class FakeWarning(Plain):
-    kind: str = "noise"
-    message: str = "the noise is larger than declared"
-    level: float = 0.01
-    statistic: float = 5.0
-    threshold: float = 4.0
-
-
-@dataclass(frozen=True)
-class FakeVerification(Plain):
+class FakeVerification:
     failure: str | None = None
     checks: tuple[str, ...] = ("the seal", "the sums")
     answer: tuple[str, ...] = ("C33",)
@@ -54,46 +35,38 @@ class FakeVerification(Plain):
     proven: bool | None = True
     ok: bool = field(default=True)
 
-
-@dataclass(frozen=True)
-class FakeWhatIf(Plain):
-    m: int
-    more: float | None = 40.0
-    more_low: float | None = 30.0
-    more_high: float | None = 60.0
-    decided_now: bool = False
-    answer_now: tuple[str, ...] = ("C33", "B07")
-    note: str = ""
-    delta: float = 0.1
-    tolerance: float = 0.0
-    changed: tuple[str, ...] = ("m",)
-
-
-@dataclass(frozen=True)
-class FakeSensitivity:
-    declared: float = 0.2
-    largest: float | None = 0.35
-    smallest: float = 0.05
-
     def to_dict(self) -> dict[str, Any]:
-        row = {
-            "misspecification": 0.0,
-            "answer": ("C33",),
-            "statistic": 20.5,
-            "threshold": 12.0,
-            "decided": True,
-        }
-        far = row | {"misspecification": "inf", "statistic": 3.0, "decided": False}
-        return asdict(self) | {"table": (row, far)}
+        return asdict(self)
+
+
+PROGRESS = Progress(
+    *(2, 1234, 20, None, ""),
+    pair=("B07", "C33"),
+    statistic=3.25,
+    threshold=12.5,
+    lower_bound=99.0,
+    best_now=("C33",),
+)
+NOISE = StudyWarning("noise", "the noise is larger than declared", 0.01, 5.0, 4.0)
+WHAT_IF = WhatIf(
+    *(40, 30, 60, ""),
+    m=2,
+    delta=0.1,
+    tolerance=0.0,
+    misspecification=math.inf,
+    changed=("m",),
+    decided_now=False,
+    answer_now=("C33", "B07"),
+)
 
 
 @pytest.fixture
 def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Parts that say what is wanted."""
 
-    def saying(progress: object = None, warnings: tuple[object, ...] = ()) -> None:
-        monkeypatch.setattr(Study, "progress", lambda study, **_: progress or FakeProgress())
-        monkeypatch.setattr(Study, "warnings", lambda study: warnings)
+    def saying(progress: Progress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
+        monkeypatch.setattr(Overview, "progress", property(lambda _: progress))
+        monkeypatch.setattr(overview, "_warnings", lambda _: warnings)
 
     return saying
 
@@ -117,7 +90,7 @@ def row(text: str) -> dict[str, str]:
 
 
 def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast) -> None:
-    forecast(warnings=(FakeWarning(),))
+    forecast(warnings=(NOISE,))
     created("ask", "s", "-n", 3)
     created("tell", "s", 0, 0.3)
     assert printed(created("status", "s")) == [
@@ -130,13 +103,13 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
         "best now          C33 (no answer yet)",
         "limiting pair     B07 against C33",
         "evidence          3.25 of 12.5",
-        "forecast          about 1,234 more measurements (20 to infinite)",
+        "forecast          about 1,234 more measurements (at least 20)",
         "any method needs  about 99 in all",
         "warning           the noise is larger than declared",
     ]
     said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
     assert said["pair"] == ["B07", "C33"]
-    assert said["more_high"] == "inf"
+    assert said["more_high"] is None
     assert said["warnings"][0]["kind"] == "noise"
     line = row(created("status", "s", "--format", "csv").out)
     assert line["pair"] == "B07; C33"
@@ -145,11 +118,13 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
 
 
 def test_a_forecast_may_know_nothing_yet(created: Call, forecast) -> None:
-    forecast(FakeProgress(0, None, 0, None, None, None, None, None, "too early to say", ()))
+    forecast(Progress(0, None, 4, None, "too early to say", lower_bound=math.inf))
     table = created("status", "s").out
     for word in ("best now", "limiting", "evidence", "any method"):
         assert word not in table
-    assert "forecast        too early to say\n" in table
+    assert "forecast        at least 4 more measurements (too early to say)\n" in table
+    said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
+    assert (said["more"], said["lower_bound"]) == (None, "inf")
 
 
 def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> None:
@@ -160,12 +135,13 @@ def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> N
     assert decided("status", "t").status == 0
 
 
-def test_a_study_without_an_answer_has_no_result(created: Call, forecast) -> None:
-    forecast()
+def test_a_study_without_an_answer_has_no_result(created: Call, opened) -> None:
+    refused(created("result", "s"), 1, "has no answer yet, after 0 measurements.")
+    opened().add_observations(list(POTENCY.items()))
     refused(
         created("result", "s"),
         1,
-        "study 's' has not decided and has no answer yet, after 0 measurements; "
+        "study 's' has not decided and has no answer yet, after 4 measurements; "
         "best now, which is no answer: C33",
     )
     refused(created("export", "s", "--certificate", "c.json"), 1, "has not decided")
@@ -199,13 +175,12 @@ def test_an_answer_without_proof_is_labelled_everywhere(
     assert form == "csv" or ("no proof" in told) or ('"proven": false' in told)
 
 
-def test_later_data_that_disagree_are_reported(decided: Call, folder: Path, forecast) -> None:
+def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "B07,9\n" * 40)
     assert "status        decided" in decided("import", "s", "h.csv").out
     result = decided("result", "s").out
     assert "answer" in result
     assert "B07: they disagree" in result
-    forecast(FakeProgress(best_now=("B07",)))
     assert "best now        B07: later data disagree" in decided("status", "s").out
     assert json.loads(decided("result", "s", "--format", "json").out)["agrees"] is False
 
@@ -267,19 +242,26 @@ def test_what_is_no_certificate(study_command: Call) -> None:
 
 
 def test_what_if(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "what_if", lambda study, **given: FakeWhatIf(**given))
+    monkeypatch.setattr(Study, "what_if", lambda study, **given: replace(WHAT_IF, **given))
     table = created("what-if", "s", "--m", 2).out
     assert "m         2\n" in table
     assert "forecast  about 40 more measurements (30 to 60)\n" in table
     said = json.loads(created("what-if", "s", "--m", 2, "--format", "json").out)
-    assert (said["m"], said["more"], said["answer_now"]) == (2, 40.0, ["C33", "B07"])
+    assert (said["m"], said["more"], said["answer_now"]) == (2, 40, ["C33", "B07"])
+    assert said["misspecification"] == "inf"
 
 
 def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = (
-        FakeWhatIf(2, note="", changed=("m",)),
-        FakeWhatIf(1, None, 90, None, note="beyond what was simulated", changed=("delta",)),
-        FakeWhatIf(1, decided_now=True, changed=("delta", "tolerance")),
+        WHAT_IF,
+        WhatIf(
+            *(None, 90, None, "beyond what was simulated"),
+            **(WHAT_IF.question | {"m": 1}),
+            changed=("delta",),
+            decided_now=False,
+            answer_now=("C33",),
+        ),
+        replace(WHAT_IF, decided_now=True, changed=("delta", "tolerance")),
     )
     monkeypatch.setattr(Study, "what_ifs", lambda study: rows)
     table = created("what-if", "s").out.splitlines()
@@ -291,11 +273,16 @@ def test_several_what_ifs(created: Call, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "sensitivity", lambda study: FakeSensitivity())
+    rows = (
+        SensitivityRow(0.0, ("C33",), 20.5, 12.0, decided=True, contradicted=True),
+        SensitivityRow(math.inf, ("C33",), 3.0, 12.0, decided=False, contradicted=False),
+    )
+    found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, ((0.0, 0.35),), (), rows)
+    monkeypatch.setattr(Study, "sensitivity", lambda study: found)
     table = created("sensitivity", "s").out
     assert "decides up to       0.35\n" in table
     assert "contradicted below  0.05\n" in table
-    assert table.splitlines()[-1].split() == ["inf", "C33", "3", "12", "false"]
+    assert table.splitlines()[-1].split() == ["inf", "C33", "3", "12", "false", "false"]
     said = json.loads(created("sensitivity", "s", "--format", "json").out)
     assert (said["largest"], said["table"][0]["answer"]) == (0.35, ["C33"])
     lines = list(csv.DictReader(io.StringIO(created("sensitivity", "s", "--format", "csv").out)))
@@ -369,11 +356,10 @@ def test_watching_shows_every_change_until_it_has_decided(
         act = next(left)
         (act or (lambda: study.optimize(lambda trial: POTENCY[trial.arm])))()
 
-    facts = status.facts_of(study)
     monkeypatch.setattr(status, "pause", meanwhile)
-    last = status._watch(study, facts, 2.5, status._View("table"))
+    last = status.watch(study, study.overview(), 2.5, status.View("table"))
     lines = capsys.readouterr().out.splitlines()
-    assert last["status"] == "decided"
+    assert last.decided
     assert [line.split("  ")[1] for line in lines] == ["running"] * 3 + ["decided"]
     assert "1 measurements  1 pending  evidence 3.25 of 12.5" in lines[2]
     assert lines[-1].endswith("answer C33")
@@ -397,10 +383,10 @@ def test_a_terminal_is_painted_over(
 ) -> None:
     forecast()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    view = status._View("table")
-    facts = status.facts_of(opened())
-    view(facts)
-    view(facts)
+    view = status.View("table")
+    seen = opened().overview()
+    view(seen)
+    view(seen)
     text = capsys.readouterr().out
     height = text.partition("\033[")[0].count("\n")
     assert height > 5
@@ -412,9 +398,29 @@ def test_watching_in_other_formats_is_a_line_each(
     created: Call, opened, forecast, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forecast()
-    facts = status.facts_of(opened())
+    seen = opened().overview()
     for form, lines in (("json", 2), ("csv", 3)):
-        view = status._View(form)
-        view(facts)
-        view(facts)
+        view = status.View(form)
+        view(seen)
+        view(seen)
         assert capsys.readouterr().out.count("\n") == lines
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [0, 3, 30])
+def test_a_study_whose_rules_are_objects_is_shown(
+    rules: str, n_trials: int, study_command: Call, folder: Path
+) -> None:
+    ruled_by_objects(rules, n_trials, folder, study_name="s")._storage.close()
+    lines = printed(study_command("status", "s"))
+    said = json.loads(study_command("status", "s", "--format", "json").out)
+    assert said["status"] == ("decided" if n_trials == 30 and rules != "sampling" else "running")
+    assert said["proven"] is (rules == "sampling")
+    if said["status"] == "running":
+        assert f"forecast        {said['note']}" in lines
+        assert said["note"].startswith("no forecast")
+    (row,) = json.loads(study_command("list", "--format", "json").out)
+    assert row["guarantee"] == ("proven" if rules == "sampling" else "no proof")
+    done = study_command("export", "s", "--html", "report.html")
+    assert (done.status, done.err) == (0, "Report in report.html.\n")
+    refused(study_command("ask", "s"), 1, "must be given to load_study")

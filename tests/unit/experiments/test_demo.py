@@ -183,8 +183,8 @@ def test_elsewhere_a_run_is_one_line(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [
-        ("demo.pdf", "output must end in .png; got"),
-        ("none/demo.png", "output must be a file in a directory to write to; got"),
+        ("demo.pdf", "--output must end in .png; got"),
+        ("none/demo.png", "--output must name a file in an existing directory; got"),
     ],
 )
 def test_a_picture_that_cannot_be_saved(output, sentence, tmp_path: Path, capsys) -> None:

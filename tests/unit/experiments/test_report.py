@@ -26,7 +26,7 @@ from mislid.experiments.report import (
 )
 from mislid.experiments.runner import Outcome
 from mislid.experiments.spec import GUARANTEED
-from mislid.plotting_runs import FINE, LABEL, OVER
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK
 from mislid.simulation.replicate import Row, replicate_settings
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
@@ -193,7 +193,7 @@ def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
         "LUCB as published",
         "our default, guaranteed",
     ]
-    assert boxes(axes) == [(FINE, "-"), (FINE, "--"), (OVER, "-"), (FINE, "--"), (FINE, "-")]
+    assert boxes(axes) == [(BEST, "-"), (BEST, "--"), (CONTRAST, "-"), (BEST, "--"), (BEST, "-")]
     assert axes.get_xscale() == "log"
     assert axes.get_title("left") == ("a case; red: wrong more often than 0.05; dashed: published")
     assert axes.get_xlabel() == (
@@ -204,16 +204,16 @@ def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
 
 def test_where_only_a_published_mean_is_known_it_is_a_line(result):
     (axes,) = draw_result(result).axes
-    assert boxes(axes) == [(FINE, "-"), (OVER, "-"), (FINE, "-")]
-    lines = [line for line in axes.lines if line.get_color() == LABEL]
+    assert boxes(axes) == [(BEST, "-"), (CONTRAST, "-"), (BEST, "-")]
+    lines = [line for line in axes.lines if line.get_color() == GREY]
     np.testing.assert_allclose([line.get_xdata()[0] for line in lines], [576.87, 25_804.12])
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[1] == "LUCB\npublished mean 25,804"
     assert labels[2] == "our default, guaranteed"
     assert [to_hex(label.get_color()) for label in axes.get_yticklabels()] == [
-        "#000000",
-        OVER,
-        "#000000",
+        INK,
+        CONTRAST,
+        INK,
     ]
 
 

@@ -205,13 +205,11 @@ class TestMemory:
             one, other = plenty.closest(means, weights), scarce.closest(means, weights)
             assert_allclose(one.cost, other.cost, rtol=1e-9)
             assert one.check()
-            assert len(other.proofs.pairs) <= 2
+            assert other.check()
+            assert scarce._space.kept_age.size == 2
             most = max(most, len(one.proofs.pairs))
         assert most > 10
 
-    @pytest.mark.xfail(
-        strict=True, reason="a search keeps 256 certificates, and this one needs those of 900 pairs"
-    )
     def test_certificates_of_many_pairs_hold(self) -> None:
         features = np.random.default_rng(0).normal(size=(60, 4))
         means = np.repeat([1.0, 0.0], 30)

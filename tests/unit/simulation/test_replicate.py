@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 import threading
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
+from importlib import import_module
 from types import SimpleNamespace
 
 import loky
@@ -34,7 +35,7 @@ INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5,
 
 @pytest.fixture
 def real_job(fake_job, monkeypatch):
-    monkeypatch.setattr("mislid.simulation.replicate.Job", Job)
+    monkeypatch.setattr(import_module("mislid.simulation.replicate"), "Job", Job)
 
 
 def rows(runs=20, instance=INSTANCE, **options):

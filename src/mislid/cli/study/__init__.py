@@ -23,6 +23,13 @@ _COMMANDS = {
     "delete": "Delete a study, for good.",
     "upgrade": "Bring a storage of an older release up to date.",
 }
+# Modules with several commands.
+_MODULES = {
+    **dict.fromkeys(("tell", "import"), "tell"),
+    **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
+    **dict.fromkeys(("result", "verify", "export"), "result"),
+    **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
+}
 
 
 @click.group(
@@ -38,7 +45,7 @@ _COMMANDS = {
         "mislid study status potency",
         "mislid study result potency",
     ),
-    modules={"import": "import_history", "what-if": "what_if", "list": "list_studies"},
+    modules=_MODULES,
 )
 def command() -> None:
     """Measure for real: what to measure next, when to stop, and the answer.

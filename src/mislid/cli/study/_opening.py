@@ -61,7 +61,7 @@ def one_sentence_about(place: str | Path) -> Iterator[None]:
 @contextmanager
 def open_study(name: str, address: str | None) -> Iterator[Study]:
     """The study of this name."""
-    with open_storage(address) as storage, _notice():
+    with open_storage(address) as storage:
         from mislid.study import load_study
 
         yield load_study(study_name=name, storage=storage)
@@ -105,9 +105,3 @@ def _file(address: str) -> Path | None:
     name = address.removeprefix("sqlite:///").partition("?")[0]
     plain = address.startswith("sqlite:///") and name and not name.startswith((":", "file:"))
     return Path(name) if plain else None
-
-
-@contextmanager
-def _notice() -> Iterator[None]:
-
-    yield

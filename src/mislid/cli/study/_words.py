@@ -1,4 +1,4 @@
-"""Facts about studies, in words and in the three formats."""
+"""What commands print about studies: words, and the three formats."""
 
 from __future__ import annotations
 
@@ -6,31 +6,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from mislid.cli.output import aligned, as_csv, as_json, as_table
 
 if TYPE_CHECKING:
     from mislid.study import Study
-    from mislid.study.settings import Settings
 
 NO_PROOF = "no proof"
 
 
-def is_proven(stopping: str) -> bool:
-    """Whether the error rate of a stopping rule is proven."""
-    from mislid.rules.stopping import STOPPING_RULES
-
-    return STOPPING_RULES[stopping].guaranteed
-
-
-def guarantee(settings: Settings) -> str:
-    """What an answer is worth."""
-    if not is_proven(settings.stopping):
-        return f"{NO_PROOF} (stopping rule {settings.stopping!r})"
-    return f"wrong with probability at most {settings.delta:g}, proven"
-
-
 def status_words(study: Study) -> str:
     """The status; a decision without a proof is labelled."""
+    from mislid.study.overview import is_proven
+
     proven = study.status != "decided" or is_proven(study.settings.stopping)
     return study.status if proven else f"{study.status}, {NO_PROOF}"
 
@@ -62,19 +51,23 @@ def moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def one(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, str]]) -> str:
-    """One thing: all facts as JSON or as a line of CSV, or a table made for people."""
-    if form == "json":
-        return as_json(dict(facts))
-    if form == "csv":
-        return as_csv(list(facts), [csv_cells(facts)])
-    return as_table(table)
+def print_facts(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, str]]) -> None:
+    """Print facts about one thing, as JSON or as a line of CSV, or a table made for people."""
+    if form == "table":
+        click.echo(as_table(table))
+    else:
+        click.echo(facts_text(form, facts))
 
 
-def many(
+def facts_text(form: str, facts: Mapping[str, Any]) -> str:
+    """Facts about one thing as JSON, or as headings and a line of CSV."""
+    return as_json(dict(facts)) if form == "json" else as_csv(list(facts), [csv_cells(facts)])
+
+
+def rows_text(
     form: str, rows: Sequence[Mapping[str, Any]], heading: Sequence[str], texts: int = 1
 ) -> str:
-    """Several things of a kind, with these columns."""
+    """Several things of a kind, with these columns, the first ones flush left in a table."""
     if form == "json":
         return as_json([dict(row) for row in rows])
     cells = [csv_cells({name: row[name] for name in heading}) for row in rows]

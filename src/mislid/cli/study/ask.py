@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.output import aligned, as_csv, as_json
+from mislid.cli.options import examples, format_option, one_sentence_errors, setting
+from mislid.cli.output import aligned, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import counted, moment, shown
 from mislid.errors import MislidError, ProblemError
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from mislid.files import Draft
     from mislid.study import Study, Trial
 
+# Features that a table shows.
+_FEATURES = 6
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -44,9 +45,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
 )
 @name_argument
 @storage_option
-@click.option(
-    "-n", "n", type=click.IntRange(1), default=1, show_default=True, help="Number of trials."
-)
+@setting("-n", click.IntRange(1), 1, "Number of trials.")
 @click.option("--worker", metavar="NAME", help="Who asks; asking again gives its open trials back.")
 @click.option(
     "--lease",
@@ -59,7 +58,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
 @click.option(
     "--pending", is_flag=True, help="Hand out nothing new: all open trials, or those of --worker."
 )
-@format_option
+@format_option()
 @one_sentence_errors
 def command(
     name: str,
@@ -86,7 +85,7 @@ def command(
             trials = study.ask(n, worker=worker, lease=lease)
         if draft is not None:
             _write(draft, study, trials, worker, force)
-        click.echo(_PRINT[form](study, trials))
+        click.echo(_printed(form, name, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
         if study.status == "decided":
@@ -97,16 +96,14 @@ def _draft(sheet: str | None, force: bool) -> Any:
     """A file that will be the sheet, where that is possible; found out before anybody asks."""
     if sheet is None:
         return nullcontext()
-    from mislid.files import Draft
+    from mislid.files import Draft, new_place
 
-    place = Path(sheet)
-    if place.is_dir() or not place.parent.is_dir():
-        what = "a directory" if place.is_dir() else "whose directory does not exist"
-        raise ProblemError(
-            f"--csv must name a file in an existing directory; got {sheet!r}, {what}"
-        )
+    place = new_place(sheet, "--csv")
     if place.exists() and not force:
-        raise _taken(sheet)
+        raise ProblemError(
+            f"--csv must name a new file; {sheet!r} is there already: give another name, or "
+            "--force to overwrite it"
+        )
     try:
         return Draft(place)
     except OSError as problem:
@@ -115,20 +112,13 @@ def _draft(sheet: str | None, force: bool) -> Any:
         ) from None
 
 
-def _taken(sheet: object) -> ProblemError:
-    return ProblemError(
-        f"--csv must name a new file; {str(sheet)!r} is there already: give another name, or "
-        "--force to overwrite it"
-    )
-
-
 def _write(
     draft: Draft, study: Study, trials: list[Trial], worker: str | None, force: bool
 ) -> None:
-    from mislid.cli.study._sheet import sheet_bytes
+    from mislid.cli.study._sheets import sheet_text
 
     try:
-        draft.publish(sheet_bytes(study.study_name, trials), replace=force)
+        draft.publish(f"{sheet_text(study.study_name, trials)}\n".encode(), replace=force)
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
         again = f" --worker {shlex.quote(worker)}" if worker else ""
@@ -139,37 +129,19 @@ def _write(
         ) from None
 
 
-def _json(study: Study, trials: list[Trial]) -> str:
-    return as_json(
-        [
-            {
-                "trial": trial.id,
-                "arm": trial.arm,
-                "features": None if trial.features is None else trial.features.tolist(),
-                "worker": trial.worker,
-                "expires": trial.expires,
-            }
-            for trial in trials
-        ]
-    )
+def _printed(form: str, study_name: str, trials: list[Trial]) -> str:
+    if form == "csv":
+        from mislid.cli.study._sheets import sheet_text
 
-
-def _csv(study: Study, trials: list[Trial]) -> str:
-    from mislid.cli.study._sheet import sheet_rows
-
-    return as_csv(*sheet_rows(study.study_name, trials))
-
-
-def _table(study: Study, trials: list[Trial]) -> str:
+        return sheet_text(study_name, trials)
+    if form == "json":
+        return as_json([_facts(trial) for trial in trials])
     heading = ("trial", "arm", "features", "worker", "until")
     rows = [
         (
             str(trial.id),
             str(trial.arm),
-            "-"
-            if trial.features is None
-            else ", ".join(f"{entry:g}" for entry in trial.features[:6])
-            + (", ..." if len(trial.features) > 6 else ""),
+            _first_features(trial),
             shown(trial.worker),
             "-" if trial.expires is None else moment(trial.expires),
         )
@@ -178,4 +150,19 @@ def _table(study: Study, trials: list[Trial]) -> str:
     return aligned([heading, *rows], len(heading))
 
 
-_PRINT = {"json": _json, "csv": _csv, "table": _table}
+def _facts(trial: Trial) -> dict[str, Any]:
+    features = None if trial.features is None else trial.features.tolist()
+    return {
+        "trial": trial.id,
+        "arm": trial.arm,
+        "features": features,
+        "worker": trial.worker,
+        "expires": trial.expires,
+    }
+
+
+def _first_features(trial: Trial) -> str:
+    if trial.features is None:
+        return "-"
+    more = ", ..." if len(trial.features) > _FEATURES else ""
+    return ", ".join(f"{entry:g}" for entry in trial.features[:_FEATURES]) + more

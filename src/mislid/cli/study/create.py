@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.run import STOPPING
+from mislid.cli.options import (
+    examples,
+    format_option,
+    one_sentence_errors,
+    question_options,
+    rule_options,
+    seed_option,
+    setting,
+)
 from mislid.cli.study._opening import as_address, name_argument, open_storage, storage_option
-from mislid.cli.study._words import guarantee, is_proven, one
+from mislid.cli.study._words import print_facts
+from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
+    from mislid._validation import Labels
+    from mislid.files import Spreadsheet
     from mislid.study import Study
+
+# What the columns of an instance's file are called that hold no feature.
+_RESERVED = {
+    "mean": "leave it out with --ignore mean",
+    "noise": "use it with --noise noise, or leave it out with --ignore noise",
+}
 
 
 @click.command(
@@ -43,20 +61,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A column that is no feature; may be repeated.",
 )
-@click.option("--m", type=click.IntRange(1), required=True, help="Number of candidates to find.")
-@click.option(
-    "--delta",
-    type=click.FloatRange(0, 0.5, min_open=True),
-    default=0.05,
-    show_default=True,
-    help="Error rate.",
-)
-@click.option(
-    "--misspecification",
-    type=click.FloatRange(0),
-    help="How far a mean may be from linear in the features, inf for no structure; by default "
-    "what the file declares. Left out without features.",
-)
+@question_options()
 @click.option(
     "--noise",
     metavar="NUMBER|COLUMN",
@@ -70,40 +75,20 @@ if TYPE_CHECKING:
     metavar="LOW HIGH",
     help="Measurements are within these bounds: noise that is safe for them.",
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0),
-    default=0.0,
-    show_default=True,
-    help="How much better than a candidate of the answer one outside it may be.",
-)
-@click.option(
+@setting(
     "--direction",
-    type=click.Choice(["maximize", "minimize"]),
-    default="maximize",
-    show_default=True,
-    help="Whether large or small values are best.",
+    click.Choice(["maximize", "minimize"]),
+    "maximize",
+    "Whether large or small values are best.",
 )
-@click.option(
-    "--algorithm",
-    default="mislid",
-    show_default=True,
-    help="What chooses: mislid, lingape, lucb, uniform or another that `mislid run` knows.",
-)
-@click.option(
-    "--stopping",
-    type=click.Choice(STOPPING),
-    default="guaranteed",
-    show_default=True,
-    help="When to stop; heuristic comes with no proof.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@rule_options
+@seed_option
 @click.option(
     "--load-if-exists",
     is_flag=True,
     help="Go on with a study of this name and these settings; others are refused.",
 )
-@format_option
+@format_option()
 @one_sentence_errors
 def command(
     name: str,
@@ -121,10 +106,10 @@ def command(
     """Begin the study NAME: which m of the candidates in FILE are best?
 
     FILE.csv has a heading line and one line per candidate: its label in the first column, numbers
-    in the others. Without other columns nothing is known about candidates but what is measured.
+    in the others. Without other columns nothing is known about candidates but what is measured, and
+    --misspecification is left out.
     """
     as_address(storage)
-    from mislid.cli.study._candidates import read_candidates
     from mislid.study import create_study
 
     given = read_candidates(file, label_column, noise, ignored)
@@ -137,10 +122,13 @@ def command(
         study = create_study(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
-        click.echo(one(form, _facts(study), _table(study)))
+        facts = _facts(study)
+    print_facts(form, facts, _table(facts))
 
 
 def _facts(study: Study) -> dict[str, Any]:
+    from mislid.study.overview import guarantee, is_proven
+
     settings, candidates = study.settings, study.candidates
     features = candidates.features
     plain = settings.plain()
@@ -156,8 +144,7 @@ def _facts(study: Study) -> dict[str, Any]:
     }
 
 
-def _table(study: Study) -> list[tuple[str, str]]:
-    facts = _facts(study)
+def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
     noise = facts["noise"]
     if isinstance(noise, list):
         noise = f"{min(noise):g} to {max(noise):g}"
@@ -173,3 +160,102 @@ def _table(study: Study) -> list[tuple[str, str]]:
         ("guarantee", facts["guarantee"]),
     ]
     return [line for line in lines if line[0] != "tolerance" or facts["tolerance"]]
+
+
+class Given(NamedTuple):
+    """What a file says: labels, features per candidate, noise and misspecification, if any."""
+
+    labels: Labels
+    features: list[list[float]] | None
+    noise: float | list[float] | None
+    misspecification: float | None
+
+    def candidates(self) -> dict[str, Any]:
+        """As `create_study` takes them."""
+        if self.features is None:
+            return {"candidates": list(self.labels)}
+        return {"candidates": self.features, "names": self.labels}
+
+
+def read_candidates(
+    path: str, label: str | None, noise: str | None, ignored: Sequence[str]
+) -> Given:
+    """Read the file; `noise` is a number or the column that has one per candidate."""
+    if Path(path).suffix.lower() != ".npz":
+        return _from_csv(path, label, noise, ignored)
+    if label is not None or ignored:
+        option = "--ignore" if label is None else "--label-column"
+        raise ProblemError(f"{option} must be left out for {path!r}: a .npz file has no columns")
+    from mislid.files import read_table
+
+    table = read_table(path)
+    spread = table.noise if noise is None else _number(noise, path, [])
+    names = tuple(range(len(table.features))) if table.names is None else table.names
+    declared = None if spread is None or isinstance(spread, float) else spread.tolist()
+    return Given(
+        labels=names,
+        features=table.features.tolist(),
+        noise=spread if isinstance(spread, float) else declared,
+        misspecification=table.misspecification,
+    )
+
+
+def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence[str]) -> Given:
+    from mislid.cli.study._sheets import refuse_unknown_columns
+    from mislid.files import read_spreadsheet
+
+    table = read_spreadsheet(path, "candidate")
+    sheet = table.sheet
+    naming = sheet.headings[0] if label is None else label
+    options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
+    refuse_unknown_columns(table, options)
+    spread: float | list[float] | None = None
+    apart = {naming, *ignored}
+    if noise is not None and sheet.has(noise):
+        apart.add(noise)
+        spread = table.numbers(noise)
+    elif noise is not None:
+        spread = _number(noise, path, sheet.headings)
+    columns = [heading for heading in sheet.headings if heading not in apart]
+    for column in columns:
+        if column in _RESERVED:
+            raise FileFormatError(
+                f"{path!r} has a column {column!r}, which is hardly a feature: {_RESERVED[column]}"
+            )
+    features = [table.numbers(column) for column in columns]
+    declared = sheet.facts.get("misspecification")
+    return Given(
+        labels=_labels(table, naming),
+        features=[list(row) for row in zip(*features, strict=True)] if columns else None,
+        noise=spread,
+        misspecification=None if declared is None else float(declared),
+    )
+
+
+def _labels(table: Spreadsheet, naming: str) -> Labels:
+    """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
+    cells = table.sheet.texts(naming)
+    for (line, _), cell in zip(table.sheet.rows, cells, strict=True):
+        if not cell:
+            raise FileFormatError(
+                f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
+                "is empty"
+            )
+    if table.sheet.facts.get("names") != "integers":
+        return tuple(cells)
+    try:
+        return tuple(int(cell) for cell in cells)
+    except ValueError as problem:
+        raise FileFormatError(
+            f"{table.sheet.path!r} must have integers for names, as its first lines say: {problem}"
+        ) from None
+
+
+def _number(text: str, path: str, headings: Sequence[str]) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        known = f", one of {', '.join(map(repr, headings))}" if headings else ""
+        raise ProblemError(
+            f"--noise must be a number or a column of {path!r}{known}; got {text!r}"
+        ) from None

@@ -1,20 +1,33 @@
-"""`mislid study result`: the answer and what it rests on."""
+"""`mislid study result`, `verify` and `export`: the answer, its proof, and the data."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.output import as_json, as_table, number
+from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
+from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import guarantee, listed, many
-from mislid.errors import MislidError
+from mislid.cli.study._words import NO_PROOF, listed, moment, rows_text, shown
+from mislid.errors import FileFormatError, MislidError
 
 if TYPE_CHECKING:
     from mislid.study import Study
     from mislid.study.result import StudyResult
+
+_HEADINGS = {
+    "observations": ("event", "time", "trial", "arm", "value"),
+    "events": ("sequence", "time", "kind", "fact"),
+}
+certificate_option = click.option(
+    "--certificate",
+    metavar="FILE.json",
+    type=click.Path(),
+    help="Write a certificate that `mislid study verify` checks.",
+)
 
 
 @click.command(
@@ -27,47 +40,45 @@ if TYPE_CHECKING:
 )
 @name_argument
 @storage_option
-@click.option(
-    "--certificate",
-    "place",
-    metavar="FILE.json",
-    type=click.Path(dir_okay=False),
-    help="Write a certificate that `mislid study verify` checks.",
-)
-@format_option
+@certificate_option
+@format_option()
 @one_sentence_errors
-def command(name: str, storage: str | None, place: str | None, form: str) -> None:
+def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> None:
     """Print the answer of study NAME, best first, and the evidence for it.
 
     Before the study has decided there is no answer: that is an error (exit status 1).
     """
+    _refuse_places(certificate=certificate)
     with open_study(name, storage) as study:
-        result = decided(study)
-        if place is not None:
-            save_certificate(result, place)
-        click.echo(_printed(form, study, result))
+        result = _decided(study)
+        if certificate is not None:
+            _save_certificate(result, certificate)
+        click.echo(_answer(form, study, result))
 
 
-def decided(study: Study) -> StudyResult:
+def _decided(study: Study) -> StudyResult:
     """The result, or an error that says how things stand."""
     result = study.result
     if result is not None:
         return result
-    best = study.progress(simulations=1).best_now
+    seen = study.overview()
+    best = seen.names(seen.best_now)
     hint = f"; best now, which is no answer: {listed(best)}" if best else ""
     raise MislidError(
-        f"study {study.study_name!r} has not decided and has no answer yet, after "
-        f"{study.samples:,} measurements{hint}"
+        f"study {seen.name!r} has not decided and has no answer yet, after {seen.samples:,} "
+        f"measurements{hint}"
     )
 
 
-def save_certificate(result: StudyResult, place: str) -> None:
+def _save_certificate(result: StudyResult, place: str) -> None:
     """Write the certificate, and say so."""
     result.certificate.save(place)
     click.echo(f"Certificate in {place}.", err=True)
 
 
 def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
+    from mislid.study.overview import guarantee
+
     return {
         "study": study.study_name,
         "answer": list(result.answer),
@@ -85,7 +96,7 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
     }
 
 
-def _printed(form: str, study: Study, result: StudyResult) -> str:
+def _answer(form: str, study: Study, result: StudyResult) -> str:
     facts = _facts(study, result)
     if form == "json":
         return as_json(facts)
@@ -95,7 +106,7 @@ def _printed(form: str, study: Study, result: StudyResult) -> str:
             {"study": study.study_name, "rank": rank, "arm": arm, **rest}
             for rank, arm in enumerate(result.answer, start=1)
         ]
-        return many(form, rows, list(rows[0]))
+        return rows_text(form, rows, list(rows[0]))
     lines = [
         ("study", study.study_name),
         ("answer", listed(facts["answer"])),
@@ -108,3 +119,152 @@ def _printed(form: str, study: Study, result: StudyResult) -> str:
         verdict = "the same" if result.agrees else f"{listed(facts['best_now'])}: they disagree"
         lines.append((f"with all {result.observations:,} by now", verdict))
     return as_table(lines)
+
+
+@click.command(
+    "verify",
+    epilog=examples(
+        "mislid study result potency --certificate potency.json",
+        "mislid study verify potency.json",
+    ),
+)
+@file_argument
+@format_option()
+@one_sentence_errors
+def verify_command(file: str, form: str) -> None:
+    """Re-derive everything in the certificate FILE.json from its numbers, and name the first thing
+    that does not hold; then the exit status is 1.
+    """
+    _refuse_unreadable(file)
+    from mislid.verification import verify
+
+    found = verify(file).to_dict()
+    click.echo(_checks(form, file, found))
+    if not found["ok"]:
+        raise MislidError(f"{file!r} does not hold: {found['failure']}")
+
+
+def _refuse_unreadable(file: str) -> None:
+    try:
+        json.loads(Path(file).read_bytes())
+    except OSError as problem:
+        raise FileFormatError(f"FILE must be readable; got {file!r} ({problem.strerror})") from None
+    except ValueError:
+        raise FileFormatError(f"{file!r} must hold a certificate; it is not JSON") from None
+
+
+def _checks(form: str, file: str, found: dict[str, Any]) -> str:
+    label = NO_PROOF if found["proven"] is False else ""
+    if form == "json":
+        return as_json({"file": file, **found} | ({"guarantee": label} if label else {}))
+    rows = [(check, "holds") for check in found["checks"]]
+    if not found["ok"]:
+        rows.append((str(found["failure"]), "FAILS"))
+    if label:
+        rows.append(("a stopping rule with a proof", NO_PROOF))
+    if form == "csv":
+        return as_csv(["check", "outcome"], rows)
+    lines = [(outcome, check) for check, outcome in rows]
+    if found["ok"]:
+        lines.append(("answer", listed(found["answer"])))
+    return as_table(lines)
+
+
+@click.command(
+    "export",
+    epilog=examples(
+        "mislid study export potency > measurements.csv",
+        "mislid study export potency --events --format json --output log.json",
+        "mislid study export potency --html report.html --certificate potency.json",
+    ),
+)
+@name_argument
+@storage_option
+@click.option("--observations", "what", flag_value="observations", help="The default.")
+@click.option("--events", "what", flag_value="events", help="The whole log.")
+@click.option("--html", metavar="FILE.html", type=click.Path(), help="Write a report on one page.")
+@certificate_option
+@click.option(
+    "--output", metavar="FILE", type=click.Path(), help="Where data go; by default standard output."
+)
+@format_option("csv")
+@one_sentence_errors
+def export_command(
+    name: str,
+    storage: str | None,
+    what: str | None,
+    html: str | None,
+    certificate: str | None,
+    output: str | None,
+    form: str,
+) -> None:
+    """Write the measurements of study NAME, its log, a certificate or a report."""
+    _refuse_places(html=html, certificate=certificate, output=output)
+    with open_study(name, storage) as study:
+        if certificate is not None:
+            _save_certificate(_decided(study), certificate)
+        if html is not None:
+            from mislid.report import write_report
+
+            write_report(study, html)
+            click.echo(f"Report in {html}.", err=True)
+        if what or output or not (html or certificate):
+            _export(study, what or "observations", form, output)
+
+
+def _refuse_places(**places: str | None) -> None:
+    """Refuse files that cannot be written, before anything is computed."""
+    from mislid.files import new_place
+
+    for option, place in places.items():
+        if place is not None:
+            new_place(place, f"--{option}")
+
+
+def _export(study: Study, what: str, form: str, output: str | None) -> None:
+    rows = _observations(study) if what == "observations" else _events(study)
+    heading = _HEADINGS[what]
+    if form == "json":
+        text = as_json([dict(zip(heading, row, strict=True)) for row in rows])
+    elif form == "csv":
+        flat = [[as_json(cell) if isinstance(cell, dict) else cell for cell in row] for row in rows]
+        text = as_csv(heading, flat)
+    else:
+        text = aligned([heading, *map(_cells, rows)], len(heading))
+    if output is None:
+        click.echo(text)
+        return
+    from mislid.files import write_whole
+
+    write_whole(Path(output), f"{text}\n".encode())
+    click.echo(f"{len(rows):,} {what} in {output}.", err=True)
+
+
+def _observations(study: Study) -> list[list[Any]]:
+    return [list(row) for row in study.observation_rows()]
+
+
+def _events(study: Study) -> list[list[Any]]:
+    """Arms by the user's labels, and nothing that has to be known besides."""
+    from mislid.study.events import entry_of
+
+    labels = study.candidates.labels
+    rows = []
+    for event in study.events():
+        entry = entry_of(event)
+        fact = json.loads(entry.body)
+        for arms in {"arms", "answer", "pair"} & set(fact):
+            fact[arms] = [labels[arm] for arm in fact[arms]]
+        rows.append([entry.sequence, entry.time, entry.kind, fact])
+    return rows
+
+
+def _cells(row: list[Any]) -> list[str]:
+    """For people: times to the second, long facts cut."""
+    number, seconds, *rest = row
+    texts = [as_json(cell) if isinstance(cell, dict) else shown(cell) for cell in rest]
+    return [
+        str(number),
+        moment(seconds),
+        *(text if len(text) <= 80 else f"{text[:77]}..." for text in texts),
+    ]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.output import as_csv, as_json
+from mislid.cli.output import as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._state_of import evidence, facts_of, forecast, table_of
-from mislid.cli.study._words import csv_cells
+from mislid.cli.study._words import NO_PROOF, facts_text, listed
 
 if TYPE_CHECKING:
-    from mislid.study import Study
+    from mislid.study import Progress, Study, WhatIf
+    from mislid.study.overview import Overview
 
 UNDECIDED = 3
 pause = time.sleep
-Facts = dict[str, Any]
 
 
 @click.command(
@@ -45,7 +45,7 @@ Facts = dict[str, Any]
     type=click.FloatRange(0, min_open=True),
     help="Look again every so many seconds (5) until it has decided, or Ctrl-C.",
 )
-@format_option
+@format_option()
 @one_sentence_errors
 def command(
     name: str, storage: str | None, exit_code: bool, seconds: float | None, form: str
@@ -57,83 +57,149 @@ def command(
     exit status 0, or 3 with --exit-code.
     """
     with open_study(name, storage) as study:
-        facts = facts_of(study)
+        seen = study.overview()
         if seconds is None:
-            click.echo(_whole(form, facts))
+            click.echo(_whole(form, seen))
         else:
-            facts = _watch(study, facts, seconds, _View(form))
-    return UNDECIDED if exit_code and facts["status"] != "decided" else 0
+            seen = watch(study, seen, seconds, View(form))
+    return UNDECIDED if exit_code and not seen.decided else 0
 
 
-def _watch(study: Study, facts: Facts, seconds: float, view: Callable[[Facts], None]) -> Facts:
-    """Show the facts whenever they have changed, until the study has decided."""
-    seen = _mark(study)
+def watch(
+    study: Study, seen: Overview, seconds: float, show: Callable[[Overview], None]
+) -> Overview:
+    """Show the study whenever its log has grown, until it has decided; gives what was seen last."""
     try:
-        view(facts)
-        while facts["status"] != "decided":
+        show(seen)
+        while not seen.decided:
             pause(seconds)
-            now = _mark(study)
-            if now != seen:
-                seen, facts = now, facts_of(study)
-                view(facts)
+            now = study.overview()
+            if now.events != seen.events:
+                seen = now
+                show(seen)
     except KeyboardInterrupt:
         pass  # the way to end it
-    return facts
+    return seen
 
 
-def _mark(study: Study) -> tuple[Any, ...]:
-    """What changes when anything does, and costs little to look at."""
-    return study.samples, study.status, tuple(trial.id for trial in study.pending)
-
-
-class _View:
-    """Facts that are painted over on a terminal, else a line each time."""
+class View:
+    """A table that is painted over on a terminal, else a line each time."""
 
     def __init__(self, form: str) -> None:
         self.form, self.height, self.begun = form, 0, False
         self.painting = form == "table" and sys.stdout.isatty()
 
-    def __call__(self, facts: Facts) -> None:
+    def __call__(self, seen: Overview) -> None:
+        """Show the study as it is now."""
         if self.painting:
-            text = f"{table_of(facts)}\n\nat {time.strftime('%H:%M:%S')}; Ctrl-C to end"
+            text = f"{_table(seen)}\n\nat {time.strftime('%H:%M:%S')}; Ctrl-C to end"
             above = f"\033[{self.height}A\033[J" if self.height else ""
             self.height = text.count("\n") + 1
             click.echo(above + text, color=True)
         else:
-            click.echo(self._line(facts))
+            click.echo(self._line(seen))
         sys.stdout.flush()
 
-    def _line(self, facts: Facts) -> str:
+    def _line(self, seen: Overview) -> str:
         if self.form == "table":
-            return line_of(facts)
-        text = _whole(self.form, facts)
+            return _line(seen)
+        text = _whole(self.form, seen)
         if self.form == "csv" and self.begun:
             text = text.partition("\n")[2]
         self.begun = True
         return text
 
 
-def _whole(form: str, facts: Facts) -> str:
-    if form == "json":
-        return as_json(facts)
+def _whole(form: str, seen: Overview) -> str:
+    if form == "table":
+        return _table(seen)
+    facts = seen.to_dict()
     if form == "csv":
-        flat = facts | {"warnings": [warning["message"] for warning in facts["warnings"]]}
-        return as_csv(list(flat), [csv_cells(flat)])
-    return table_of(facts)
+        facts["warnings"] = [warning.message for warning in seen.warnings]
+    return facts_text(form, facts)
 
 
-def line_of(facts: Facts) -> str:
+def _line(seen: Overview) -> str:
     """One line about a study."""
     parts = [
-        f"{facts['status']}{'' if facts['proven'] else ' (no proof)'}",
-        f"{facts['samples']:,} measurements",
-        f"{facts['pending']:,} pending",
+        f"{seen.summary.status}{'' if seen.rule.guaranteed else f' ({NO_PROOF})'}",
+        f"{seen.samples:,} measurements",
+        f"{seen.summary.pending:,} pending",
     ]
-    if facts["status"] == "decided":
-        parts.append(f"answer {', '.join(map(str, facts['answer']))}")
-    elif facts["statistic"] is not None and facts["threshold"] is not None:
-        parts.append(f"evidence {evidence(facts)}")
-        if facts["more"] is not None or facts["note"]:
-            parts.append(forecast(facts))
-    parts += [f"warning: {warning['message']}" for warning in facts["warnings"]]
+    if seen.decided:
+        parts.append(f"answer {listed(seen.names(seen.leaders))}")
+    elif seen.progress.statistic is not None:
+        parts += [f"evidence {_evidence(seen.progress)}", forecast_words(seen.progress)]
+    parts += [f"warning: {warning.message}" for warning in seen.warnings]
     return "  ".join([time.strftime("%H:%M:%S"), *parts])
+
+
+def _table(seen: Overview) -> str:
+    from mislid.study.overview import guarantee
+
+    label = "" if seen.rule.guaranteed or not seen.decided else f", {NO_PROOF}"
+    rows = [
+        ("study", seen.name),
+        ("status", f"{seen.summary.status}{label}"),
+        ("question", f"the {seen.settings.m} best of {seen.K} candidates"),
+        ("guarantee", guarantee(seen.settings)),
+        ("measurements", f"{seen.samples:,}"),
+        ("pending trials", f"{seen.summary.pending:,}"),
+        *(_answer(seen) if seen.decided else _doubts(seen.progress)),
+        *(("warning", warning.message) for warning in seen.warnings),
+    ]
+    return as_table(rows)
+
+
+def _answer(seen: Overview) -> list[tuple[str, str]]:
+    rows = [("answer", listed(seen.names(seen.leaders)))]
+    best = seen.names(seen.best_now)
+    if best and set(best) != set(seen.names(seen.leaders)):
+        rows.append(("best now", f"{listed(best)}: later data disagree"))
+    return rows
+
+
+def _doubts(progress: Progress) -> list[tuple[str, str]]:
+    rows = []
+    if progress.best_now:
+        rows.append(("best now", f"{listed(progress.best_now)} (no answer yet)"))
+    if progress.pair is not None:
+        challenger, incumbent = progress.pair
+        rows.append(("limiting pair", f"{challenger} against {incumbent}"))
+    if progress.statistic is not None:
+        rows.append(("evidence", _evidence(progress)))
+    rows.append(("forecast", forecast_words(progress)))
+    if progress.lower_bound is not None and math.isfinite(progress.lower_bound):
+        rows.append(("any method needs", f"about {number(progress.lower_bound)} in all"))
+    return rows
+
+
+def _evidence(progress: Progress) -> str:
+    """What the limiting pair has, and what it needs."""
+    return " of ".join(number(value or 0.0) for value in (progress.statistic, progress.threshold))
+
+
+def forecast_words(given: Progress | WhatIf) -> str:
+    """How many measurements are to go, where None is beyond what can be said.
+
+    >>> from mislid.study import Progress
+    >>> forecast_words(Progress(9, 40, 20, 90, ""))
+    'about 40 more measurements (20 to 90)'
+    >>> forecast_words(Progress(9, None, 20, None, "too far"))
+    'at least 20 more measurements (too far)'
+    >>> forecast_words(Progress(9, 1, 1, None, ""))
+    'about 1 more measurement (at least 1)'
+    >>> forecast_words(Progress(9, None, 0, None, "no forecast"))
+    'no forecast'
+    """
+    low, high = number(given.more_low), given.more_high
+    if given.more is None and given.more_low == 0:
+        return given.note
+    if given.more is None:
+        return f"at least {_more(given.more_low)}" + (f" ({given.note})" if given.note else "")
+    span = f"at least {low}" if high is None else f"{low} to {number(high)}"
+    return f"about {_more(given.more)} ({span})"
+
+
+def _more(n: int) -> str:
+    return f"{number(n)} more measurement{'' if n == 1 else 's'}"

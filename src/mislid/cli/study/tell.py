@@ -1,4 +1,4 @@
-"""`mislid study tell`: what trials gave."""
+"""`mislid study tell` and `import`: what trials gave, and measurements of any origin."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
 from mislid.cli.output import as_json, as_table
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import is_proven, listed, many, status_words
-from mislid.errors import ConflictingTellError, MislidError
+from mislid.cli.study._words import counted, listed, print_facts, rows_text, status_words
+from mislid.errors import ConflictingTellError, MislidError, ProblemError
 
 if TYPE_CHECKING:
-    from mislid.cli.study._sheet import Filled
+    from mislid.cli.study._sheets import Filled
     from mislid.study import Study
     from mislid.study.state import StudyState
 
@@ -38,9 +38,9 @@ _COLUMNS = ("trial", "arm", "value", "outcome")
 @storage_option
 @click.option("--fail", is_flag=True, help="The trial gave nothing.")
 @click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="A sheet, filled in.")
-@format_option
+@format_option()
 @one_sentence_errors
-def command(
+def tell_command(
     name: str,
     trial: str | None,
     value: str | None,
@@ -55,7 +55,7 @@ def command(
     where it says something else the first value stays, which is an error (exit status 1). A sheet
     with anything wrong in it is refused before any of it is told.
     """
-    from mislid.cli.study._sheet import Filled, Told, read_filled
+    from mislid.cli.study._sheets import Filled, Told, read_filled
 
     number, told_value = _one_trial(trial, value, fail, sheet)
     with open_study(name, storage) as study:
@@ -84,16 +84,17 @@ def _one_trial(
         return -1, None
     if trial is None or (value is None) != fail:
         raise click.UsageError("give TRIAL and VALUE, TRIAL and --fail, or --csv FILE")
-    if not (trial.isascii() and trial.isdigit()):
-        raise click.UsageError(f"TRIAL must be the number of one that was asked; got {trial!r}")
-    if value is None:
-        return int(trial), None
+    from mislid.cli.study._sheets import trial_number
     from mislid.files import decimal
 
-    number = decimal(value.strip())
-    if isinstance(number, str):
-        raise click.UsageError(f"VALUE: {number}")
-    return int(trial), number
+    try:
+        number = trial_number(trial)
+    except ProblemError as problem:
+        raise click.UsageError(str(problem)) from None
+    told = None if value is None else decimal(value.strip())
+    if isinstance(told, str):
+        raise click.UsageError(f"VALUE: {told}")
+    return number, told
 
 
 def _state(study: Study) -> StudyState:
@@ -133,26 +134,31 @@ def _outcome(state: StudyState, number: int, value: float | None, outcome: str) 
 
 def _printed(form: str, study: Study, outcomes: list[dict[str, Any]]) -> str:
     if form == "csv":
-        return many(form, outcomes, _COLUMNS)
+        return rows_text(form, outcomes, _COLUMNS)
     counts = {
         outcome: [row["trial"] for row in outcomes if row["outcome"] == outcome]
         for outcome in (TOLD, FAILED, UNCHANGED, CONFLICT, EMPTY)
     }
     if form == "json":
-        after = {
-            "status": study.status,
-            "samples": study.samples,
-            "proven": is_proven(study.settings.stopping),
-        }
-        return as_json({**counts, **after})
+        return as_json({**counts, **_after(study)})
     lines = [
         (outcome, f"{len(trials)}  (trials {_ranges(trials)})")
         for outcome, trials in counts.items()
         if trials
     ]
-    lines.append(("measurements", str(study.samples)))
-    lines.append(("status", status_words(study)))
-    return as_table(lines)
+    return as_table([*lines, *_after_words(study)])
+
+
+def _after(study: Study) -> dict[str, Any]:
+    """What a study has come to."""
+    from mislid.study.overview import is_proven
+
+    proven = is_proven(study.settings.stopping)
+    return {"samples": study.samples, "status": study.status, "proven": proven}
+
+
+def _after_words(study: Study) -> list[tuple[str, str]]:
+    return [("measurements", str(study.samples)), ("status", status_words(study))]
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -168,3 +174,79 @@ def _ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return listed([f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs])
+
+
+@click.command(
+    "import",
+    epilog=examples(
+        "mislid study import potency history.csv",
+        "mislid study import potency lims.csv --arm-column compound --value-column ic50",
+    ),
+)
+@name_argument
+@file_argument
+@storage_option
+@click.option("--arm-column", metavar="COLUMN", default="arm", show_default=True)
+@click.option("--value-column", metavar="COLUMN", default="value", show_default=True)
+@click.option("--again", is_flag=True, help="Count rows that were imported before once more.")
+@format_option()
+@one_sentence_errors
+def import_command(
+    name: str,
+    file: str,
+    storage: str | None,
+    arm_column: str,
+    value_column: str,
+    again: bool,
+    form: str,
+) -> None:
+    """Take in measurements that study NAME did not ask for, from the columns arm and value of
+    FILE.csv: all of them, or none if anything is wrong.
+    """
+    with open_study(name, storage) as study:
+        pairs = _pairs(study, file, arm_column, value_column)
+        if not again:
+            _refuse_known(study, file, pairs)
+        study.add_observations(pairs)
+        facts = {"imported": len(pairs), **_after(study)}
+        print_facts(form, facts, [("imported", str(len(pairs))), *_after_words(study)])
+
+
+def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
+    from mislid.cli.study._sheets import outside, refuse_unknown_columns, refuse_wrong
+    from mislid.files import read_spreadsheet
+
+    table = read_spreadsheet(file, "measurement")
+    refuse_unknown_columns(table, [("--arm-column", arm), ("--value-column", value)])
+    labels = {str(label).strip(): label for label in study.candidates.labels}
+    labels |= {str(label): label for label in study.candidates.labels}
+    settings = study.settings
+    pairs, wrong = [], []
+    cells = table.sheet.texts(arm)
+    for at, number in enumerate(table.decimals(value)):
+        line = table.sheet.rows[at][0]
+        if cells[at] not in labels:
+            wrong.append(f"line {line}: {cells[at]!r} is none of the candidates")
+        elif number is None or isinstance(number, str):
+            wrong.append(f"line {line}: {number or 'a value is missing'}")
+        elif complaint := outside(number, settings):
+            wrong.append(f"line {line}: {complaint}")
+        else:
+            pairs.append((labels[cells[at]], number))
+    refuse_wrong(file, "imported", wrong)
+    return pairs
+
+
+def _refuse_known(study: Study, file: str, pairs: list[tuple[Any, float]]) -> None:
+    from mislid.study.events import Observed
+
+    positions = study.candidates.positions
+    rows = Observed(
+        tuple(positions[label] for label, _ in pairs), tuple(value for _, value in pairs)
+    )
+    for event in study.events():
+        if event.fact == rows:
+            raise ProblemError(
+                f"the {counted(len(pairs), 'row')} of {file!r} were imported before, as event "
+                f"{event.sequence}: --again counts them once more"
+            )

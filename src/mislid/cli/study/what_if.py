@@ -1,16 +1,20 @@
-"""`mislid study what-if`: how many more measurements another question would take."""
+"""`mislid study what-if` and `sensitivity`: the same data for another question."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.output import aligned
+from mislid.cli.options import examples, format_option, one_sentence_errors, question_options
+from mislid.cli.output import aligned, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._state_of import forecast
-from mislid.cli.study._words import listed, many, one, shown
+from mislid.cli.study._words import listed, print_facts, rows_text, shown
+from mislid.cli.study.status import forecast_words
+
+if TYPE_CHECKING:
+    from mislid.study import Sensitivity, WhatIf
 
 
 @click.command(
@@ -23,13 +27,10 @@ from mislid.cli.study._words import listed, many, one, shown
 )
 @name_argument
 @storage_option
-@click.option("--m", type=click.IntRange(1), help="Number of candidates to find.")
-@click.option("--delta", type=click.FloatRange(0, 0.5, min_open=True), help="Error rate.")
-@click.option("--tolerance", type=click.FloatRange(0), help="How much better others may be.")
-@click.option("--misspecification", type=click.FloatRange(0), help="Deviation from linearity.")
-@format_option
+@question_options(changes=True)
+@format_option()
 @one_sentence_errors
-def command(name: str, storage: str | None, form: str, **changes: Any) -> None:
+def what_if_command(name: str, storage: str | None, form: str, **changes: Any) -> None:
     """Estimate how many more measurements study NAME would take with another m, error rate,
     tolerance or misspecification; without any of them, for several at once. Nothing is changed, and
     a question that is chosen by looking at this does not keep its error rate.
@@ -37,29 +38,67 @@ def command(name: str, storage: str | None, form: str, **changes: Any) -> None:
     given = {key: value for key, value in changes.items() if value is not None}
     with open_study(name, storage) as study:
         if not given:
-            click.echo(_several(form, [row.to_dict() for row in study.what_ifs()]))
+            click.echo(_several(form, study.what_ifs()))
             return
-        facts = {"study": name} | study.what_if(**given).to_dict()
-    table = [("study", name), *((key, f"{value:g}") for key, value in given.items())]
-    table.append(("forecast", _forecast(facts)))
-    table.append(("best now", listed(facts["answer_now"])))
-    click.echo(one(form, facts, table))
+        found = study.what_if(**given)
+    table = [
+        ("study", name),
+        *((key, f"{value:g}") for key, value in given.items()),
+        ("forecast", _forecast(found)),
+        ("best now", listed(found.answer_now)),
+    ]
+    print_facts(form, {"study": name, **found.to_dict()}, table)
 
 
-def _forecast(facts: dict[str, Any]) -> str:
-    return "would have decided" if facts["decided_now"] else forecast(facts)
+def _forecast(found: WhatIf) -> str:
+    return "would have decided" if found.decided_now else forecast_words(found)
 
 
-def _several(form: str, rows: list[dict[str, Any]]) -> str:
+def _several(form: str, found: tuple[WhatIf, ...]) -> str:
     if form != "table":
-        return many(form, rows, list(rows[0]) if rows else [])
+        rows = [one.to_dict() for one in found]
+        return rows_text(form, rows, list(rows[0]) if rows else [])
     heading = ("question", "forecast", "best now")
-    return aligned(
-        [heading, *((_question(row), _forecast(row), listed(row["answer_now"])) for row in rows)],
-        len(heading),
-    )
+    cells = ((_question(one), _forecast(one), listed(one.answer_now)) for one in found)
+    return aligned([heading, *cells], len(heading))
 
 
-def _question(row: dict[str, Any]) -> str:
+def _question(found: WhatIf) -> str:
     """What differs from the study's own question."""
-    return ", ".join(f"{name} {shown(row[name])}" for name in row["changed"])
+    return ", ".join(f"{name} {shown(getattr(found, name))}" for name in found.changed)
+
+
+@click.command(
+    "sensitivity",
+    epilog=examples(
+        "mislid study sensitivity potency",
+        "mislid study sensitivity potency --format csv",
+    ),
+)
+@name_argument
+@storage_option
+@format_option()
+@one_sentence_errors
+def sensitivity_command(name: str, storage: str | None, form: str) -> None:
+    """Print the largest misspecification for which the measurements of study NAME still decide, and
+    the answer for each of several.
+    """
+    with open_study(name, storage) as study:
+        found = study.sensitivity()
+    facts = {"study": name, **found.to_dict()}
+    if form == "json":
+        click.echo(as_json(facts))
+        return
+    from mislid.study import SensitivityRow
+
+    columns = [field.name for field in fields(SensitivityRow)]
+    table = rows_text(form, facts["table"], columns, texts=2)
+    click.echo(table if form == "csv" else f"{as_table(_head(name, found))}\n\n{table}")
+
+
+def _head(name: str, found: Sensitivity) -> list[tuple[str, str]]:
+    largest = "nowhere" if found.largest is None else number(found.largest)
+    rows = [("study", name), ("declared", number(found.declared)), ("decides up to", largest)]
+    if found.smallest:
+        rows.append(("contradicted below", number(found.smallest)))
+    return rows

@@ -1,0 +1,169 @@
+"""`mislid study list`, `copy`, `delete` and `upgrade`: look after a storage."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.study._opening import (
+    as_address,
+    name_argument,
+    one_sentence_about,
+    open_storage,
+    refuse_missing,
+    storage_option,
+    without_password,
+)
+from mislid.cli.study._words import NO_PROOF, counted, moment, print_facts, rows_text, shown
+from mislid.errors import MislidError
+
+_COLUMNS = (
+    "study",
+    "status",
+    "candidates",
+    "m",
+    "measurements",
+    "pending",
+    "stopping",
+    "guarantee",
+    "created",
+    "updated",
+)
+
+
+@click.command(
+    "list",
+    epilog=examples(
+        "mislid study list --storage lab.db",
+        "mislid study list --storage postgresql://lab@server/studies --format json",
+    ),
+)
+@storage_option
+@format_option()
+@one_sentence_errors
+def list_command(storage: str | None, form: str) -> None:
+    """Print a line about every study in the storage."""
+    with open_storage(storage) as place:
+        from mislid.study import list_studies
+        from mislid.study.overview import is_proven
+
+        rows = [
+            {
+                "study": line.name,
+                "status": line.status,
+                "candidates": line.candidates,
+                "m": line.m,
+                "measurements": line.observations,
+                "pending": line.pending,
+                "stopping": line.stopping,
+                "guarantee": "proven" if is_proven(line.stopping) else NO_PROOF,
+                "created": moment(line.created),
+                "updated": moment(line.updated),
+            }
+            for line in list_studies(storage=place)
+        ]
+    if not rows:
+        click.echo("There are no studies yet.", err=True)
+    click.echo(rows_text(form, rows, _COLUMNS, texts=2))
+
+
+@click.command(
+    "copy",
+    epilog=examples(
+        "mislid study copy potency --to backup.db",
+        "mislid study copy potency --as rehearsal",
+    ),
+)
+@name_argument
+@storage_option
+@click.option("--to", "target", metavar="ADDRESS", help="Storage; by default the same.")
+@click.option("--as", "new_name", metavar="NAME", help="Its new name; by default the same.")
+@format_option()
+@one_sentence_errors
+def copy_command(
+    name: str, storage: str | None, target: str | None, new_name: str | None, form: str
+) -> None:
+    """Copy study NAME with its whole log, to another storage, under another name, or both. The two
+    go on apart.
+    """
+    if target is None and new_name is None:
+        raise click.UsageError("give --to, --as or both")
+    copied = new_name or name
+    with open_storage(storage) as source:
+        from mislid.study import copy_study
+
+        source.find(name)  # before a file is made
+        with open_storage(target or storage, new=True) as place:
+            copy_study(
+                from_study_name=name, from_storage=source, to_storage=place, to_study_name=copied
+            )
+    facts = {"study": copied, "storage": without_password(as_address(target or storage))}
+    print_facts(form, facts, list(facts.items()))
+
+
+@click.command(
+    "delete",
+    epilog=examples(
+        "mislid study delete rehearsal",
+        "mislid study delete rehearsal --yes",
+    ),
+)
+@name_argument
+@storage_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@format_option()
+@one_sentence_errors
+def delete_command(name: str, storage: str | None, yes: bool, form: str) -> None:
+    """Delete study NAME and its log, for good. On a terminal you are asked first; elsewhere it
+    takes --yes.
+    """
+    with open_storage(storage) as place:
+        from mislid.study import delete_study
+
+        size = len(place.read(place.find(name)))
+        if not yes:
+            _confirm(name, size)
+        delete_study(study_name=name, storage=place)
+    facts = {"deleted": name, "events": size}
+    print_facts(form, facts, [("deleted", f"{name}, {counted(size, 'event')}")])
+
+
+def _confirm(name: str, size: int) -> None:
+    if not sys.stdin.isatty():
+        raise MislidError(f"study {name!r} was not deleted: --yes says that you mean it")
+    question = f"Delete study {name!r} and its {counted(size, 'event')}, for good?"
+    if not click.confirm(question, err=True):
+        raise MislidError(f"study {name!r} was not deleted")
+
+
+@click.command(
+    "upgrade",
+    epilog=examples(
+        "mislid study upgrade --storage lab.db",
+        "mislid study upgrade --storage lab.db --backup before.db",
+    ),
+)
+@storage_option
+@click.option("--backup", metavar="FILE", type=click.Path(), help="Where the backup goes.")
+@format_option()
+@one_sentence_errors
+def upgrade_command(storage: str | None, backup: str | None, form: str) -> None:
+    """Bring the tables of a storage up to date with this release; a backup is made first. One that
+    is up to date is left alone.
+    """
+    place = as_address(storage)
+    refuse_missing(place)
+    from mislid.study import upgrade_storage
+
+    with one_sentence_about(place):
+        report = upgrade_storage(place, backup=backup).to_dict()
+    table = [
+        ("storage", str(report["storage"])),
+        ("schema", f"{report['before']}, now {report['after']}"),
+        ("backup", shown(report["backup"])),
+    ]
+    if not report["changed"]:
+        table[1:] = [("schema", f"{report['after']}, up to date")]
+    print_facts(form, report, table)

@@ -1,0 +1,159 @@
+"""One look for all pictures: colours, matplotlib's settings, axes, labels and files."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mislid.files import write_whole
+from mislid.plotting.words import visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, GREY, RULE, PAPER = "#1f2937", "#6b7280", "#d5dae1", "#ffffff"
+# The answer and the others; in contrast, what they are compared with, and what is wrong.
+BEST, REST, CONTRAST = "#2a7f9e", "#94a9b8", "#d1495b"
+# Of lines in one picture; the first is what the picture is about.
+LINES = (BEST, "#e08e45", GREY, "#7a5195", "#3d8361", "#b23a48")
+# Inches across, and letters of a label.
+WIDTH, LONGEST = 9.2, 24
+# A linear axis hides what is more than this many times smaller than the largest.
+SPREAD = 30.0
+
+# To its own types, matplotlib's settings are not a dict of texts.
+_STYLE: Any = {
+    "font.size": 9.0,
+    "text.color": INK,
+    "text.parse_math": False,  # a label may contain dollars
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": GREY,
+    "axes.facecolor": "none",
+    "axes.titlecolor": INK,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8.0,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "figure.facecolor": "none",
+    "figure.titlesize": 11.0,
+    "figure.titleweight": "bold",
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mislid",
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """The look of pictures; scripts that the fonts here lack are no matter for a browser."""
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure of so many inches, by default as wide as a page."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def as_png(figure: Figure, dpi: int = 150) -> bytes:
+    """A figure on white paper.
+
+    Parameters
+    ----------
+    figure
+        What to draw.
+    dpi
+        Dots per inch.
+
+    Returns
+    -------
+    bytes
+        The content of a PNG file.
+
+    Examples
+    --------
+    >>> as_png(new_figure(1.0), dpi=20)[1:4]
+    b'PNG'
+    """
+    return _rendered(figure, "png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
+
+
+def as_svg(figure: Figure) -> str:
+    """A figure in vectors; text stays text."""
+    text = _rendered(figure, "svg", metadata={"Date": None, "Creator": None}).decode()
+    return text[text.index("<svg") :]
+
+
+def save_png(figure: Figure, path: Path) -> None:
+    """A figure as a PNG file, whole or not at all."""
+    write_whole(Path(path), as_png(figure))
+
+
+def _rendered(figure: Figure, form: str, **options: Any) -> bytes:
+    content = io.BytesIO()
+    with drawing():
+        figure.savefig(content, format=form, **options)
+    return content.getvalue()
+
+
+def tidy(axes: Axes) -> None:
+    """Leave out the lines that say nothing, on axes that were not made by `new_figure`."""
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def only_rows(axes: Axes, count: int) -> None:
+    """Axes with so many rows of things, the first at the top, and no line to their left."""
+    axes.set_ylim(count - 0.4, -0.6)
+    axes.spines[["left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def scale(axes: Axes, direction: str, values: Iterable[float], room: float | None = 1.08) -> None:
+    """A linear axis ("x" or "y") from 0, or a logarithmic one where values are far apart.
+
+    It goes on for `room` times the largest value; None leaves its end to matplotlib.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    shown = [value for value in values if 0.0 < value < float("inf")]
+    low, high = min(shown, default=1.0), max(shown, default=1.0)
+    axis, limit = getattr(axes, f"{direction}axis"), getattr(axes, f"set_{direction}lim")
+    if high > SPREAD * low:
+        axes.set(**{f"{direction}scale": "log"})
+        few_decades = high < 1000.0 * low
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,)))
+        axis.set_minor_formatter(NullFormatter())
+        if room is not None:
+            limit(low / room**2, high * room**4)
+    else:
+        limit(0.0, None if room is None else room * high)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
+
+
+def shorten(label: str, longest: int = LONGEST) -> str:
+    """A label on one line that leaves room for the picture; beginning and end tell most.
+
+    >>> shorten("compound number 33", 12)
+    'compou…er 33'
+    """
+    line = visible(" ".join(label.split()))
+    if len(line) <= longest:
+        return line
+    end = (longest - 1) // 2
+    return f"{line[: longest - 1 - end]}…{line[-end:]}"

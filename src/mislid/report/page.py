@@ -1,0 +1,289 @@
+"""A study on one page that needs nothing else: no script, no network, no other file."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mislid import __version__
+from mislid.errors import MislidError, MissingPackageError
+from mislid.files import new_place, write_whole
+from mislid.plotting.forecast import draw_forecast, forecasts_of
+from mislid.plotting.study import MOST, draw_candidates, draw_evidence
+from mislid.plotting.words import decimals, fixed, moment, number, rate, whole
+from mislid.report.markup import Html, element, markup, table
+from mislid.report.style import as_markup, style_sheet
+from mislid.report.summary import cautions, headline, key_numbers, question
+from mislid.study import Study
+from mislid.study.overview import Overview
+from mislid.study.sensitivity import SensitivityRow
+
+
+def write_report(study: Study, path: str | os.PathLike[str]) -> None:
+    """Write a page about a study: answer, pictures, forecast, warnings and settings.
+
+    It is of one moment, also while others tell values. The same log gives the same page.
+
+    Parameters
+    ----------
+    study
+        The study; nothing is added to its log.
+    path
+        Where the page goes. A file that is there is replaced, whole or not at all.
+
+    Raises
+    ------
+    ProblemError
+        Where the path is a directory, or in one that does not exist.
+    MissingPackageError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import mislid
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(study, Path(folder) / "tea.html")
+    ...     (Path(folder) / "tea.html").read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+    """
+    place = new_place(path)
+    write_whole(place, report(study).encode())
+
+
+def report(study: Study) -> str:
+    """The page about a study as a text.
+
+    Parameters
+    ----------
+    study
+        The study; nothing is added to its log.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> import mislid
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> "Nothing has been measured yet." in report(study)
+    True
+    """
+    try:
+        import matplotlib as mpl  # noqa: F401 - said before anything is computed
+    except ImportError:
+        raise MissingPackageError(
+            "a report needs matplotlib (pip install 'mislid[plots]')"
+        ) from None
+    return page(study.overview())
+
+
+def page(overview: Overview) -> str:
+    """The page about a study at one moment."""
+    head = element(
+        "head",
+        Html('<meta charset="utf-8">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        element("title", f"{overview.name}: a study"),
+        element("style", Html(style_sheet())),
+    )
+    main = element(
+        "main",
+        element("h1", f"{overview.name}: {question(overview)}"),
+        headline(overview),
+        cautions(overview),
+        key_numbers(overview),
+        _candidates(overview),
+        _evidence(overview),
+        _or_reason("Forecast", _forecast, overview),
+        _or_reason("Misspecification", _sensitivity, overview),
+        _table(overview),
+        _settings(overview),
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
+
+
+def _leaders(overview: Overview) -> str:
+    return "the answer" if overview.decided else "those in front now"
+
+
+def _section(title: str, *parts: str) -> Html:
+    return element("section", element("h2", title), *parts)
+
+
+def _figure(caption: str, *pictures: Html) -> Html:
+    first, *rest = pictures
+    shown = element("figure", element("figcaption", caption), first)
+    return markup(shown, *(element("figure", picture) for picture in rest))
+
+
+def _candidates(overview: Overview) -> Html:
+    level = rate(1.0 - overview.settings.delta)
+    caption = (
+        f"Best first, {_leaders(overview)} in colour. Each interval holds its candidate's true "
+        f"mean with probability at least {level} at all times at once, however candidates were "
+        "chosen; they do not all have to hold together, and use neither features nor other "
+        "candidates. "
+    )
+    if overview.optimal is not None:
+        caption += "Optimal shares are those that would be best if the present estimates were true."
+    elif overview.no_optimum:
+        caption += f"The optimal shares were left out: {overview.no_optimum}."
+    if overview.K > MOST:
+        caption += f" The first {MOST} of {overview.K:,} are drawn; all are in the table."
+    pictures = [
+        as_markup(figure, "means with confidence intervals, and shares", f"c{at}")
+        for at, figure in enumerate(draw_candidates(overview))
+    ]
+    return _section("Means and measurements", _figure(caption, *pictures))
+
+
+def _evidence(overview: Overview) -> Html:
+    history, figure = overview.history, draw_evidence(overview)
+    if history is None or figure is None:
+        return Html()
+    caption = (
+        f"For {_leaders(overview)} and every other candidate: how far the data are from a model in "
+        "which the order is the other way round, as a share of the threshold of the rule "
+        f"“{overview.rule.name}”. The study is decided when all reach 100%; what comes later is "
+        "not drawn. Early evidence may fall: it also counts how badly a few measurements fit any "
+        "model. "
+    )
+    if history.undrawn:
+        caption += f"{history.undrawn:,} pairs that are further from the threshold are not drawn."
+    return _section("Evidence", _figure(caption, as_markup(figure, "evidence over time", "e")))
+
+
+def _or_reason(title: str, section: Callable[[Overview], Html], overview: Overview) -> Html:
+    """A section, or why there is none; the rest of the page does not depend on it."""
+    try:
+        return section(overview)
+    except MislidError as problem:
+        return _section(title, element("p", str(problem), class_="note"))
+
+
+def _forecast(overview: Overview) -> Html:
+    if overview.forecaster is None:
+        return _section("Forecast", element("p", overview.progress.note, class_="note"))
+    figure = draw_forecast(overview)
+    if figure is None:
+        return Html()
+    caption = (
+        "Measurements in all, if the present estimates are about right: dots are expected, bars a "
+        "range. The least that any method needs on average is for the question as asked."
+    )
+    heads = ("question", "more measurements", "from", "to", "")
+    cells = [
+        (row.question, *(whole(value) for value in (row.more, row.low, row.high)), row.note)
+        for row in forecasts_of(overview)
+    ]
+    return _section(
+        "Forecast",
+        _figure(caption, as_markup(figure, "forecast", "f")),
+        table(heads, cells, text=(4,)),
+    )
+
+
+def _sensitivity(overview: Overview) -> Html:
+    found = overview.sensitivity
+    if found is None:
+        return Html()
+    if found.largest is None:
+        words = "The present data decide for no misspecification, not even for 0."
+    else:
+        up_to = f"up to a misspecification of {number(found.largest)}"
+        words = "The present data decide "
+        words += "without any structure" if math.isinf(found.largest) else up_to
+        words += f"; {number(found.declared)} was declared."
+    if found.smallest > 0.0:
+        words += f" They contradict any below {number(found.smallest)}."
+    cells = [
+        (
+            number(row.misspecification),
+            ", ".join(str(label) for label in row.answer or ()),
+            number(row.statistic),
+            number(row.threshold),
+            _verdict(row),
+        )
+        for row in found.table
+    ]
+    marks = ["in" if row.misspecification == found.declared else "" for row in found.table]
+    heads = ("if it were", "answer", "evidence", "threshold", "decided")
+    return _section(
+        "Misspecification", element("p", words), table(heads, cells, marks, text=(1, 4))
+    )
+
+
+def _verdict(row: SensitivityRow) -> str:
+    if row.contradicted:
+        return "contradicted by the data"
+    return "yes" if row.decided else "no"
+
+
+def _table(overview: Overview) -> Html:
+    estimates = overview.estimates
+    places = decimals(overview.half_widths.tolist(), 2)
+    heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "answer"]
+    heads[-1] = "answer" if overview.decided else "in front"
+    cells = []
+    for arm in overview.order.tolist():
+        mean, half = float(overview.means[arm]), float(overview.half_widths[arm])
+        measured = overview.counts[arm] > 0.0
+        numbers = (mean, mean - half, mean + half) if measured else ()
+        shown = [fixed(value, places) for value in numbers] or [""] * 3
+        estimate = "" if np.isnan(estimates[arm]) else fixed(float(estimates[arm]), places)
+        inside = "yes" if arm in overview.leaders else ""
+        cells.append(
+            (overview.labels[arm], f"{overview.counts[arm]:,.0f}", *shown, estimate, inside)
+        )
+    marks = ["in" if arm in overview.leaders else "" for arm in overview.order.tolist()]
+    return _section("All candidates", table(heads, cells, marks))
+
+
+def _settings(overview: Overview) -> Html:
+    settings, rule = overview.settings, overview.rule
+    shown = {
+        field.name: _setting(getattr(settings, field.name))
+        for field in dataclasses.fields(settings)
+        if (field.name, getattr(settings, field.name)) != ("mean_bound", math.inf)
+    }
+    proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
+    shown["stopping"] = f"{rule.name} ({proof}): {rule.description}".replace("`", "")
+    features = overview.candidates.features
+    shown |= {
+        "candidates": f"{overview.K:,}, "
+        + ("without features" if features is None else f"with {features.shape[1]} features"),
+        "created": moment(overview.summary.created),
+        "last event": moment(overview.summary.updated),
+        "written by": f"mislid {__version__}, NumPy {np.__version__}, "
+        f"Python {platform.python_version()}",
+    }
+    hashes = {"SHA-256 of the candidates": overview.candidates_fingerprint}
+    hashes["SHA-256 of the log"] = overview.fingerprint
+    cells = [(name.replace("_", " "), value) for name, value in shown.items()]
+    cells += [(name, element("code", value)) for name, value in hashes.items()]
+    return _section("Settings", table(("", ""), cells, class_="plain"))
+
+
+def _setting(value: Any) -> str:
+    """A setting in words; of one number per candidate, the range."""
+    if isinstance(value, tuple):
+        low, high = min(value), max(value)
+        return number(low) if low == high else f"{number(low)} to {number(high)}, by candidate"
+    return number(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,260 @@
+"""A study at one moment, in numbers: what `mislid study status`, a report or a server shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mislid._validation import Vector
+from mislid.errors import CertificateError
+from mislid.files import as_plain
+from mislid.rules.stopping import StoppingRule, stopping_rule_called
+from mislid.study.certificate import sha256_of
+from mislid.study.events import Created, Event, Observed
+from mislid.study.forecast import Progress, Snapshot, WhatIf
+from mislid.study.replay import Replay
+from mislid.study.result import DECIDED, Label, StudySummary
+from mislid.study.sensitivity import Sensitivity, sensitivity_of
+from mislid.study.settings import Settings
+from mislid.study.summary import summary_of
+from mislid.study.suspicions import StudyWarning, warnings_of
+from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
+
+# How often a test of what was declared warns without reason, as in `Study.warnings`.
+LEVEL = 0.01
+UNCHECKED = "unchecked"
+NO_RULES = "no forecast: the study's rules are written in Python, and were not given"
+# Candidates times pairs beyond which an optimal allocation would take more than some seconds.
+LARGEST_GAME = 400_000
+
+
+@dataclass(frozen=True, eq=False)
+class Overview(Record):
+    """A study after a number of its events; `Study.overview` gives one.
+
+    All of it is of the same moment, also what is computed later: the study goes on without changing
+    it. Arms are indices of candidates, and shapes are (K,) where nothing else is said.
+
+    Attributes
+    ----------
+    summary
+        Name, status and sizes.
+    events
+        Number of events in the log.
+    fingerprint
+        SHA-256 of the log, in hexadecimal digits.
+    warnings
+        As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
+    forecaster
+        What forecasts are made from; None where the study's rules are objects that are not here.
+    """
+
+    summary: StudySummary
+    events: int
+    fingerprint: str
+    warnings: tuple[StudyWarning, ...]
+    forecaster: Snapshot | None
+
+    @classmethod
+    def of(cls, name: str, replay: Replay, fingerprint: str) -> Overview:
+        """The study as a replay knows it, which may go on afterwards."""
+        state = replay.state
+        return cls(
+            settings=state.settings,
+            candidates=state.candidates,
+            arms=np.array([one.arm for one in state.observations], dtype=np.int64),
+            values=np.array([one.value for one in state.observations], dtype=np.float64),
+            decision=state.decision,
+            summary=summary_of(name, state),
+            events=state.sequence,
+            fingerprint=fingerprint,
+            warnings=_warnings(replay),
+            forecaster=Snapshot.of(replay) if replay.has_rules else None,
+            rules=replay.given,
+        )
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.summary.name
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is an answer for good."""
+        return self.summary.status == DECIDED
+
+    @property
+    def rule(self) -> StoppingRule:
+        """The stopping rule, with what stands behind it."""
+        return stopping_rule_called(self.settings.stopping)
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """The answer or, before there is one, what would be it now; best first."""
+        return self.best_now if self.decision is None else self.decision.answer
+
+    @cached_property
+    def progress(self) -> Progress:
+        """How far the study has come, as `Study.progress` says it."""
+        if self.forecaster is None:
+            best = self.names(self.best_now)
+            return Progress(self.samples, None, 0, None, NO_RULES, best_now=best)
+        return self.forecaster.progress()
+
+    @cached_property
+    def what_ifs(self) -> tuple[WhatIf, ...]:
+        """Forecasts for other questions, as `Study.what_ifs` gives them."""
+        return () if self.forecaster is None else self.forecaster.what_ifs()
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """As `Study.sensitivity` gives it; None without features, or without the rules."""
+        if self.candidates.features is None or self.forecaster is None:
+            return None
+        # It looks at counts and sums alone, so that all measurements may be taken in at once.
+        events = [Event(1, self.summary.created, Created(self.settings, self.candidates))]
+        if self.samples:
+            measured = Observed(tuple(self.arms.tolist()), tuple(self.values.tolist()))
+            events.append(Event(2, self.summary.updated, measured))
+        replay = Replay(*self.rules)
+        replay.follow(events)
+        return sensitivity_of(replay, LEVEL)
+
+    @cached_property
+    def now(self) -> Moment | None:
+        """Estimates and threshold after all measurements; None before there are estimates."""
+        return None if self._rule.first is None else self._rule.after(self.samples)
+
+    @cached_property
+    def best_now(self) -> tuple[int, ...]:
+        """The m arms that the estimates prefer, best first; empty before there are estimates."""
+        return () if self.now is None else best_of(self, self.now)
+
+    @cached_property
+    def estimates(self) -> Vector:
+        """The model's estimates in the user's sign; not numbers before there are any."""
+        if self.now is None:
+            return np.full(self.K, math.nan)
+        estimates: Vector = self.settings.sign * self.now.projected
+        return estimates
+
+    @cached_property
+    def order(self) -> Arms:
+        """Arms by their estimates, best first; those without any data last."""
+        known = self.means if self.now is None else self.estimates
+        keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
+        return np.argsort(-keys, kind="stable")
+
+    @cached_property
+    def history(self) -> History | None:
+        """How the evidence for the leaders grew; None before there are estimates.
+
+        None, too, where the stopping rule is written in Python: nobody knows its evidence.
+        """
+        return history(self._rule, self.leaders)
+
+    @property
+    def optimal(self) -> Vector | None:
+        """The best allocation if the present estimates were true; None where it is not known."""
+        return self._optimum[0]
+
+    @property
+    def no_optimum(self) -> str:
+        """Why `optimal` is not known; empty where there are no estimates, or nothing is missing."""
+        return self._optimum[1]
+
+    @cached_property
+    def candidates_fingerprint(self) -> str:
+        """SHA-256 of labels and features, as in a certificate."""
+        return sha256_of(self.candidates.plain())
+
+    def names(self, arms: tuple[int, ...]) -> tuple[Label, ...]:
+        """The labels of arms."""
+        return tuple(self.candidates.labels[arm] for arm in arms)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `mislid study status --format json` prints: values of JSON."""
+        progress = self.progress.to_dict()
+        forecast = ("best_now", "pair", "statistic", "threshold", "more", "more_low", "more_high")
+        plain: dict[str, Any] = as_plain(
+            {
+                "study": self.name,
+                "status": self.summary.status,
+                "samples": self.samples,
+                "pending": self.summary.pending,
+                "candidates": self.K,
+                "m": self.settings.m,
+                "delta": self.settings.delta,
+                "stopping": self.settings.stopping,
+                "proven": self.rule.guaranteed,
+                "guarantee": guarantee(self.settings),
+                "answer": None if self.decision is None else self.names(self.decision.answer),
+                **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
+                "warnings": [warning.to_dict() for warning in self.warnings],
+            }
+        )
+        return plain
+
+    @cached_property
+    def _rule(self) -> Rule:
+        return Rule(self)
+
+    @cached_property
+    def _optimum(self) -> tuple[Vector | None, str]:
+        return (None, "") if self.now is None else optimal_allocation(self, self.now)
+
+
+def is_proven(stopping: str) -> bool:
+    """Whether the error rate of a stopping rule is proven.
+
+    >>> is_proven("guaranteed"), is_proven("heuristic")
+    (True, False)
+    """
+    return stopping_rule_called(stopping).guaranteed
+
+
+def guarantee(settings: Settings) -> str:
+    """What an answer is worth, in words.
+
+    >>> from mislid import create_study
+    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic").settings)
+    "no proof (stopping rule 'heuristic')"
+    """
+    if not is_proven(settings.stopping):
+        return f"no proof (stopping rule {settings.stopping!r})"
+    return f"wrong with probability at most {settings.delta:g}, proven"
+
+
+def optimal_allocation(record: Record, now: Moment) -> tuple[Vector | None, str]:
+    """The allocation (K,) that is best if the present estimates are true, or why there is none."""
+    from mislid.geometry.time import characteristic_time
+
+    settings, K = record.settings, record.K
+    structured = math.isfinite(settings.misspecification)
+    if structured and K * settings.m * (K - settings.m) > LARGEST_GAME:
+        return None, "not computed for so many candidates"
+    try:
+        time = characteristic_time(
+            record.candidates.model(settings.misspecification),
+            now.projected,
+            settings.m,
+            noise=record.noise,
+            tolerance=settings.tolerance,
+            rtol=0.05,
+        )
+    except CertificateError:
+        return None, "could not be computed with certainty"
+    return (None, time.note) if time.note else (time.allocation, "")
+
+
+def _warnings(replay: Replay) -> tuple[StudyWarning, ...]:
+    """Reasons for doubt; that they are not known is one, too."""
+    try:
+        return warnings_of(replay, LEVEL)
+    except CertificateError as problem:
+        message = f"whether the data contradict what was declared cannot be said: {problem}"
+        return (StudyWarning(UNCHECKED, message, None, math.nan, math.nan),)

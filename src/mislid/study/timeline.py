@@ -1,0 +1,312 @@
+"""What was measured, and how the evidence grew: a study's own rule, asked at past times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Matrix, Vector
+from mislid.engine import Engine
+from mislid.errors import CertificateError
+from mislid.geometry.duality import is_unstructured, unstructured_bounds
+from mislid.geometry.pair_solver import PairSolver
+from mislid.geometry.pairs import Pairs, all_pairs, top_arms
+from mislid.rules.thresholds import arm_allowance, deviation_constant, pair_constant
+from mislid.study.decisions import new_engine, stand_ins
+from mislid.study.events import Decided
+from mislid.study.settings import Candidates, Settings, is_python, question_of
+
+Arms = NDArray[np.int64]
+
+# Times at which the closest pairs are looked at, and all of them.
+FINE, COARSE = 60, 30
+CLOSEST = 10
+# Pairs drawn, and pairs of which these are chosen: a solve takes about a third of a millisecond.
+DRAWN, SOLVED = 400, 2_000
+BY_FEATURES, BY_TWO_ARMS = "by all measurements and the features", "by its two arms alone"
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What was asked, measured and decided, in numbers.
+
+    Attributes
+    ----------
+    settings, candidates
+        The question.
+    arms, values
+        The n measurements in their order: indices of candidates, and values in the user's sign.
+    decision
+        The recorded one, or None before there is one.
+    rules
+        Sampling and stopping rule, where they take the place of those that the settings name.
+    """
+
+    settings: Settings
+    candidates: Candidates
+    arms: Arms
+    values: Vector
+    decision: Decided | None
+    rules: tuple[Any, Any]
+
+    @property
+    def K(self) -> int:
+        """Number of candidates."""
+        return self.candidates.K
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self.arms.size
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The candidates' labels as texts (K,)."""
+        return [str(label) for label in self.candidates.labels]
+
+    @cached_property
+    def noise(self) -> Vector:
+        """Standard deviations (K,)."""
+        return self.settings.deviations(self.K)
+
+    @cached_property
+    def counts(self) -> Vector:
+        """Measurements of every candidate (K,)."""
+        return self.counts_after(self.samples)
+
+    @cached_property
+    def means(self) -> Vector:
+        """Their means (K,), in the user's sign; not a number where nothing was measured."""
+        with np.errstate(invalid="ignore"):
+            means: Vector = self.sums_after(self.samples) / self.counts
+        return means
+
+    @cached_property
+    def half_widths(self) -> Vector:
+        """Half the widths of confidence intervals around the means (K,).
+
+        Each holds its true mean with probability at least 1 - delta, at all times at once and
+        whatever rule chose the candidates: `deviation_constant` for a set of one arm. Infinite
+        where nothing was measured.
+        """
+        level = deviation_constant(-math.log(self.settings.delta))
+        evidence = level + _allowances(self.counts)
+        with np.errstate(divide="ignore"):
+            widths: Vector = self.noise * np.sqrt(2.0 * evidence / self.counts)
+        return widths
+
+    def counts_after(self, samples: int) -> Vector:
+        """Measurements of every candidate (K,) among the first so many."""
+        return np.bincount(self.arms[:samples], minlength=self.K).astype(np.float64)
+
+    def sums_after(self, samples: int) -> Vector:
+        """Sums of their values (K,), in the user's sign."""
+        sums = np.bincount(self.arms[:samples], self.values[:samples], self.K)
+        return sums.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What the rule made of the first measurements, in the sign in which more is better.
+
+    Shapes are (K,). `threshold` is the one that all pairs share, infinite where the rule has none,
+    not a number where a search certified nothing.
+    """
+
+    samples: int
+    counts: Vector
+    means: Vector
+    weights: Vector
+    projected: Vector
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by two proofs (2, n, p).
+
+    The first looks at all measurements and the features, the second at the two arms alone. A rule
+    that has only one of them has thresholds that are infinite for the other.
+    """
+
+    times: Vector
+    pairs: Pairs
+    statistics: Matrix
+    thresholds: Matrix
+
+    @cached_property
+    def shares(self) -> Matrix:
+        """Statistics as shares of their thresholds (n, p), by the better of the proofs."""
+        shares: Matrix = np.fmax(*self._ratios)
+        return shares
+
+    @cached_property
+    def _ratios(self) -> Matrix:
+        ratios: Matrix = self.statistics / self.thresholds
+        return ratios
+
+    def of_pair(self, p: int) -> tuple[str, Vector, Vector]:
+        """The proof that is further for a pair at the end, its statistics and its thresholds."""
+        proof = int(np.argmax(np.nan_to_num(self._ratios[:, -1, p])))
+        name = (BY_FEATURES, BY_TWO_ARMS)[proof]
+        return name, self.statistics[proof, :, p], self.thresholds[proof, :, p]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Evidence for an answer (m,): of its closest pairs in detail, of the others now and then.
+
+    The closest pairs come in order; the first is the one that limits the study. `undrawn` counts
+    pairs that are further from the threshold than all of these.
+    """
+
+    answer: tuple[int, ...]
+    closest: Evidence
+    others: Evidence
+    undrawn: int
+
+    @property
+    def share(self) -> float:
+        """The evidence for the answer: the least of all pairs, as a share of what is needed."""
+        return float(self.closest.shares[-1, 0])
+
+
+class Rule:
+    """A study's stopping rule, which can be asked about any number of its first measurements."""
+
+    def __init__(self, record: Record) -> None:
+        settings = record.settings
+        name, question = settings.stopping, question_of(settings, record.candidates)
+        self.record = record
+        self.at_projected = name in ("heuristic", "paper", "paper-printed")
+        self.by_pairs = name in ("pairwise", "guaranteed")
+        self.by_features = name != "pairwise" and not is_python(name)
+        share = 0.5 if name == "guaranteed" else 1.0
+        own = new_engine(settings, record.candidates, *stand_ins(settings, record.rules))
+        self._design = own.design
+        self._engine = Engine(
+            question.replace(delta=share * settings.delta),
+            own.algorithm,
+            "mixture" if name == "guaranteed" else own.stopping,
+        )
+        self._pair_constant = pair_constant(record.K, settings.m, share * settings.delta)
+        wide = own.widening if self.at_projected else 0.0
+        self._model = record.candidates.model(settings.misspecification + wide)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether its evidence is known; that of a rule that is written in Python is not."""
+        return self.by_features or self.by_pairs
+
+    @cached_property
+    def first(self) -> int | None:
+        """The number of measurements from which on there is an estimate; None before that."""
+        order = [np.flatnonzero(self.record.arms == arm)[:1] for arm in self._design]
+        seen = np.concatenate(order)
+        return int(seen.max()) + 1 if seen.size == len(order) else None
+
+    def after(self, samples: int) -> Moment:
+        """Estimate and threshold after so many measurements, at least `first`."""
+        counts, engine = self.record.counts_after(samples), self._engine
+        # The rule must not spare work by what it remembers from another time.
+        engine.reset(counts, self.record.settings.sign * self.record.sums_after(samples))
+        threshold = engine.judge(test=self.has_evidence).threshold
+        return Moment(
+            samples,
+            counts,
+            engine.means,
+            engine.weights,
+            engine.estimate,
+            threshold if self.by_features else math.inf,
+        )
+
+    def evidence(self, times: list[int], pairs: Pairs) -> Evidence:
+        """Evidence of pairs (p, 2) after these numbers of measurements (n,)."""
+        statistics = np.zeros((2, len(times), len(pairs)))
+        thresholds = np.full(statistics.shape, math.inf)
+        for n, samples in enumerate(times):
+            moment = self.after(samples)
+            if self.by_features:
+                statistics[0, n] = self._costs(moment, pairs)
+                thresholds[0, n] = moment.threshold
+            if self.by_pairs:
+                statistics[1, n] = unstructured_bounds(
+                    moment.means, moment.weights, pairs, self.record.settings.tolerance
+                )
+                thresholds[1, n] = self._pair_thresholds(moment, pairs)
+        return Evidence(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
+
+    def _costs(self, moment: Moment, pairs: Pairs) -> Vector:
+        """What the closest alternatives of the pairs cost (p,)."""
+        given = moment.projected if self.at_projected else moment.means
+        model, tolerance = self._model, self.record.settings.tolerance
+        if is_unstructured(model, given, tolerance):
+            return unstructured_bounds(given, moment.weights, pairs, tolerance)
+        solver = PairSolver(model, given, moment.weights)
+        return np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
+
+    def _pair_thresholds(self, moment: Moment, pairs: Pairs) -> Vector:
+        allowances = _allowances(moment.counts)
+        thresholds: Vector = self._pair_constant + allowances[pairs].sum(axis=1)
+        return thresholds
+
+
+def _allowances(counts: Vector) -> Vector:
+    """What the thresholds of single arms grow by with their counts (K,)."""
+    return np.array([arm_allowance(n) for n in counts.tolist()])
+
+
+def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
+    try:
+        return solver.solve(pair, tolerance).cost
+    except CertificateError:
+        return math.nan
+
+
+def best_of(record: Record, now: Moment) -> tuple[int, ...]:
+    """The m candidates that the estimates prefer, best first."""
+    top = top_arms(now.projected, record.settings.m)
+    return tuple(top[np.argsort(-now.projected[top], kind="stable")].tolist())
+
+
+def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
+    """How the evidence for an answer grew until it was enough; None where nobody knows."""
+    record, first = rule.record, rule.first
+    if first is None or not rule.has_evidence:
+        return None
+    last = record.samples if record.decision is None else record.decision.samples
+    every = all_pairs(record.K, np.sort(np.array(answer, dtype=np.int64)))
+    asked = _promising(rule, every, last)
+    now = rule.evidence([last], asked).shares[0]
+    order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
+    closest, others = asked[order[:CLOSEST]], asked[order[CLOSEST:]]
+    return History(
+        answer,
+        rule.evidence(grid(first, last, FINE), closest),
+        rule.evidence(grid(first, last, COARSE), others),
+        len(every) - len(order),
+    )
+
+
+def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:
+    """Those pairs that are hardest to tell apart by their two arms alone, where there are many."""
+    if len(pairs) <= SOLVED:
+        return pairs
+    now = rule.after(samples)
+    alone = unstructured_bounds(now.projected, now.weights, pairs, rule.record.settings.tolerance)
+    return pairs[np.sort(np.argsort(alone, kind="stable")[:SOLVED])]
+
+
+def grid(first: int, last: int, most: int) -> list[int]:
+    """At most `most` whole numbers from first to last, both included.
+
+    >>> grid(3, 10, 4)
+    [3, 5, 8, 10]
+    """
+    even = np.linspace(first, last, min(most, last - first + 1))
+    return [round(number) for number in even.tolist()]

@@ -1,0 +1,127 @@
+"""The box plot of many runs, by what it shows."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_hex
+
+from mislid.errors import ProblemError
+from mislid.plotting import plot_runs, save_runs
+from mislid.plotting.runs import COLUMNS, LONGEST
+from mislid.plotting.theme import BEST, CONTRAST, INK, REST
+from mislid.simulation.replicate import Row
+
+
+def rows(samples, wrong=0):
+    return [Row(i, int(n), i >= wrong, "stopped", 0.1) for i, n in enumerate(samples)]
+
+
+@pytest.fixture
+def axes():
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+GROUPS = {"good": rows(range(100, 140)), "bad": rows(range(200, 240), wrong=3)}
+
+
+def boxes(axes):
+    return [to_hex(patch.get_edgecolor()) for patch in axes.patches]
+
+
+def columns(axes):
+    """The lines of text beside the boxes."""
+    texts = [text.get_text() for text in axes.texts]
+    return [texts[at : at + len(COLUMNS)] for at in range(0, len(texts), len(COLUMNS))]
+
+
+def test_boxes_over_delta_are_red_and_others_are_not(axes):
+    plot_runs(axes, GROUPS, 0.05)
+    assert boxes(axes) == [BEST, CONTRAST]
+    labels = axes.get_yticklabels()
+    assert [label.get_text() for label in labels] == ["good", "bad"]
+    assert [to_hex(label.get_color()) for label in labels] == [INK, CONTRAST]
+
+
+def test_a_rate_of_delta_itself_is_allowed(axes):
+    plot_runs(axes, {"edge": rows(range(100, 140), wrong=2)}, 0.05)
+    assert boxes(axes) == [BEST]
+
+
+def test_runs_without_an_answer_are_not_errors(axes):
+    plot_runs(axes, {"tired": [Row(0, 100, None, "budget exhausted", 0.1)]}, 0.05)
+    assert boxes(axes) == [BEST]
+    assert columns(axes)[1] == ["1", "100", "0.0%"]
+
+
+def test_every_run_is_a_grey_dot(axes):
+    plot_runs(axes, GROUPS, 0.05)
+    scattered = [drawn for drawn in axes.collections if isinstance(drawn, PathCollection)]
+    for dots, group in zip(scattered, GROUPS.values(), strict=True):
+        np.testing.assert_array_equal(dots.get_offsets()[:, 0], [row.samples for row in group])
+        assert to_hex(dots.get_facecolor()[0]) == REST
+
+
+def test_the_mean_is_marked_and_written(axes):
+    plot_runs(axes, GROUPS, 0.05)
+    diamonds = [line for line in axes.lines if line.get_marker() == "D"]
+    assert [line.get_xdata()[0] for line in diamonds] == [119.5, 219.5]
+    assert columns(axes) == [
+        ["runs", "mean", "wrong"],
+        ["40", "120", "0.0%"],
+        ["40", "220", "7.5%"],
+    ]
+
+
+def test_boxes_hold_the_middle_half_and_whiskers_nine_tenths(axes):
+    plot_runs(axes, {"one": rows(range(101))}, 0.05)
+    (box,) = axes.patches
+    assert (box.get_x(), box.get_x() + box.get_width()) == (25, 75)
+    lines = [drawn for drawn in axes.collections if isinstance(drawn, LineCollection)]
+    across, caps, median = (line.get_segments() for line in lines)
+    np.testing.assert_allclose([end[:, 0] for end in across], [[5, 25], [75, 95]])
+    np.testing.assert_allclose([end[:, 0] for end in caps], [[5, 5], [95, 95]])
+    np.testing.assert_allclose(median[0][:, 0], [50, 50])
+
+
+def test_the_first_group_is_at_the_top_and_nothing_is_cut_off(axes):
+    plot_runs(axes, GROUPS, 0.05)
+    bottom, top = axes.get_ylim()
+    assert bottom > 1 > 0 > top
+    figure = axes.figure
+    figure.set_layout_engine("constrained")
+    figure.draw_without_rendering()
+    for text in [*axes.texts, *axes.get_yticklabels(), axes.title]:
+        extent = text.get_window_extent()
+        assert extent.x0 >= 0
+        assert extent.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(2_900, "linear"), (3_100, "log")])
+def test_a_wide_spread_is_shown_on_a_log_scale(axes, largest, scale):
+    plot_runs(axes, {"one": rows([100, largest])}, 0.05)
+    assert axes.get_xscale() == scale
+    if scale == "linear":
+        assert axes.get_xlim()[0] == 0
+
+
+def test_long_names_are_broken(axes):
+    plot_runs(axes, {"mislid with all its tricks and learners": rows([100])}, 0.05)
+    lines = axes.get_yticklabels()[0].get_text().split("\n")
+    assert max(map(len, lines)) <= LONGEST < len(" ".join(lines))
+
+
+@pytest.mark.parametrize("groups", [{}, {"none": []}])
+def test_nothing_to_draw_is_refused(axes, groups):
+    with pytest.raises(ProblemError, match="at least one algorithm"):
+        plot_runs(axes, groups, 0.05)
+
+
+def test_a_picture_is_saved(tmp_path):
+    save_runs(tmp_path / "figure.png", GROUPS, 0.05)
+    assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"

@@ -1,0 +1,226 @@
+"""The pictures of a report, by what they show."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from helpers.report_studies import MEANS, changed, decided_study, new_study, progress, what_if
+from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
+from mislid.plotting.study import MOST, ROWS, apart
+from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
+from mislid.report.style import as_markup
+from mislid.study.overview import Overview
+
+
+def names(axes: Any) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def intervals(axes: Any) -> dict[float, list[float]]:
+    """By row, the ends of the interval drawn there."""
+    lines = [line for group in axes.collections[1:] for line in group.get_segments()]
+    return {float(line[0, 1]): line[:, 0].tolist() for line in lines if len(line)}
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts on top of each other."""
+    as_png(figure, 50)
+    texts = [text for axes in figure.axes for text in axes.texts]
+    texts += [label for axes in figure.axes[:1] for label in axes.get_yticklabels()]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    # Fonts differ between screens; what touches here by less than a pixel is apart elsewhere.
+    return [
+        (one, other)
+        for at, (one, box) in enumerate(boxes)
+        for other, second in boxes[:at]
+        if box.padded(-0.5).overlaps(second.padded(-0.5))
+    ]
+
+
+def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: Overview) -> None:
+    (figure,) = draw_candidates(decided_overview)
+    left = figure.axes[0]
+    order = decided_overview.order
+    assert names(left) == [decided_overview.labels[arm] for arm in order]
+    assert names(left)[0] == "c"
+    drawn = intervals(left)
+    for row, arm in enumerate(order):
+        mean, half = decided_overview.means[arm], decided_overview.half_widths[arm]
+        np.testing.assert_allclose(drawn[row], [mean - half, mean + half])
+    estimates = next(line for line in left.lines if line.get_marker() == "D")
+    np.testing.assert_array_equal(estimates.get_xdata(), decided_overview.estimates[order])
+    colours = [to_hex(group.get_colors()[0]) for group in left.collections[1:]]
+    assert colours == [BEST, REST]
+
+
+def test_shares_stand_beside_the_optimal_ones(decided_overview: Overview) -> None:
+    (figure,) = draw_candidates(decided_overview)
+    right = figure.axes[1]
+    order = decided_overview.order
+    shares = [bar.get_width() for bar in right.patches]
+    np.testing.assert_allclose(shares, decided_overview.counts[order] / decided_overview.samples)
+    assert to_hex(right.patches[0].get_facecolor()) == BEST
+    optimal = next(line for line in right.lines if line.get_marker() == "d")
+    assert decided_overview.optimal is not None
+    np.testing.assert_allclose(optimal.get_xdata(), decided_overview.optimal[order])
+    assert to_hex(optimal.get_markeredgecolor()) == CONTRAST
+    without = changed(decided_overview, _optimum=(None, ""))
+    assert not any(line.get_marker() == "d" for line in draw_candidates(without)[0].axes[1].lines)
+
+
+def test_a_study_that_minimises_shows_the_users_sign() -> None:
+    study = decided_study(-1.0, direction="minimize")
+    overview = study.overview()
+    (figure,) = draw_candidates(overview)
+    assert names(figure.axes[0])[0] == "c"
+    np.testing.assert_allclose(overview.means[2], -MEANS["c"], atol=0.2)
+    np.testing.assert_allclose(overview.estimates, overview.means, atol=0.2)
+    assert float(np.mean(intervals(figure.axes[0])[0.0])) < 0.0
+
+
+def test_many_candidates_fill_several_figures_without_overlaps() -> None:
+    K = 103
+    study = new_study(candidates=[f"a rather long label, {k}" for k in range(K)], m=4, noise=1.0)
+    rng = np.random.default_rng(0)
+    labels = study.candidates.labels
+    study.add_observations([(labels[k % K], k % K / K + rng.normal()) for k in range(2 * K)])
+    overview = study.overview()
+    figures = draw_candidates(overview)
+    rows = [names(figure.axes[0]) for figure in figures]
+    assert [len(row) for row in rows] == [22, 41, 40]
+    assert max(map(len, rows)) <= ROWS
+    assert [name for row in rows for name in row] == [
+        shorten(overview.labels[arm]) for arm in overview.order
+    ]
+    assert len({figure.axes[0].get_xlim() for figure in figures}) == 1
+    evidence = draw_evidence(overview)
+    assert evidence is not None
+    for figure in (*figures, evidence):
+        assert overlapping(figure) == []
+
+
+def test_beyond_a_number_candidates_are_left_to_the_table() -> None:
+    study = new_study(candidates=list(range(MOST + 40)), m=1)
+    assert sum(len(names(figure.axes[0])) for figure in draw_candidates(study.overview())) == MOST
+
+
+def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Overview) -> None:
+    figure = draw_evidence(running_overview)
+    seen = running_overview.history
+    assert figure is not None
+    assert seen is not None
+    above, below = figure.axes
+    assert len(seen.closest.pairs) == 6
+    curves = [line for line in above.lines if len(line.get_xdata()) == len(seen.closest.times)]
+    bold = [line for line in curves if line.get_linewidth() > 2.0]
+    assert len(curves) == 6
+    np.testing.assert_array_equal(bold[0].get_ydata(), seen.closest.shares[:, 0])
+    assert len(bold) == 1
+    challenger, incumbent = (running_overview.labels[arm] for arm in seen.closest.pairs[0])
+    texts = [text.get_text() for text in above.texts]
+    assert len(texts) == 6
+    assert any(text.startswith(f"{incumbent} before {challenger}: ") for text in texts)
+    threshold = next(line for line in above.lines if list(line.get_ydata()) == [1.0, 1.0])
+    assert to_hex(threshold.get_color()) == CONTRAST
+    _, statistics, thresholds = seen.closest.of_pair(0)
+    np.testing.assert_array_equal(below.lines[0].get_ydata(), statistics)
+    np.testing.assert_array_equal(below.lines[1].get_ydata(), thresholds)
+    assert overlapping(figure) == []
+
+
+def test_pairs_far_away_are_thin_lines() -> None:
+    study = new_study(candidates=list(range(20)), m=2)
+    study.add_observations([(k, 0.01 * k) for k in range(20)] * 3)
+    figure = draw_evidence(study.overview())
+    assert figure is not None
+    assert len(figure.axes[0].collections[0].get_segments()) == 2 * 18 - 10
+
+
+def test_the_decision_is_marked(decided_overview: Overview, running_overview: Overview) -> None:
+    decision = decided_overview.decision
+    assert decision is not None
+    figure, other = draw_evidence(decided_overview), draw_evidence(running_overview)
+    assert figure is not None
+    assert other is not None
+    marks = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [list(line.get_xdata()) for line in marks] == [[decision.samples] * 2]
+    assert any("decided after" in text.get_text() for text in figure.axes[0].texts)
+    assert not any("decided" in text.get_text() for text in other.axes[0].texts)
+
+
+@pytest.mark.parametrize("wanted", [[0.5] * 10, [0.0] * 10, [1.0] * 10, [0.1, 0.9, 0.11, 1.0]])
+def test_labels_are_moved_apart(wanted: list[float]) -> None:
+    heights = apart(np.array(wanted), 0.06, 0.0, 1.0)
+    assert np.min(np.diff(np.sort(heights))) >= 0.06 - 1e-12
+    assert heights.min() >= -1e-12
+    assert heights.max() <= 1.0 + 1e-12
+    assert np.all(np.argsort(heights, kind="stable") == np.argsort(wanted, kind="stable"))
+
+
+def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> None:
+    others = (
+        what_if(0, 0, 0, m=1),
+        what_if(20, 10, None, delta=0.005),
+        what_if(None, 900, None, tolerance=0.25, misspecification=math.inf),
+    )
+    asked = progress(100, 50, 300, lower_bound=40.0)
+    figure = draw_forecast(changed(running_overview, progress=asked, what_ifs=others))
+    assert figure is not None
+    (axes,) = figure.axes
+    assert names(axes) == [
+        "as asked",
+        "1 best instead of 2",
+        "error rate 0.005",
+        "tolerance 0.25, misspecification ∞",
+    ]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == [
+        "100 more (50 to 300)",
+        "enough by now",
+        "20 more (at least 10)",
+        "at least 900 more",
+    ]
+    ranges = [group.get_segments()[0][:, 0].tolist() for group in axes.collections]
+    end = axes.get_xlim()[1]
+    assert end > 930.0
+    assert ranges == [[80.0, 330.0], [40.0, end], [930.0, end]]
+    arrows = [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"]
+    assert arrows == [[2], [3]]
+    marks = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
+    assert marks["now: 30"] == 30
+    assert marks["least for any method: 40"] == 40.0
+    assert overlapping(figure) == []
+
+
+def test_a_forecast_without_end_is_said_in_words(running_overview: Overview) -> None:
+    endless = progress(None, 9, None, note="too early: nobody knows", lower_bound=math.inf)
+    figure = draw_forecast(changed(running_overview, progress=endless, what_ifs=()))
+    assert figure is not None
+    assert [text.get_text() for text in figure.axes[0].texts] == ["too early"]
+    as_png(figure, 40)
+
+
+def test_nothing_is_foreseen_of_a_study_that_has_ended(decided_overview: Overview) -> None:
+    ended = changed(decided_overview, progress=progress(0, 0, 0), what_ifs=())
+    assert draw_forecast(ended) is None
+
+
+def test_there_is_no_picture_of_what_is_not_known() -> None:
+    overview = new_study().overview()
+    assert draw_evidence(overview) is None
+    assert draw_forecast(overview) is None
+
+
+@pytest.mark.parametrize("label", ["$x_1$", "<b>&\"'", "a\nb", "漢字", "x" * 200, "fill: #2a7f9e"])
+def test_any_label_can_be_drawn_as_it_is(label: str) -> None:
+    study = new_study(candidates=[label, "plain"])
+    study.add_observations([(label, 1.0), ("plain", 0.0)])
+    (figure,) = draw_candidates(study.overview())
+    assert names(figure.axes[0])[0] == shorten(label)
+    drawn = as_markup(figure, "x", "c")
+    escaped = shorten(label).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    assert f">{escaped}</text>" in drawn

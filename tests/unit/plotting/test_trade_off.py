@@ -1,0 +1,76 @@
+"""Pictures of a trade-off, by what they show."""
+
+import math
+
+import pytest
+from matplotlib import pyplot as plt
+
+from mislid.plotting import draw_trade_off, save_trade_off
+from mislid.plotting.theme import INK
+from mislid.plotting.trade_off import COLOURS
+from mislid.representation import Choice, TradeOff
+
+
+def choice(order, d, pulls=10.0):
+    return Choice(order, d, 0.4 / d, 0.3 / d, 2.0, pulls * d, 5.0 * d, 100.0 / d, 90.0 / d)
+
+
+ROWS = tuple(choice(order, d) for order in COLOURS for d in (1, 2, 3))
+TRADE_OFF = TradeOff(4, ROWS, 120.0)
+
+
+def drawn(axes):
+    """Colour and style of each line with more than its legend's marks, and its heights."""
+    return {
+        (line.get_color(), line.get_linestyle()): list(line.get_ydata())
+        for line in axes.lines
+        if line.get_marker() == "o"
+    }
+
+
+@pytest.mark.parametrize(
+    ("at", "solid", "dashed", "label"),
+    [
+        (0, "misspecification", "least_misspecification", "largest absolute error"),
+        (1, "time", "least_time", "characteristic time"),
+        (2, "pulls", "white_pulls", "pulls"),
+    ],
+)
+def test_every_choice_is_a_point(at, solid, dashed, label):
+    axes = draw_trade_off(TRADE_OFF).axes[at]
+    expected = {
+        (colour, style): [getattr(row, field) for row in TRADE_OFF.of(order)]
+        for order, colour in COLOURS.items()
+        for field, style in ((solid, "-"), (dashed, "--"))
+    }
+    assert drawn(axes) == expected
+    assert axes.get_ylabel() == label
+    assert axes.get_xlabel() == "number of features d"
+    assert list(axes.get_xticks()) == [1, 2, 3]
+    assert len(axes.get_legend().get_texts()) == 2
+
+
+def test_the_time_without_features_is_a_line():
+    _, axes, _ = draw_trade_off(TRADE_OFF).axes
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_color() == INK] == [120.0]
+    assert axes.get_ylim()[1] > 120.0
+    assert "4 best" in axes.get_title("left")
+
+
+def test_what_is_infinite_is_left_out():
+    rows = (*ROWS[:2], choice("variance", 3, pulls=math.inf), *ROWS[3:])
+    _, times, pulls = draw_trade_off(TradeOff(4, rows, math.inf)).axes
+    assert drawn(pulls)[COLOURS["variance"], "-"] == [10.0, 20.0]
+    assert INK not in [line.get_color() for line in times.lines]
+
+
+@pytest.mark.parametrize(("pulls", "scale"), [(10.0, "linear"), (1000.0, "log")])
+def test_a_wide_spread_is_shown_on_a_log_scale(pulls, scale):
+    rows = tuple(choice(order, d, pulls) for order in COLOURS for d in (1, 2))
+    assert draw_trade_off(TradeOff(4, rows, 120.0)).axes[2].get_yscale() == scale
+
+
+def test_the_file_is_a_picture(tmp_path):
+    save_trade_off(tmp_path / "choices.png", TRADE_OFF)
+    height, width, _ = plt.imread(tmp_path / "choices.png").shape
+    assert width > 2 * height

@@ -1,0 +1,218 @@
+"""A study at one moment: the same as its own methods say, and the same while it goes on."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.report_studies import (
+    MEANS,
+    OBJECTS,
+    decided_study,
+    measuring,
+    new_study,
+    ruled_by_objects,
+)
+from mislid.errors import CertificateError
+from mislid.study import Study
+from mislid.study.events import entry_of
+from mislid.study.overview import Overview
+
+Opener = Callable[[], Study]
+
+
+@pytest.fixture
+def opener(tmp_path: Path) -> Iterator[Opener]:
+    """Opens a study in a file, as any number of processes may."""
+    studies = [new_study(noise=1.0, storage=tmp_path / "lab.db")]
+
+    def opening() -> Study:
+        studies.append(mislid.load_study(storage=tmp_path / "lab.db"))
+        return studies[-1]
+
+    yield opening
+    for study in studies:
+        study._storage.close()
+
+
+def shown(overview: Overview) -> str:
+    """All that is computed only when it is looked at, and the rest."""
+    parts = (
+        overview.to_dict(),
+        overview.what_ifs,
+        overview.sensitivity,
+        overview.best_now,
+        overview.leaders,
+        overview.estimates.tolist(),
+        overview.half_widths.tolist(),
+        overview.order.tolist(),
+        None if overview.optimal is None else overview.optimal.tolist(),
+        None if overview.history is None else overview.history.closest.shares.tolist(),
+        overview.fingerprint,
+        overview.events,
+    )
+    return repr(parts)
+
+
+def test_measurements_are_those_of_the_study(running: Study, running_overview: Overview) -> None:
+    table = running.observations()
+    for k, label in enumerate(running_overview.labels):
+        mine = table.value[table.arm == label]
+        assert running_overview.counts[k] == len(mine)
+        np.testing.assert_allclose(running_overview.means[k], mine.mean(), rtol=1e-12)
+    summary = running_overview.summary
+    assert (running_overview.samples, summary.pending, summary.status) == (30, 2, "running")
+    assert summary.updated == running.events()[-1].time
+    assert running_overview.events == len(running.events())
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_parts_are_what_the_study_itself_says(minimize: bool) -> None:
+    direction = "minimize" if minimize else "maximize"
+    study = decided_study(-1.0 if minimize else 1.0, direction=direction)
+    study.add_observations([("a", 50.0)] * 40)
+    seen, result = study.overview(), study.result
+    assert result is not None
+    assert seen.decided
+    assert seen.progress == study.progress()
+    assert seen.what_ifs == study.what_ifs()
+    assert seen.sensitivity == study.sensitivity()
+    assert seen.warnings == study.warnings() != ()
+    assert seen.names(seen.leaders) == result.answer
+    assert seen.names(seen.best_now) == result.best_now == seen.progress.best_now
+
+
+def test_before_the_first_measurement(running: Study) -> None:
+    study = new_study()
+    seen = study.overview()
+    assert (seen.samples, seen.best_now, seen.history, seen.optimal) == (0, (), None, None)
+    assert seen.sensitivity == study.sensitivity()
+    assert new_study(candidates=["a", "b"]).overview().sensitivity is None
+
+
+def test_the_plain_form_is_strict_json(running_overview: Overview) -> None:
+    said = json.loads(json.dumps(running_overview.to_dict(), allow_nan=False))
+    assert (said["study"], said["status"], said["answer"]) == ("assay", "running", None)
+    assert (said["samples"], said["pending"]) == (30, 2)
+    assert said["more"] == running_overview.progress.more
+    tied = new_study(candidates=["a", "b"])
+    tied.add_observations([("a", 0.5), ("b", 0.5)])
+    assert tied.overview().to_dict()["lower_bound"] == "inf"
+
+
+def test_an_overview_stays_what_it_was_while_others_tell(opener: Opener) -> None:
+    study, other = opener(), opener()
+    study.add_observations(list(MEANS.items()) * 4)
+    looked_into, closed = study.overview(), study.overview()
+    before = shown(looked_into)
+    other.optimize(measuring(MEANS), n_trials=20)
+    study.ask(3)
+    study.add_observations([("c", 9.0)] * 300)
+    assert study.status == "decided"
+    assert shown(closed) == before
+    assert shown(study.overview()) != before
+
+
+def test_any_process_sees_the_same(opener: Opener) -> None:
+    study, other = opener(), opener()
+    study.optimize(measuring(MEANS), n_trials=12)
+    other.tell(other.ask(), 0.4)
+    other.ask(2)
+    first = shown(study.overview())
+    assert shown(other.overview()) == shown(opener().overview()) == first
+
+
+def test_the_fingerprint_is_that_of_the_log(opener: Opener) -> None:
+    study, other = opener(), opener()
+    seen = set()
+    for act in (study.ask, other.ask, lambda: other.tell(0, 0.5), lambda: study.tell(1, 0.5)):
+        act()
+        digest = hashlib.sha256()
+        for entry in map(entry_of, study.events()):
+            line = f"{entry.sequence} {entry.time!r} {entry.kind} {entry.body}\n"
+            digest.update(line.encode())
+        assert study.overview().fingerprint == digest.hexdigest()
+        seen.add(digest.hexdigest())
+    assert len(seen) == 4
+
+
+def test_the_fingerprint_survives_a_replay_that_was_cut_short(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = opener()
+    study.add_observations(list(MEANS.items()))
+    expected = opener().overview().fingerprint
+    fresh = opener()
+    assert fresh.samples == len(MEANS)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mislid.engine.Engine.follow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fresh.overview()
+    assert fresh.overview().fingerprint == expected
+
+
+def test_the_fingerprint_of_candidates_is_theirs_alone(decided_overview: Overview) -> None:
+    again, other = new_study().overview(), new_study(candidates=["a", "b"]).overview()
+    assert again.candidates_fingerprint == decided_overview.candidates_fingerprint
+    assert other.candidates_fingerprint != decided_overview.candidates_fingerprint
+
+
+def test_what_could_not_be_tested_is_a_warning(
+    running: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stalled(replay: object, level: float) -> None:
+        raise CertificateError("a projection has stalled")
+
+    monkeypatch.setattr("mislid.study.overview.warnings_of", stalled)
+    (warning,) = running.overview().warnings
+    assert warning.kind == "unchecked"
+    assert "cannot be said: a projection has stalled" in warning.message
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [3, 12, 30])
+def test_objects_can_be_the_rules_of_what_is_shown(
+    rules: str, n_trials: int, tmp_path: Path
+) -> None:
+    study = ruled_by_objects(rules, n_trials, tmp_path)
+    seen = study.overview()
+    assert seen.progress == study.progress()
+    assert seen.what_ifs == study.what_ifs()
+    assert repr(seen.sensitivity) == repr(study.sensitivity())
+    assert seen.decided is ("stopping" in OBJECTS[rules] and n_trials == 30)
+    assert seen.rule.guaranteed is ("stopping" not in OBJECTS[rules])
+    assert (seen.history is None) is ("stopping" in OBJECTS[rules] or n_trials == 3)
+    json.dumps(seen.to_dict(), allow_nan=False)
+    study._storage.close()
+
+
+@pytest.mark.parametrize("rules", OBJECTS)
+@pytest.mark.parametrize("n_trials", [3, 12, 30])
+def test_without_the_objects_all_is_shown_that_needs_no_rules(
+    rules: str, n_trials: int, tmp_path: Path
+) -> None:
+    study = ruled_by_objects(rules, n_trials, tmp_path)
+    study.add_observations([("a", 50.0)] * 40)
+    known, elsewhere = study.overview(), mislid.load_study(storage=tmp_path / "lab.db")
+    seen = elsewhere.overview()
+    assert (seen.what_ifs, seen.sensitivity) == ((), None)
+    assert seen.progress.note.startswith("no forecast")
+    assert seen.decided is known.decided
+    assert seen.leaders == known.leaders
+    np.testing.assert_allclose(seen.estimates, known.estimates, rtol=1e-9)
+    assert (seen.history is None) == (known.history is None)
+    assert {one.kind for one in seen.warnings} == {one.kind for one in known.warnings} != set()
+    if study.result is not None:
+        assert elsewhere.result is not None
+        assert elsewhere.result.best_now == study.result.best_now
+    json.dumps(seen.to_dict(), allow_nan=False)
+    for one in (study, elsewhere):
+        one._storage.close()
