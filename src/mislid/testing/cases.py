@@ -85,16 +85,16 @@ EASY = _case("easy", 1, _FEATURES[:4], _FEATURES[:4] @ [2.0, -1.0], 0.1, [0.51, 
 
 
 def _walls() -> Case:
-    """The first two arms fix one parameter, the next two the other, all at the largest deviation.
-
-    The line puts the fourth arm above the third; only a tube as wide as declared allows the truth.
-    """
     eps = 0.5
     slope = 0.5 * (eps - 0.5 * _TINY)
     features = [[1.0, 0.0], [1.0, 0.0], [-slope, 1.0], [slope, 1.0], [-1.0, 0.0]]
     means = [2.0 + eps, 2.0 - eps, 0.5 * _TINY, -0.5 * _TINY, -2.0]
     return _case("means at the largest deviation", 3, features, means, eps, 1.0)
 
+
+# The first two arms fix one parameter, the next two the other, all at the largest deviation. The
+# line puts the fourth arm above the third; only a tube as wide as declared allows the truth.
+WALLS = _walls()
 
 # The pair that decides is nearly tied: an answer that comes at all is wrong every other time, or
 # always for a rule that misjudges what is special about the instance.
@@ -108,5 +108,5 @@ HARD = (
         1.5,
         [0.3, 3.0, 1.0],
     ),
-    _walls(),
+    WALLS,
 )
