@@ -42,7 +42,7 @@ reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/
 		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
 docs: $(READY) ## check the links of the documentation and run its examples
-	$(BIN)/python scripts/check_docs.py README.md docs
+	$(BIN)/python scripts/check_docs.py README.md CONTRIBUTING.md docs
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -12,7 +12,7 @@ def check(*documents):
 
 
 def test_links_lead_somewhere_and_examples_run():
-    done = check(ROOT / "README.md", ROOT / "docs")
+    done = check(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -30,11 +30,10 @@ def command(*arguments, start=REAL, **options):
     """Run it to its end."""
     done = subprocess.run(
         [sys.executable, *start, *map(str, arguments)],
-        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
-        **options,
+        **{"env": ENVIRONMENT, **options},
     )
     done.stderr = without_notice(done.stderr)
     return done

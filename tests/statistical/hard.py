@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid import Instance, Model
+from mislid.testing.cases import WALLS
 
 # A lead that no budget here can reveal.
 TINY = 1e-4
@@ -68,18 +69,6 @@ def _tied(eps: float) -> Hard:
     return Hard(_instance(features, means, eps), 2, "the gap is tiny", 800)
 
 
-def _walls() -> Hard:
-    """The first two arms pin theta_1 to 2, the next two theta_2 to 0, all with deviation eps.
-
-    The line puts the fourth arm above the third; only a tube as wide as declared allows the truth.
-    """
-    eps = 0.5
-    slope = 0.5 * (eps - 0.5 * TINY)
-    features = [[1.0, 0.0], [1.0, 0.0], [-slope, 1.0], [slope, 1.0], [-1.0, 0.0]]
-    means = [2.0 + eps, 2.0 - eps, 0.5 * TINY, -0.5 * TINY, -2.0]
-    return Hard(_instance(features, means, eps), 3, "the truth is on the tube's boundary", 1200)
-
-
 def _many() -> Hard:
     """Forty arms: everything that is paid for by arm or by pair is dear, one pair is tied."""
     levels = np.repeat([2.0, 0.0, -2.0], [9, 2, 29])
@@ -126,7 +115,7 @@ HARD = {
     "tied": _tied(0.1),
     "tied, linear": _tied(0.0),
     "tied, no structure": _tied(math.inf),
-    "walls": _walls(),
+    "walls": Hard(WALLS.instance, WALLS.m, "the truth is on the tube's boundary", 1200),
     "many": _many(),
     "one best": _one_best(),
     "one worst": _one_worst(),

@@ -109,6 +109,9 @@ def _choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen
         made, waiting = 1, chosen[:1]
         if chosen.shape[0] == 1:
             return
+    # A rule that needs no estimate has none before the first test.
+    if state.judged == 0:
+        estimate(rules, state)
     _pretend(setting, state, pretended, waiting)
     for c in range(made, chosen.shape[0]):
         if pretended.queued == 0:

@@ -63,10 +63,20 @@ def _refuse_tricks(pulls: int | None, subset: int | None) -> None:
 class MisLid(Algorithm):
     """The paper's game between a learner and the closest alternative (Algorithm 1).
 
-    `steps` updates of the learner and `pulls` measurements a round; `subset` lets the alternative
-    use only that many random challengers besides recent ones, 0 for all (None in either: as many as
-    there are features); `per_answer` keeps one learner per answer, as LinGame does for m = 1;
-    `authors` follows the details of the published runs.
+    Attributes
+    ----------
+    learner, gain, sampling
+        Its parts, from `mislid.algorithms`.
+    steps, pulls
+        Updates of the learner and measurements a round; with pulls=None as many as there are
+        features.
+    subset
+        The alternative uses only so many random challengers besides recent ones; 0 for all, None
+        for as many as there are features.
+    per_answer
+        Whether there is one learner per answer, as LinGame has for m = 1.
+    authors
+        Whether to follow the details of the published runs.
     """
 
     learner: Learner = field(default_factory=AdaHedge)
@@ -97,8 +107,18 @@ class MisLid(Algorithm):
 class BestResponse(Algorithm):
     """Measure where the alternative closest to the data so far is told apart best.
 
-    The gain is divided by counts^power. An arm with fewer than `exploration` sqrt(t) measurements
-    goes first. `pulls`, `subset` and `authors` are those of `MisLid`.
+    Attributes
+    ----------
+    gain
+        What an arm is worth, from `mislid.algorithms`.
+    power
+        The gain is divided by counts^power.
+    exploration
+        An arm with fewer than `exploration` sqrt(t) measurements goes first.
+    every_arm
+        Whether all arms are measured once first, or a barycentric spanner.
+    pulls, subset, authors
+        As for `MisLid`.
     """
 
     gain: Gain = field(default_factory=Empirical)
@@ -130,7 +150,13 @@ class Rival(Algorithm):
 
 @dataclass(frozen=True)
 class LUCB(Rival):
-    """LUCB on the empirical means, width sqrt(2 beta / N), or that of the published runs."""
+    """LUCB on the empirical means.
+
+    Attributes
+    ----------
+    authors
+        Whether intervals have the width of the published runs instead of sqrt(2 beta / N).
+    """
 
     authors: bool = False
 
@@ -142,7 +168,14 @@ class LinGapE(Rival):
 
 @dataclass(frozen=True)
 class LinGIFA(Rival):
-    """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms."""
+    """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms.
+
+    Attributes
+    ----------
+    greedy
+        Whether to measure the arm that tells most about the most ambiguous pair, instead of the
+        less certain one of the pair.
+    """
 
     greedy: bool = True
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from importlib.metadata import EntryPoints, entry_points
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mislid.algorithms.compositions import (
     LUCB,
@@ -19,6 +20,9 @@ from mislid.algorithms.compositions import (
 )
 from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
 from mislid.errors import ProblemError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
@@ -65,6 +69,14 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def _entry_points() -> EntryPoints:
+    return _entry_points_on(tuple(sys.path))
+
+
+@cache
+def _entry_points_on(path: tuple[str, ...]) -> EntryPoints:
+    """Those of the packages on the path, which take a while to find."""
+    from importlib.metadata import entry_points
+
     return entry_points(group=ENTRY_POINTS)
 
 
@@ -93,14 +105,17 @@ def as_algorithm(algorithm: Any) -> Any:
     """
     if isinstance(algorithm, str):
         return _named(algorithm)
-    if isinstance(algorithm, Algorithm):
-        return algorithm
-    if isinstance(algorithm, type) or not callable(getattr(algorithm, "propose", None)):
-        raise _unknown(algorithm)
+    if not _is_algorithm(algorithm):
+        raise _unknown_error(algorithm)
     return algorithm
 
 
-def _unknown(algorithm: object) -> ProblemError:
+def _is_algorithm(value: Any) -> bool:
+    composed = isinstance(value, Algorithm)
+    return composed or (not isinstance(value, type) and callable(getattr(value, "propose", None)))
+
+
+def _unknown_error(algorithm: object) -> ProblemError:
     names = ", ".join(algorithm_names())
     return ProblemError(
         f"algorithm must be one of {names}, composed, or an object with propose(view); "
@@ -111,13 +126,27 @@ def _unknown(algorithm: object) -> ProblemError:
 def _named(name: str) -> Any:
     if name in ALGORITHMS:
         return ALGORITHMS[name]
-    found = [point for point in _entry_points() if point.name == name]
-    if not found:
-        raise _unknown(name)
+    for point in _entry_points():
+        if point.name == name:
+            return _loaded(point)
+    raise _unknown_error(name)
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """What another package adds: an algorithm, or a class that makes one without arguments."""
+    package = "another package" if point.dist is None else f"the package {point.dist.name!r}"
+    place = f"algorithm {point.name!r}, which {package} adds as {point.value!r},"
     try:
-        loaded = found[0].load()
+        loaded = point.load()
+        rule = loaded() if isinstance(loaded, type) else loaded
     except Exception as problem:
         raise ProblemError(
-            f"algorithm {name!r} could not be loaded from {found[0].value!r}: {problem}"
+            f"{place} cannot be loaded; repair that package or remove it "
+            f"({type(problem).__name__}: {problem})"
         ) from problem
-    return as_algorithm(loaded() if isinstance(loaded, type) else loaded)
+    if not _is_algorithm(rule):
+        raise ProblemError(
+            f"{place} must be composed, an object with propose(view), or the class of one; "
+            f"got {loaded!r}"
+        )
+    return rule

@@ -8,14 +8,26 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class AdaHedge:
-    """The paper's learner: parameter-free; `gap` is the mixability gap it starts with."""
+    """The paper's learner, which needs no rate.
+
+    Attributes
+    ----------
+    gap
+        The mixability gap that it starts with.
+    """
 
     gap: float = 0.0
 
 
 @dataclass(frozen=True)
 class ExponentialWeights:
-    """Exponential weights with rate sqrt(8 ln K / t) / range, for gains between 0 and `range`."""
+    """Exponential weights with rate sqrt(8 ln K / t) / range.
+
+    Attributes
+    ----------
+    range
+        Gains are between 0 and this.
+    """
 
     range: float = 1.0
 
@@ -30,14 +42,26 @@ Learner = AdaHedge | ExponentialWeights | FollowTheLeader
 
 @dataclass(frozen=True)
 class Optimistic:
-    """Gains (|mu - lambda| + sqrt(c))^2 with the bonus c of the paper's text or of its runs."""
+    """Gains (|mu - lambda| + sqrt(c))^2.
+
+    Attributes
+    ----------
+    bonus
+        Whether c is that of the paper's text or of its runs.
+    """
 
     bonus: Literal["paper", "authors"] = "paper"
 
 
 @dataclass(frozen=True)
 class Aggressive:
-    """Gains (mu - lambda)^2 + c: optimism of lower order, within a factor 2 of the lower bound."""
+    """Gains (mu - lambda)^2 + c: optimism of lower order, within a factor 2 of the lower bound.
+
+    Attributes
+    ----------
+    bonus
+        Whether c is that of the paper's text or of its runs.
+    """
 
     bonus: Literal["paper", "authors"] = "paper"
 
@@ -57,14 +81,26 @@ class Direct:
 
 @dataclass(frozen=True)
 class CTracking:
-    """The arm furthest behind the sum of the allocations."""
+    """The arm furthest behind the sum of the allocations.
+
+    Attributes
+    ----------
+    forced
+        Whether arms with fewer than sqrt(t) - K/2 measurements go first.
+    """
 
     forced: bool = False
 
 
 @dataclass(frozen=True)
 class DTracking:
-    """The arm furthest behind t times the present allocation."""
+    """The arm furthest behind t times the present allocation.
+
+    Attributes
+    ----------
+    forced
+        Whether arms with fewer than sqrt(t) - K/2 measurements go first.
+    """
 
     forced: bool = True
 

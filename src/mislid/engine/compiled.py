@@ -38,24 +38,59 @@ from mislid.rules.thresholds import pair_constant
 
 
 class Sampler(NamedTuple):
-    """A compiled sampling rule: what it knows and remembers, and its kernels."""
+    """A compiled sampling rule.
+
+    Attributes
+    ----------
+    struct
+        What it knows and remembers.
+    propose
+        Kernel that gives the next arm.
+    own_test
+        Kernel of the rule's own stopping test, or None.
+    estimates
+        Whether it looks at the projected means.
+    plays
+        Whether it searches at weights of its own.
+    """
 
     struct: Struct
     propose: Kernel
     own_test: Kernel | None = None
-    estimates: bool = False  # whether it looks at the projected means
-    plays: bool = False  # whether it searches at weights of its own
+    estimates: bool = False
+    plays: bool = False
 
 
 class Stopping(NamedTuple):
-    """A compiled stopping rule."""
+    """A compiled stopping rule.
+
+    Attributes
+    ----------
+    struct
+        What it knows and remembers.
+    judge
+        Kernel that estimates and tests.
+    """
 
     struct: Struct
     judge: Kernel
 
 
 def new_setting(question: Question, algorithm: Any) -> Setting:
-    """What the rules are told."""
+    """What the rules are told.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    algorithm
+        The sampling rule, whose options matter for a few numbers.
+
+    Returns
+    -------
+    Setting
+        For kernels.
+    """
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
     responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
@@ -224,14 +259,49 @@ DRAWS: dict[str, Kernel] = {
 
 
 def new_source(kind: str, parameters: Matrix, table: Matrix) -> Source:
-    """A compiled source of rewards."""
+    """A compiled source of rewards.
+
+    Parameters
+    ----------
+    kind
+        One of `DRAWS`.
+    parameters
+        Of every arm (K, 4).
+    table
+        Rewards to draw from (n, K); no rows for other kinds.
+
+    Returns
+    -------
+    Source
+        For kernels.
+    """
     return Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
 
 
 def sampler_of(
     algorithm: Any, setting: Setting, question: Question, truth: Instance | None
 ) -> Sampler | None:
-    """The compiled rule of an algorithm; None for a rule that is written in Python."""
+    """The compiled rule of an algorithm.
+
+    Parameters
+    ----------
+    algorithm
+        A record of options, or an object with `propose(view)`.
+    setting, question
+        What is asked.
+    truth
+        The instance, where it is known.
+
+    Returns
+    -------
+    Sampler or None
+        None for a rule that is written in Python.
+
+    Raises
+    ------
+    ProblemError
+        If the algorithm must know the truth, and `truth` is None.
+    """
     for kind in type(algorithm).__mro__:
         if kind in SAMPLERS:
             return SAMPLERS[kind](algorithm, setting, question, truth)

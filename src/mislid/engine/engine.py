@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,15 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 
 
 class Memory(NamedTuple):
-    """What a sampling rule remembers besides the data."""
+    """What a compiled sampling rule remembers besides the data.
+
+    Attributes
+    ----------
+    sampler
+        A copy of its struct.
+    rounds, queued
+        Rounds so far, and measurements that are left of the present one.
+    """
 
     sampler: Any
     rounds: int
@@ -275,13 +284,16 @@ class Engine:
         return int(next_arm(self._rules, self._state, where))
 
     def _as_arm(self, arm: Any) -> int:
-        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
-        if not whole or not 0 <= arm < self.question.K:
+        if not self._is_arm(arm):
             name = type(self.algorithm).__name__
             raise ProblemError(
                 f"{name}.propose must return an arm, 0 to {self.question.K - 1}; got {arm!r}"
             )
         return int(arm)
+
+    def _is_arm(self, arm: Any) -> bool:
+        whole = isinstance(arm, int | np.integer) and not isinstance(arm, bool)
+        return whole and 0 <= arm < self.question.K
 
     def judge(self, test: bool | None = None) -> Verdict:
         """Estimate the means and, if a test is due, test whether the measurements are enough.
@@ -316,8 +328,23 @@ class Engine:
             raise ProblemError(
                 f"{self.stopping.name}.judge must return a mislid.engine.Verdict; got {verdict!r}"
             )
-        answer = self.incumbents if verdict.answer is None else tuple(verdict.answer)
-        return dataclasses.replace(verdict, answer=answer, samples=self.samples)
+        answer, pair = self.incumbents, verdict.pair
+        if verdict.answer is not None:
+            answer = self._as_arms(verdict.answer, self.question.m, "answer")
+        if pair is not None:
+            challenger, incumbent = self._as_arms(pair, 2, "pair")
+            pair = challenger, incumbent
+        return dataclasses.replace(verdict, answer=answer, pair=pair, samples=self.samples)
+
+    def _as_arms(self, arms: Any, count: int, what: str) -> tuple[int, ...]:
+        given = tuple(arms) if isinstance(arms, Iterable) else ()
+        distinct = {int(arm) for arm in given if self._is_arm(arm)}
+        if not len(given) == len(distinct) == count:
+            raise ProblemError(
+                f"{self.stopping.name}.judge must return a Verdict whose {what} is None or {count} "
+                f"of the arms 0 to {self.question.K - 1}, each once; got {arms!r}"
+            )
+        return tuple(int(arm) for arm in given)
 
     def view(self, position: int | None = None) -> View:
         """What rules that are written in Python see.
@@ -343,7 +370,18 @@ class Engine:
         )
 
     def own_test(self) -> bool:
-        """Whether the sampling rule's own test is satisfied, after its proposal was measured."""
+        """Whether the sampling rule's own test is satisfied, after its proposal was measured.
+
+        Returns
+        -------
+        bool
+            True where the rule would answer.
+
+        Raises
+        ------
+        ProblemError
+            If the rule has no test of its own.
+        """
         if self._sampler is None or self._sampler.own_test is None:
             raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
         rules = self._rules
@@ -378,12 +416,24 @@ class Engine:
             mixture.least = mixture.price = mixture.weight = 0.0
 
     def memory(self) -> Memory:
-        """A copy of what the sampling rule remembers, for `reset`."""
+        """What the sampling rule remembers, for `reset`.
+
+        Returns
+        -------
+        Memory
+            A copy. What a rule written in Python remembers is in its own attributes instead.
+        """
         rules = self._rules
         return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued)
 
     def copy(self) -> Engine:
-        """Another one that goes on from here; rules written in Python are copied too."""
+        """Another one that goes on from here.
+
+        Returns
+        -------
+        Engine
+            With rules of its own; those written in Python are copied too.
+        """
         other = copy.copy(self)
         other.algorithm = copy.deepcopy(self.algorithm)
         other.stopping = copy.deepcopy(self.stopping)

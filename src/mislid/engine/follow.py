@@ -32,7 +32,20 @@ Followed = tuple[Verdict | None, NDArray[np.int64]]
 
 
 def follow_compiled(engine: Engine, script: Script) -> Followed:
-    """Take in all steps without going back to Python in between."""
+    """Take in all steps without going back to Python in between.
+
+    Parameters
+    ----------
+    engine
+        With compiled rules.
+    script
+        What happened.
+
+    Returns
+    -------
+    tuple
+        As `Engine.follow`.
+    """
     from mislid._kernels.replay import Design, Steps, replay
     from mislid._kernels.state import new_state
 
@@ -57,7 +70,20 @@ def follow_compiled(engine: Engine, script: Script) -> Followed:
 
 
 def follow_in_python(engine: Engine, script: Script) -> Followed:
-    """The same, step by step, for rules that are written in Python."""
+    """Take in all steps one by one, for rules that are written in Python.
+
+    Parameters
+    ----------
+    engine
+        With any rules.
+    script
+        What happened.
+
+    Returns
+    -------
+    tuple
+        As `Engine.follow`.
+    """
     verdict: Verdict | None = None
     chosen: list[int] = []
     for step in script:

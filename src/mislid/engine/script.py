@@ -8,7 +8,19 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """Measurements (arms and values), or n trials from `trial` on while `arms` are open."""
+    """Measurements, or a request for trials.
+
+    Attributes
+    ----------
+    arms
+        What was measured; for a request, the arms of trials that are open.
+    values
+        What came out; zeros for a request.
+    trial
+        Number of the first trial that is asked for; -1 for measurements.
+    n
+        How many are asked for; 0 for measurements.
+    """
 
     arms: tuple[int, ...]
     values: tuple[float, ...]
@@ -72,7 +84,13 @@ class Script:
         self.chosen += n
 
     def ends(self) -> list[tuple[int, int, int]]:
-        """Where each step begins, and where the last one ends."""
+        """Where each step begins, and where the last one ends.
+
+        Returns
+        -------
+        list of tuple
+            Places in `arms` and among the choices, and the first trial or -1.
+        """
         return [*self.places, (len(self.arms), self.chosen, -1)]
 
     def __iter__(self) -> Iterator[Step]:

@@ -68,6 +68,16 @@ class View:
         The m arms that are best in the estimate, best first.
     seed
         Of this moment's random numbers, see `rng`.
+
+    Examples
+    --------
+    >>> from mislid import Model
+    >>> from mislid.engine import Engine
+    >>> from mislid.question import Question
+    >>> engine = Engine(Question(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), m=1))
+    >>> engine.observe(2, 0.9)
+    >>> engine.view().counts, engine.view().means
+    (array([0, 0, 1]), array([0. , 0. , 0.9]))
     """
 
     question: Question
@@ -111,11 +121,28 @@ class SamplingProtocol(Protocol):
     """Anything that says which arm to measure next.
 
     Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
-    default) or only a barycentric spanner of them.
+    default) or only a barycentric spanner of them; and a method `check(question)` that raises a
+    `ProblemError` for questions that it is not made for.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Whatever the rule itself needs.
     """
 
     def propose(self, view: View) -> int:
-        """The arm to measure next, 0 to K - 1."""
+        """The arm to measure next.
+
+        Parameters
+        ----------
+        view
+            All that is known.
+
+        Returns
+        -------
+        int
+            0 to K - 1.
+        """
 
 
 @runtime_checkable
@@ -124,7 +151,23 @@ class StoppingProtocol(Protocol):
 
     Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
     at most delta. Without it nothing is claimed.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Whatever the rule itself needs.
     """
 
     def judge(self, view: View) -> Verdict:
-        """Whether to answer."""
+        """Whether to answer.
+
+        Parameters
+        ----------
+        view
+            All that is known.
+
+        Returns
+        -------
+        Verdict
+            With the answer, unless that is the incumbents.
+        """

@@ -32,6 +32,20 @@ def heuristic_threshold(t: float, delta: float) -> float:
 
     The published experiments used it.
 
+    Parameters
+    ----------
+    t
+        Number of samples.
+    delta
+        Error rate.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
     >>> round(heuristic_threshold(40_000, 0.05), 2)
     5.45
     """
@@ -44,12 +58,28 @@ def unstructured_threshold(t: float, K: int, delta: float) -> float:
     Wbar(x) = -W_{-1}(-exp(-x)). Bounds the evidence between the true means and their projected
     estimates at confidence delta/2, whatever the features.
 
-    >>> round(unstructured_threshold(40_000, 10, 0.05), 1)
-    117.5
-
     The lemma behind it holds for all samples up to a fixed t, while a stopping rule needs all t at
     once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
     interest (every t up to 1e16) it lies above their bound for all K arms, `deviation_constant`.
+
+    Parameters
+    ----------
+    t
+        Number of samples.
+    K
+        Number of arms.
+    delta
+        Error rate.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
+    >>> round(unstructured_threshold(40_000, 10, 0.05), 1)
+    117.5
     """
     return _unstructured(float(t), K, _log_inverse(delta))
 
@@ -78,9 +108,26 @@ def linear_threshold(
 
     Parameters
     ----------
+    t
+        Number of samples.
+    d
+        Number of features.
+    delta
+        Error rate.
+    misspecification
+        How far a mean may be from linear.
     information
         sum_k N_k / sigma_k^2; t, as for noise 1, unless given.
+    printed
+        Whether to give the threshold as the text prints it.
 
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
     >>> round(linear_threshold(1000, 5, 0.05, 0.0), 1)
     23.5
     >>> round(linear_threshold(1000, 5, 0.05, 0.1), 1)
@@ -105,6 +152,24 @@ def paper_threshold(
 ) -> float:
     """min(beta_uns, beta_lin), the paper's threshold.
 
+    Parameters
+    ----------
+    t
+        Number of samples.
+    K, d
+        Numbers of arms and features.
+    delta
+        Error rate.
+    misspecification, information, printed
+        As for `linear_threshold`.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
     >>> round(paper_threshold(40_000, 10, 5, 0.05, 5.0), 1)
     117.5
     """
@@ -122,6 +187,18 @@ def deviation_constant(x: float) -> float:
     means above  sum_S 2 ln(4 + ln N_k) + |S| C(ln(1/delta) / |S|).  Every l gives a valid bound,
     so that an inexact minimum costs samples but no confidence.
 
+    Parameters
+    ----------
+    x
+        Above 0.
+
+    Returns
+    -------
+    float
+        C(x).
+
+    Examples
+    --------
     >>> [round(deviation_constant(x), 2) for x in (0.1, 1.0, 10.0)]
     [1.53, 2.51, 11.95]
     """
@@ -143,6 +220,18 @@ def pair_constant(K: int, m: int, delta: float) -> float:
 
     If an answer is wrong, one of the m best arms is missing and another arm has its place: these
     are m (K - m) pairs, whatever the answer.
+
+    Parameters
+    ----------
+    K, m
+        Numbers of arms, and of those to find.
+    delta
+        Error rate.
+
+    Returns
+    -------
+    float
+        What a pair's threshold has besides the allowances of its two arms.
     """
     return 2.0 * deviation_constant(0.5 * (math.log(m * (K - m)) + _log_inverse(delta)))
 
@@ -153,6 +242,22 @@ def pairwise_threshold(n_i: float, n_j: float, K: int, m: int, delta: float) -> 
     For the two arms of a pair, measured n_i and n_j times. The numbers are counts even where the
     noise differs: the bound is for sums of n standardised measurements.
 
+    Parameters
+    ----------
+    n_i, n_j
+        Measurements of the two arms.
+    K, m
+        Numbers of arms, and of those to find.
+    delta
+        Error rate.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Examples
+    --------
     >>> round(pairwise_threshold(4_000, 4_000, 10, 5, 0.05), 1)
     19.6
     """

@@ -220,8 +220,8 @@ def as_environment(environment: Environment | None, instance: Instance) -> Envir
         return Gaussian(instance.means, instance.noise)
     if not isinstance(environment, Environment):
         raise ProblemError(
-            "environment must be one of Gaussian, Bernoulli, Bounded and Table; "
-            f"got {type(environment).__name__}"
+            "environment must be one of Gaussian, Bernoulli, Bounded and Table, or another "
+            f"Environment; got {type(environment).__name__}"
         )
     if environment.K != instance.K:
         raise ProblemError(

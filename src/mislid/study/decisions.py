@@ -72,9 +72,11 @@ def warm_up(algorithm: str, stopping: str) -> None:
 
     Nobody should have to wait for a compiler because another process holds a study.
     """
+    from mislid.algorithms import ALGORITHMS
     from mislid.engine import Script
 
-    if is_python(algorithm) or is_python(stopping):
+    # Rules of others may refuse the question below, and are not compiled.
+    if algorithm not in ALGORITHMS or is_python(stopping):
         return
     arms = Candidates((0, 1, 2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     small = Settings(

@@ -234,7 +234,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         ),
         reward_range=reward_range,
     )
-    _check_algorithm(settings, candidates)
+    _check_algorithm(given["algorithm"], question_of(settings, candidates))
     return settings
 
 
@@ -310,21 +310,26 @@ def _as_stopping(value: Any) -> str:
 
 def _as_algorithm(value: Any, candidates: Candidates) -> str:
     """A name: a study must be able to begin where another process ended."""
-    from mislid.algorithms import algorithm_names
+    from mislid.algorithms import algorithm_names, as_algorithm
 
-    if not isinstance(value, str) and callable(getattr(value, "propose", None)):
+    if not isinstance(value, str):
+        if not hasattr(as_algorithm(value), "propose"):
+            raise ProblemError(
+                "algorithm must be a name or an object with propose(view) for a study, whose log "
+                f"holds names alone; got {value!r}"
+            )
         return _called(value)
     featureless = candidates.features is None
     barred = {"oracle", *(("lingape", "lingifa") if featureless else ())}
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_algorithm(settings: Settings, candidates: Candidates) -> None:
+def _check_algorithm(algorithm: Any, question: Question) -> None:
     from mislid.algorithms import as_algorithm
 
-    rule = None if is_python(settings.algorithm) else as_algorithm(settings.algorithm)
-    if rule is not None and hasattr(rule, "check"):
-        rule.check(question_of(settings, candidates))
+    rule = as_algorithm(algorithm)
+    if hasattr(rule, "check"):
+        rule.check(question)
 
 
 def refuse_others(

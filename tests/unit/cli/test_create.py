@@ -199,5 +199,5 @@ def test_without_the_database_package_the_way_out_is_named(
     created: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    monkeypatch.delitem(sys.modules, "mislid.study.storage._sql", raising=False)
+    monkeypatch.delitem(sys.modules, "mislid.study.storage.sql", raising=False)
     refused(created("list"), 1, "needs sqlalchemy (pip install 'mislid[study]')")

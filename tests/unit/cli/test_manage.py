@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.study_calls import Call, question, refused
-from mislid.study.storage._upgrade import UpgradeReport
+from mislid.study.storage.upgrade import UpgradeReport
 
 
 def names(call: Call, *words: object) -> list[str]:
@@ -94,9 +94,9 @@ def test_a_storage_of_another_release(created: Call, folder: Path) -> None:
 
 
 def test_a_locked_storage(created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid.study.storage import _sql
+    from mislid.study.storage import sql
 
-    monkeypatch.setattr(_sql.SQLStorage.__init__, "__kwdefaults__", {"timeout": 0.1})
+    monkeypatch.setattr(sql.SQLStorage.__init__, "__kwdefaults__", {"timeout": 0.1})
     other = sqlite3.connect(folder / "lab.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     refused(created("ask", "s"), 1, "has been held by another process for too long")

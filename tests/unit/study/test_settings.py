@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 import mislid
+from mislid.algorithms import MisLid
+from mislid.engine import View
 from mislid.errors import ProblemError
+from mislid.question import Question
 from mislid.study.events import Created, Entry, Event, entry_of, event_of
 from mislid.study.settings import as_candidates, as_settings
 from mislid.study.storage import MemoryStorage
@@ -86,6 +89,17 @@ def test_bad_candidates(given: Any, names: Any, message: str) -> None:
         as_candidates(given, names)
 
 
+class Picky:
+    """A rule for m = 2."""
+
+    def propose(self, view: View) -> int:
+        return 0
+
+    def check(self, question: Question) -> None:
+        if question.m != 2:
+            raise ProblemError(f"m must be 2 for a picky rule; got {question.m}")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -99,6 +113,10 @@ def test_bad_candidates(given: Any, names: Any, message: str) -> None:
         ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'"),
         ({"algorithm": "oracle"}, "algorithm must be one of mislid, .*; got 'oracle'"),
         ({"algorithm": mislid.Model}, "algorithm must be one of"),
+        ({"algorithm": Picky}, r"an object with propose\(view\); got <class"),
+        ({"algorithm": Picky()}, "m must be 2 for a picky rule; got 1"),
+        ({"algorithm": MisLid()}, r"a name or an object with propose\(view\) for a study.*MisLid"),
+        ({"stopping": Picky()}, r"or an object with judge\(view\); got <.*Picky"),
         ({"stopping": "soon"}, "stopping must be one of guaranteed, .*; got 'soon'"),
         ({"seed": -1}, "seed must be an integer at least 0; got -1"),
         ({"seed": None}, "seed must be an integer at least 0; got None"),

@@ -26,8 +26,8 @@ from mislid.errors import (
 from mislid.study import Study
 from mislid.study.events import Entry
 from mislid.study.storage import Collision, as_storage
-from mislid.study.storage._sql import SQLStorage
-from mislid.study.storage._sql_errors import translated
+from mislid.study.storage.database import translated
+from mislid.study.storage.sql import SQLStorage
 
 ONE = [Entry(1, 0.0, "told", "{}")]
 
@@ -331,7 +331,7 @@ def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, address: str, package: str, extra: str
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith("mislid.study.storage._sql"):
+        if name.startswith("mislid.study.storage.sql"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=rf"{package} \(pip install 'mislid\[{extra}\]'"):

@@ -27,8 +27,8 @@ from mislid.errors import (
 )
 from mislid.study import Study
 from mislid.study.events import Entry, entry_of
-from mislid.study.storage import MemoryStorage, _upgrade, as_storage
-from mislid.study.storage._database import Database
+from mislid.study.storage import MemoryStorage, as_storage, upgrade
+from mislid.study.storage.database import Database
 
 
 def decided_study() -> Study:
@@ -194,7 +194,7 @@ def test_a_backup_is_never_overwritten(old: Old, tmp_path: Path) -> None:
 def test_storages_of_one_database_are_upgraded_in_the_same_second(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_upgrade.time, "strftime", lambda *_: "now")
+    monkeypatch.setattr(upgrade.time, "strftime", lambda *_: "now")
     backups = []
     for _ in range(3):
         address = postgresql.new_schema()
@@ -208,7 +208,7 @@ def test_a_disk_without_room_for_the_backup(
     old_file: Old, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(_upgrade.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    monkeypatch.setattr(upgrade.shutil, "disk_usage", lambda _: usage._replace(free=1000))
     with pytest.raises(FullStorageError, match=r"and 1000 are free: make room, or give a backup"):
         mislid.upgrade_storage(old_file.file)
     assert version_at(old_file.address) == 1
@@ -228,7 +228,7 @@ def test_a_name_that_no_schema_has(old_tables: Old) -> None:
 def test_a_step_that_loses_an_event_is_undone(old: Old, monkeypatch: pytest.MonkeyPatch) -> None:
     before = entries_of(old.address)
     losing = sa.text("DELETE FROM mislid_events WHERE sequence = 3")
-    monkeypatch.setitem(_upgrade._STEPS, 1, lambda connection: connection.execute(losing))
+    monkeypatch.setitem(upgrade._STEPS, 1, lambda connection: connection.execute(losing))
     with pytest.raises(CorruptStorageError, match="nothing is kept"):
         mislid.upgrade_storage(old.address)
     assert version_at(old.address) == 1
@@ -276,7 +276,7 @@ def test_what_cannot_be_upgraded(tmp_path: Path, old_file: Old) -> None:
 KILLED = """
 import os, signal, sys
 import mislid
-from mislid.study.storage import _upgrade
+from mislid.study.storage import upgrade
 address, where = sys.argv[1:]
 def dying(function):
     def call(*arguments):
@@ -284,9 +284,9 @@ def dying(function):
         os.kill(os.getpid(), signal.SIGKILL)
     return call
 if where == "step":
-    _upgrade._STEPS[1] = dying(_upgrade._STEPS[1])
+    upgrade._STEPS[1] = dying(upgrade._STEPS[1])
 else:
-    setattr(_upgrade, where, dying(getattr(_upgrade, where)))
+    setattr(upgrade, where, dying(getattr(upgrade, where)))
 mislid.upgrade_storage(address)
 """
 

@@ -6,27 +6,66 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.study.storage._interface import Collision, Log, Storage
-from mislid.study.storage._memory import MemoryStorage
+from mislid.study.storage.interface import (
+    Collision,
+    Line,
+    Log,
+    Storage,
+    name_taken_error,
+    refuse_gap,
+    study_deleted_error,
+)
+from mislid.study.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from mislid.study.storage._upgrade import UpgradeReport
+    from mislid.study.storage.upgrade import UpgradeReport
 
-__all__ = ["Collision", "Log", "MemoryStorage", "Storage", "as_storage", "upgrade_storage"]
+__all__ = [
+    "Collision",
+    "Line",
+    "Log",
+    "MemoryStorage",
+    "Storage",
+    "as_storage",
+    "name_taken_error",
+    "refuse_gap",
+    "study_deleted_error",
+    "upgrade_storage",
+]
 
 
 def as_storage(storage: str | os.PathLike[str] | Storage | None) -> Storage:
-    """The storage itself, the one at this address, or, for None, a new one in memory.
+    """The storage itself, the one at this address, or a new one in memory.
 
-    Addresses are sqlite:///lab.db (sqlite:////absolute/path/lab.db) and
-    postgresql://user:password@host/database. A path is the SQLite file there.
+    Parameters
+    ----------
+    storage
+        An open storage; an address, sqlite:///lab.db (sqlite:////absolute/path/lab.db) or
+        postgresql://user:password@host/database; a path, of an SQLite file; None for memory.
+
+    Returns
+    -------
+    Storage
+        Open.
+
+    Raises
+    ------
+    ProblemError
+        If it is no address.
+    MissingPackageError
+        If the address needs a package that is not installed.
+
+    Examples
+    --------
+    >>> as_storage(None).names()
+    {}
     """
     if storage is None:
         return MemoryStorage()
     if isinstance(storage, Storage):
         return storage
     address = _as_address(storage)
-    from mislid.study.storage._sql import SQLStorage
+    from mislid.study.storage.sql import SQLStorage
 
     return SQLStorage(address)
 
@@ -35,6 +74,8 @@ def upgrade_storage(
     storage: str | os.PathLike[str], *, backup: str | os.PathLike[str] | None = None
 ) -> UpgradeReport:
     """Bring a storage that an older release made up to date, after a backup.
+
+    It is one transaction: whatever happens, all is as before or up to date.
 
     Parameters
     ----------
@@ -45,13 +86,30 @@ def upgrade_storage(
         `.v1-backup` behind it; for PostgreSQL a new schema of the same database, otherwise
         `mislid_backup_v1_` and the time.
 
-    It is one transaction: whatever happens, all is as before or up to date.
+    Returns
+    -------
+    UpgradeReport
+        What was done, and where the backup is.
+
+    Raises
+    ------
+    ProblemError
+        If `storage` is no address or `backup` cannot be there.
+    StorageError
+        If the storage is not there, damaged, full, or of another release.
+
+    Examples
+    --------
+    >>> upgrade_storage("sqlite:///missing.db")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.StorageError: storage 'sqlite:///missing.db' is not there: check the address
     """
     if isinstance(storage, Storage):
         raise ProblemError("storage must be an address: one that is open is up to date")
     address = _as_address(storage)
-    from mislid.study.storage._database import Database
-    from mislid.study.storage._upgrade import upgrade
+    from mislid.study.storage.database import Database
+    from mislid.study.storage.upgrade import upgrade
 
     database = Database(address)
     try:

@@ -30,8 +30,8 @@ from mislid.errors import (
     SchemaVersionError,
     StorageError,
 )
-from mislid.study.storage._database import Database
-from mislid.study.storage._schema import (
+from mislid.study.storage.database import Database
+from mislid.study.storage.sql import (
     EVENTS,
     SCHEMA,
     STUDIES,
@@ -66,7 +66,13 @@ class UpgradeReport:
     changed: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON."""
+        """Values of JSON.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes.
+        """
         return asdict(self)
 
 
@@ -80,7 +86,28 @@ _STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries}
 
 
 def upgrade(database: Database, backup: str | None) -> UpgradeReport:
-    """Bring the tables up to date."""
+    """Bring the tables up to date.
+
+    Parameters
+    ----------
+    database
+        Where they are.
+    backup
+        Where the backup goes: a new file for SQLite, a new schema for PostgreSQL; None for a name
+        made of the version, for PostgreSQL with the time.
+
+    Returns
+    -------
+    UpgradeReport
+        What was done.
+
+    Raises
+    ------
+    StorageError
+        If the storage is not there, damaged, full, or of another release; it is as before then.
+    ProblemError
+        If the backup cannot be there.
+    """
     file = _file_of(database)
     if file is not None and not file.is_file():
         raise StorageError(f"storage {database.place!r} is not there: check the address")
@@ -151,7 +178,7 @@ def _digest_of(parts: Any) -> str:
 def _back_up_file(file: Path, backup: Path, digest: str) -> str:
     """Copy the file, without a gap for writers: the transaction around this has changed nothing."""
     if backup.exists():
-        raise _there_already(str(backup))
+        raise _backup_exists_error(str(backup))
     with _new_file(file, backup) as begun:
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as target:
             source.backup(target)
@@ -171,7 +198,7 @@ def _name(begun: Path, backup: Path) -> None:
     try:
         os.link(begun, backup)
     except FileExistsError:
-        raise _there_already(str(backup)) from None
+        raise _backup_exists_error(str(backup)) from None
     except OSError:  # a file system without links
         begun.rename(backup)
 
@@ -216,7 +243,7 @@ def _back_up_tables(connection: Connection, backup: str, digest: str) -> str:
             f"got {backup!r}"
         )
     if sa.inspect(connection).has_schema(backup):
-        raise _there_already(backup)
+        raise _backup_exists_error(backup)
     connection.execute(sa.text(f'CREATE SCHEMA "{backup}"'))
     for table in _TABLES:
         connection.execute(sa.text(f'CREATE TABLE "{backup}".{table} AS TABLE {table}'))
@@ -225,7 +252,7 @@ def _back_up_tables(connection: Connection, backup: str, digest: str) -> str:
     return backup
 
 
-def _there_already(backup: str) -> ProblemError:
+def _backup_exists_error(backup: str) -> ProblemError:
     return ProblemError(
         f"backup must be new; got {backup!r}, which is there already: move it away, or give "
         "another name"

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mislid.study.events import Entry
-from mislid.study.storage._interface import Line, Log, Storage, gone, refuse_gap, taken
+from mislid.study.storage.interface import (
+    Line,
+    Log,
+    Storage,
+    name_taken_error,
+    refuse_gap,
+    study_deleted_error,
+)
 
 
 class _MemoryLog(Log):
@@ -31,6 +38,8 @@ class _MemoryLog(Log):
 class MemoryStorage(Storage):
     """Studies in this process, for any number of threads.
 
+    Examples
+    --------
     >>> storage = MemoryStorage()
     >>> storage.create("first", []), storage.names()
     (1, {'first': 1})
@@ -44,17 +53,15 @@ class MemoryStorage(Storage):
         self._alone = threading.RLock()
 
     def create(self, name: str, entries: Sequence[Entry]) -> int:
-        """Begin a study."""
         refuse_gap(0, entries)
         with self._alone:
             if name in self._keys:
-                raise taken(name)
+                raise name_taken_error(name)
             key = next(self._next_key)
             self._keys[name], self._logs[key] = key, list(entries)
             return key
 
     def lines(self) -> list[Line]:
-        """In alphabetical order."""
         with self._alone:
             return [
                 Line(name, key, len(self._logs[key]), self._summaries.get(key))
@@ -62,12 +69,10 @@ class MemoryStorage(Storage):
             ]
 
     def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
-        """What comes after."""
         return self._log(key)[after : None if most is None else after + most]
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
-        """For one writer."""
         with self._alone:
             kept = self._log(key)
             log = _MemoryLog(kept)
@@ -77,7 +82,6 @@ class MemoryStorage(Storage):
                 self._summaries[key] = log.summary
 
     def delete(self, key: int) -> None:
-        """Remove a study."""
         with self._alone:
             self._log(key)
             del self._logs[key]
@@ -86,5 +90,5 @@ class MemoryStorage(Storage):
 
     def _log(self, key: int) -> list[Entry]:
         if key not in self._logs:
-            raise gone()
+            raise study_deleted_error()
         return self._logs[key]

@@ -1,0 +1,269 @@
+"""What a study needs of the place where it is kept: an append-only log per study, and a lock.
+
+A storage knows nothing of what the entries mean. `mislid.study.storage` has those there are; one
+suite of tests, `mislid.testing.StorageSuite`, is for all of them and for others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from mislid.errors import (
+    CorruptStorageError,
+    DuplicatedStudyError,
+    StorageError,
+    UnknownStudyError,
+)
+from mislid.study.events import Entry
+
+
+class Collision(StorageError):
+    """The database undid a transaction because of another one; doing it again will help."""
+
+
+class Line(NamedTuple):
+    """What a storage says of a study without its entries.
+
+    Attributes
+    ----------
+    name, key
+        Of the study.
+    last
+        Number of its entries.
+    summary
+        Of all of them, or None where none was given with the last one.
+    """
+
+    name: str
+    key: int
+    last: int
+    summary: str | None
+
+
+class Log(ABC):
+    """One study's log, while nobody else can add to it."""
+
+    @abstractmethod
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        """The entries whose sequence number is above `after`, in order.
+
+        Parameters
+        ----------
+        after
+            A sequence number; 0 for all entries.
+        most
+            How many at most, the first ones; None for no limit.
+
+        Returns
+        -------
+        list of Entry
+            Empty where there are none.
+        """
+
+    @abstractmethod
+    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
+        """Add entries, numbered on from the last one; `refuse_gap` otherwise.
+
+        Parameters
+        ----------
+        entries
+            In order; where there are none, nothing changes.
+        summary
+            Of all entries by then, for `Storage.lines`; one of fewer is dropped.
+
+        Raises
+        ------
+        CorruptStorageError
+            If another entry would have to come next.
+        """
+
+
+class Storage(ABC):
+    """Studies by name; within a storage a study has a key that no later one is given again."""
+
+    @abstractmethod
+    def create(self, name: str, entries: Sequence[Entry]) -> int:
+        """Begin a study with these entries, all or none.
+
+        Parameters
+        ----------
+        name
+            Of the study, any text.
+        entries
+            Numbered from 1.
+
+        Returns
+        -------
+        int
+            The study's key.
+
+        Raises
+        ------
+        DuplicatedStudyError
+            If the name is taken: `name_taken_error`.
+        CorruptStorageError
+            If the entries are not numbered from 1.
+        """
+
+    @abstractmethod
+    def lines(self) -> list[Line]:
+        """A line about every study, in alphabetical order.
+
+        Returns
+        -------
+        list of Line
+            Of all studies.
+        """
+
+    @abstractmethod
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        """As `Log.read`; waits for nobody.
+
+        Parameters
+        ----------
+        key
+            Of the study.
+        after, most
+            As for `Log.read`.
+
+        Returns
+        -------
+        list of Entry
+            Empty where there are none.
+
+        Raises
+        ------
+        UnknownStudyError
+            If the study has been deleted: `study_deleted_error`.
+        """
+
+    @abstractmethod
+    def locked(self, key: int) -> AbstractContextManager[Log]:
+        """The study's log for one writer; others wait.
+
+        Parameters
+        ----------
+        key
+            Of the study.
+
+        Returns
+        -------
+        context manager of Log
+            What is appended is kept, all or none, when the block ends without an exception.
+
+        Raises
+        ------
+        UnknownStudyError
+            If the study has been deleted.
+        """
+
+    @abstractmethod
+    def delete(self, key: int) -> None:
+        """Remove a study and its entries.
+
+        Parameters
+        ----------
+        key
+            Of the study; no later study may get it.
+
+        Raises
+        ------
+        UnknownStudyError
+            If the study has been deleted.
+        """
+
+    def close(self) -> None:  # noqa: B027  # not every storage has any
+        """Give up connections; the storage opens new ones when it is used again."""
+
+    def names(self) -> dict[str, int]:
+        """The keys of all studies by name, in alphabetical order.
+
+        Returns
+        -------
+        dict
+            From names to keys.
+        """
+        return {line.name: line.key for line in self.lines()}
+
+    def find(self, name: str) -> int:
+        """The key of the study of this name.
+
+        Parameters
+        ----------
+        name
+            Of the study.
+
+        Returns
+        -------
+        int
+            The key.
+
+        Raises
+        ------
+        UnknownStudyError
+            If there is no such study; the message names some that there are.
+        """
+        names = self.names()
+        if name not in names:
+            known = ", ".join(repr(other) for other in list(names)[:5]) or "none"
+            more = ", ..." if len(names) > 5 else ""
+            raise UnknownStudyError(
+                f"study_name must be of a study in this storage, {known}{more}; got {name!r}"
+            )
+        return names[name]
+
+
+def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
+    """Refuse entries that do not go on from the last one.
+
+    Parameters
+    ----------
+    last
+        Sequence number of the last entry that is stored, 0 where there is none.
+    entries
+        What is to be added.
+
+    Raises
+    ------
+    CorruptStorageError
+        If their sequence numbers are not last + 1, last + 2, ...
+    """
+    for place, entry in enumerate(entries, start=last + 1):
+        if entry.sequence != place:
+            raise CorruptStorageError(
+                f"event {place} must come next; got event {entry.sequence}: read the log again "
+                "before adding to it"
+            )
+
+
+def name_taken_error(name: str) -> DuplicatedStudyError:
+    """The error for a name that is taken.
+
+    Parameters
+    ----------
+    name
+        Of the study that is there already.
+
+    Returns
+    -------
+    DuplicatedStudyError
+        To be raised.
+    """
+    return DuplicatedStudyError(
+        f"study_name must be new; got {name!r}, which is there already: give another name, or "
+        "load_if_exists=True to go on with it"
+    )
+
+
+def study_deleted_error() -> UnknownStudyError:
+    """The error for a study that was there before.
+
+    Returns
+    -------
+    UnknownStudyError
+        To be raised.
+    """
+    return UnknownStudyError("the study has been deleted meanwhile: create it anew to go on")

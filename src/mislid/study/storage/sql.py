@@ -1,0 +1,269 @@
+"""Studies in a database: SQLite in a file, or PostgreSQL, through the same statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection
+
+import mislid
+from mislid.errors import SchemaVersionError
+from mislid.study.events import Entry
+from mislid.study.storage.database import TIMEOUT, Database, translated
+from mislid.study.storage.interface import (
+    Line,
+    Log,
+    Storage,
+    name_taken_error,
+    refuse_gap,
+    study_deleted_error,
+)
+
+# Version 1 had no summaries. `upgrade` has the way from each to the next.
+VERSION = 2
+# A number that PostgreSQL's sessions agree on while they make or change the tables.
+_CHANGING_TABLES = 20_211_206
+
+METADATA = sa.MetaData()
+SCHEMA = sa.Table(
+    "mislid_schema",
+    METADATA,
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("written_by", sa.Text, nullable=False),
+)
+STUDIES = sa.Table(
+    "mislid_studies",
+    METADATA,
+    sa.Column("key", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("last", sa.Integer, nullable=False),
+    sa.Column("summary", sa.Text),
+    sqlite_autoincrement=True,  # a deleted study's key is not given again
+)
+EVENTS = sa.Table(
+    "mislid_events",
+    METADATA,
+    sa.Column("key", sa.Integer, sa.ForeignKey("mislid_studies.key"), primary_key=True),
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.Double, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+
+
+class SQLStorage(Storage):
+    """Studies in a database, whose tables are made when they are missing.
+
+    Parameters
+    ----------
+    url
+        An address that SQLAlchemy knows.
+    timeout
+        Seconds to wait for other writers.
+    """
+
+    def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
+        self._database = Database(url, timeout=timeout)
+        ensure_tables(self._database)
+
+    def create(self, name: str, entries: Sequence[Entry]) -> int:
+        refuse_gap(0, entries)
+        try:
+            with self._database.connected(writing=True) as connection:
+                insert = STUDIES.insert().values(name=name, last=len(entries))
+                key = int(connection.execute(insert.returning(STUDIES.c.key)).scalar_one())
+                _insert(connection, key, entries)
+        except Exception as problem:
+            if isinstance(problem.__cause__, sa.exc.IntegrityError):
+                raise name_taken_error(name) from None
+            raise
+        return key
+
+    def lines(self) -> list[Line]:
+        columns = (STUDIES.c.name, STUDIES.c.key, STUDIES.c.last, STUDIES.c.summary)
+        with self._database.connected() as connection:
+            return sorted(Line(*row) for row in connection.execute(sa.select(*columns)))
+
+    def read(self, key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        known = sa.select(STUDIES.c.last).where(STUDIES.c.key == key)
+        with self._database.connected() as connection:
+            last = connection.execute(known).scalar_one_or_none()
+            if last is None:
+                raise study_deleted_error()
+            return _entries(connection, key, after, most) if after < last else []
+
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        with self._database.connected(writing=True) as connection:
+            row = sa.select(STUDIES.c.last).where(STUDIES.c.key == key).with_for_update()
+            last = connection.execute(row).scalar_one_or_none()
+            if last is None:
+                raise study_deleted_error()
+            yield _SQLLog(connection, key, int(last))
+
+    def delete(self, key: int) -> None:
+        with self._database.connected(writing=True) as connection:
+            connection.execute(
+                sa.select(STUDIES.c.key).where(STUDIES.c.key == key).with_for_update()
+            )
+            connection.execute(EVENTS.delete().where(EVENTS.c.key == key))
+            if not connection.execute(STUDIES.delete().where(STUDIES.c.key == key)).rowcount:
+                raise study_deleted_error()
+
+    def close(self) -> None:
+        self._database.engine.dispose()
+
+
+class _SQLLog(Log):
+    def __init__(self, connection: Connection, key: int, last: int) -> None:
+        self.connection, self.key, self.last = connection, key, last
+
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        return _entries(self.connection, self.key, after, most) if after < self.last else []
+
+    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
+        if not entries:
+            return
+        refuse_gap(self.last, entries)
+        _insert(self.connection, self.key, entries)
+        self.last += len(entries)
+        self.connection.execute(
+            STUDIES.update()
+            .where(STUDIES.c.key == self.key)
+            .values(last=self.last, summary=summary)
+        )
+
+
+def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
+    if not entries:
+        return
+    rows = [
+        {
+            "key": key,
+            "sequence": entry.sequence,
+            "time": entry.time,
+            "kind": entry.kind,
+            "body": entry.body,
+        }
+        for entry in entries
+    ]
+    connection.execute(EVENTS.insert(), rows)
+
+
+def _entries(connection: Connection, key: int, after: int, most: int | None) -> list[Entry]:
+    columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body)
+    wanted = (
+        sa.select(*columns)
+        .where(EVENTS.c.key == key, EVENTS.c.sequence > after)
+        .order_by(EVENTS.c.sequence)
+        .limit(most)
+    )
+    return [Entry(*row) for row in connection.execute(wanted)]
+
+
+def ensure_tables(database: Database) -> None:
+    """Make the tables where they are missing; refuse those of another version.
+
+    Parameters
+    ----------
+    database
+        Where they should be.
+
+    Raises
+    ------
+    SchemaVersionError
+        If they are of another version; the message says how to upgrade.
+    """
+    with translated(database.place):
+        missing = not sa.inspect(database.engine).has_table(SCHEMA.name)
+    if missing:
+        _make_tables(database)
+    with database.connected() as connection:
+        version, writer = version_of(connection)
+    refuse_newer(database, version, writer)
+    if version < VERSION:
+        raise SchemaVersionError(
+            f"storage {database.place!r} has schema version {version}, older than the {VERSION} of "
+            f"{_release()}: upgrade it, which backs it up first, with mislid study upgrade "
+            f"--storage {database.place}"
+        )
+
+
+def version_of(connection: Connection) -> tuple[int, str]:
+    """The version of the tables, and who made them.
+
+    Parameters
+    ----------
+    connection
+        To their database.
+
+    Returns
+    -------
+    tuple
+        The version, 0 where the tables do not say, and the release that made them.
+    """
+    rows = connection.execute(sa.select(SCHEMA)).all()
+    return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "an unknown release")
+
+
+def refuse_newer(database: Database, version: int, writer: str) -> None:
+    """Refuse what only a later release understands.
+
+    Parameters
+    ----------
+    database
+        Where the tables are.
+    version, writer
+        Of the tables.
+
+    Raises
+    ------
+    SchemaVersionError
+        If the version is above `VERSION`.
+    """
+    if version > VERSION:
+        raise SchemaVersionError(
+            f"storage {database.place!r} has schema version {version}, newer than the {VERSION} of "
+            f"{_release()}: upgrade mislid (pip install --upgrade mislid) to {writer} or later"
+        )
+
+
+def set_version(connection: Connection) -> None:
+    """Record that the tables are of this version and by this release.
+
+    Parameters
+    ----------
+    connection
+        To their database.
+    """
+    connection.execute(SCHEMA.delete())
+    connection.execute(SCHEMA.insert().values(version=VERSION, written_by=_release()))
+
+
+def keep_others_out(database: Database, connection: Connection) -> None:
+    """Let nobody else make or change the tables in the meantime; SQLite has one writer anyway.
+
+    Parameters
+    ----------
+    database, connection
+        The database, and a transaction in it, at whose end others may go on.
+    """
+    if not database.is_sqlite:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CHANGING_TABLES)))
+
+
+def _make_tables(database: Database) -> None:
+    if database.is_sqlite:
+        database.write_ahead()
+    with database.connected(writing=True) as connection:
+        keep_others_out(database, connection)
+        if sa.inspect(connection).has_table(SCHEMA.name):
+            return  # another process was faster
+        METADATA.create_all(connection)
+        set_version(connection)
+
+
+def _release() -> str:
+    return f"mislid {mislid.__version__}"

@@ -1,0 +1,169 @@
+"""What every stopping rule must do, whether it has a name or is written in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mislid.engine import Engine, Verdict
+from mislid.rules.stopping import as_stopping_rule
+from mislid.simulation.identify import identify
+from mislid.testing.cases import CASES, HARD, Case
+from mislid.testing.suite import (
+    LEVEL,
+    Suite,
+    global_randomness,
+    require,
+    require_equal,
+    unchanged_data,
+)
+
+# A proof holds for any sampling rule: an eager one and a blind one.
+_SAMPLING = ("mislid", "uniform")
+
+
+class StoppingRuleSuite(Suite):
+    """Tests of a stopping rule; override `stopping`.
+
+    Attributes
+    ----------
+    runs, samples, delta
+        Number of runs on each hard instance, measurements after which a run gives up, and error
+        rate: the test of a rule that claims to be guaranteed. The smaller delta is, the fewer wrong
+        answers give a false claim away.
+
+    Examples
+    --------
+    >>> class TestMixture(StoppingRuleSuite):
+    ...     def stopping(self):
+    ...         return "mixture"
+    >>> TestMixture.check()
+    '7 tests passed'
+    """
+
+    runs: int = 30
+    samples: int = 200
+    delta: float = 1e-3
+
+    def stopping(self) -> Any:
+        """The rule that is tested.
+
+        Returns
+        -------
+        str or object
+            What `identify` takes as `stopping`.
+        """
+        raise NotImplementedError("a suite for stopping rules must override stopping")
+
+    def _verdict(self, case: Case, counts: ArrayLike, means: ArrayLike) -> Verdict:
+        engine = self._engine(case, counts, means)
+        return engine.judge(test=True)
+
+    def _engine(self, case: Case, counts: ArrayLike, means: ArrayLike) -> Engine:
+        engine = Engine(case.question(), "uniform", self.stopping())
+        numbers = np.broadcast_to(counts, case.instance.K)
+        engine.reset(numbers, numbers * np.asarray(means))
+        return engine
+
+    def test_it_gives_verdicts(self) -> None:
+        """With arms that there are, from the first measurements to the thousandth."""
+        for case in CASES:
+            for count in (1, 3, 10, 100, 1000):
+                verdict = self._verdict(case, count, case.instance.means)
+                _require_verdict(verdict, case)
+
+    def test_nothing_is_decided_without_data(self) -> None:
+        """Before the first measurement."""
+        for case in CASES:
+            verdict = self._verdict(case, 0, 0.0)
+            require_equal(verdict.decided, False, f"decided without data ({case.name})")
+
+    def test_ties_are_not_decided(self) -> None:
+        """Few measurements with the same mean say nothing about who is best."""
+        for case in CASES:
+            for count in (1, 2, 5, 20):
+                verdict = self._verdict(case, count, 0.0)
+                what = f"decided with {count} measurements of every arm, all 0 ({case.name})"
+                require_equal(verdict.decided, False, what)
+
+    def test_clear_data_are_decided(self) -> None:
+        """A million measurements of every arm, and the answer is the first m arms."""
+        for case in CASES:
+            verdict = self._verdict(case, 1_000_000, case.instance.means)
+            require_equal(verdict.decided, True, f"decided with 1000000 of each ({case.name})")
+            answer = sorted(verdict.answer or ())
+            require_equal(answer, list(range(case.m)), f"the answer ({case.name})")
+
+    def test_the_same_data_give_the_same_verdict(self) -> None:
+        """Whatever the state of the random generators that a process shares."""
+        for case in CASES:
+            verdicts = []
+            for seed in (1, 2):
+                with global_randomness(seed):
+                    verdicts.append(str(self._verdict(case, 10, case.instance.means)))
+            require_equal(verdicts[1], verdicts[0], f"the second verdict ({case.name})")
+
+    def test_a_verdict_changes_no_data(self) -> None:
+        """Neither those of the engine nor those of the view that a rule gets."""
+        for case in CASES:
+            engine = self._engine(case, 10, case.instance.means)
+            engine.judge(test=False)
+            with unchanged_data(engine, f"after a verdict ({case.name})") as view:
+                if engine.stopping.judge is not None:
+                    engine.stopping.judge(view)
+                else:
+                    engine.judge(test=True)
+
+    def test_wrong_answers_are_as_rare_as_promised(self) -> None:
+        """For rules that claim a guarantee: a binomial test on hard instances."""
+        if not as_stopping_rule(self.stopping()).guaranteed:
+            return
+        from scipy.stats import binomtest
+
+        for case in HARD:
+            wrong = sum(self._is_wrong(case, number) for number in range(self.runs))
+            test = binomtest(wrong, self.runs, self.delta, alternative="greater")
+            require(
+                test.pvalue >= LEVEL,
+                f"a guaranteed rule must be wrong in at most a share {self.delta:g} of runs; "
+                f"it was wrong in {wrong} of {self.runs} ({case.name})",
+            )
+
+    def _is_wrong(self, case: Case, number: int) -> bool:
+        found = identify(
+            case.instance,
+            case.m,
+            delta=self.delta,
+            algorithm=_SAMPLING[number % len(_SAMPLING)],
+            stopping=self.stopping(),
+            seed=number,
+            max_samples=self.samples,
+        )
+        return found.correct is False
+
+
+def _require_verdict(verdict: Verdict, case: Case) -> None:
+    """Require that a verdict names arms that there are, in their roles."""
+    arms, place = set(range(case.instance.K)), f"({case.name})"
+    require(isinstance(verdict, Verdict), f"judge must return a Verdict {place}; got {verdict!r}")
+    require(isinstance(verdict.decided, bool | np.bool), f"decided must be True or False {place}")
+    answer = verdict.answer or ()
+    require(
+        len(answer) == len(set(answer) & arms) == case.m,
+        f"the answer must be {case.m} different arms {place}; got {answer}",
+    )
+    if verdict.pair is not None:
+        challenger, incumbent = verdict.pair
+        require(
+            challenger in arms - set(answer) and incumbent in answer,
+            f"the pair must be an arm outside the answer and one of it {place}; "
+            f"got {verdict.pair} for the answer {answer}",
+        )
+    numbers = verdict.statistic, verdict.threshold
+    if verdict.decided and not np.isnan(numbers).any():
+        require(
+            verdict.statistic >= verdict.threshold,
+            f"the statistic must reach the threshold where a rule decides {place}; got {numbers}",
+        )

@@ -1,0 +1,265 @@
+"""What every storage must do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from mislid.errors import CorruptStorageError, DuplicatedStudyError, UnknownStudyError
+from mislid.study.events import Entry
+from mislid.study.storage import Storage
+from mislid.testing.suite import Suite, require_equal, required_error
+
+
+def _entries(first: int, last: int) -> list[Entry]:
+    return [Entry(k, 0.1 * k, "told", f'{{"trial":{k}}}') for k in range(first, last + 1)]
+
+
+class _Undo(Exception):
+    """Ends a block in which something was appended."""
+
+
+class StorageSuite(Suite):
+    """Tests of a storage; override `open_storage`.
+
+    A subclass that overrides `setup_method` or `teardown_method` has to call these here as well.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import MemoryStorage
+    >>> class TestMemory(StorageSuite):
+    ...     def setup_method(self):
+    ...         super().setup_method()
+    ...         self.memory = MemoryStorage()
+    ...
+    ...     def open_storage(self):
+    ...         return self.memory
+    >>> TestMemory.check()
+    '16 tests passed'
+    """
+
+    def setup_method(self) -> None:
+        """Begin with no storage open."""
+        self._opened: list[Storage] = []
+
+    def teardown_method(self) -> None:
+        """Close what was opened."""
+        for storage in self._opened:
+            storage.close()
+
+    def open_storage(self) -> Storage:
+        """Open the storage that is tested.
+
+        Returns
+        -------
+        Storage
+            Within one test always the same place, which is empty at first; another handle of it, or
+            the same again.
+        """
+        raise NotImplementedError("a suite for storages must override open_storage")
+
+    def _open(self) -> Storage:
+        self._opened.append(self.open_storage())
+        return self._opened[-1]
+
+    def _requires(self, storage: Storage, key: int, expected: Sequence[Entry]) -> None:
+        require_equal(storage.read(key), list(expected), "what read gives")
+
+    def test_entries_come_back_as_they_were(self) -> None:
+        """Whatever text or time they hold."""
+        storage, name = self._open(), "ein Name, 'quoted' % 🧪"
+        odd = [
+            Entry(1, 1_700_000_000.123456789, "created", '{"labels":["ä\'\\"%","🧪"]}'),
+            Entry(2, 1e-300, "told", "x" * 300_000),
+        ]
+        key = storage.create(name, odd)
+        self._requires(storage, key, odd)
+        require_equal(storage.names(), {name: key}, "names()")
+
+    def test_another_handle_sees_them(self) -> None:
+        """Studies belong to the place, not to the object."""
+        key = self._open().create("first", _entries(1, 3))
+        other = self._open()
+        require_equal(other.find("first"), key, "the key at another handle")
+        self._requires(other, key, _entries(1, 3))
+
+    def test_reading_starts_after_what_is_known(self) -> None:
+        """And ends after as many entries as are wanted."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 5))
+        require_equal(storage.read(key, 3), _entries(4, 5), "read(key, 3)")
+        require_equal(storage.read(key, 1, 2), _entries(2, 3), "read(key, 1, 2)")
+        require_equal(storage.read(key, 3, 9), _entries(4, 5), "read(key, 3, 9)")
+        require_equal(storage.read(key, 5), [], "read(key, 5)")
+        require_equal(storage.read(key, 9), [], "read(key, 9)")
+
+    def test_a_name_is_taken_once(self) -> None:
+        """The study that has it stays as it is."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 2))
+        with required_error(DuplicatedStudyError, "load_if_exists=True"):
+            storage.create("first", _entries(1, 1))
+        self._requires(storage, key, _entries(1, 2))
+
+    def test_names_are_in_alphabetical_order(self) -> None:
+        """Whichever came first."""
+        storage = self._open()
+        for name in ("b", "c", "a"):
+            storage.create(name, [])
+        require_equal(list(storage.names()), ["a", "b", "c"], "the order of names()")
+
+    def test_an_unknown_name_is_told_which_there_are(self) -> None:
+        """The first five of them."""
+        storage = self._open()
+        with required_error(UnknownStudyError, "in this storage, none; got 'x'"):
+            storage.find("x")
+        for k in range(7):
+            storage.create(f"s{k}", [])
+        with required_error(UnknownStudyError, "'s0', 's1', 's2', 's3', 's4', ...; got 'x'"):
+            storage.find("x")
+
+    def test_what_is_appended_is_there_at_the_end_of_the_block(self) -> None:
+        """And within the block to its writer."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 2))
+        other = storage.create("second", _entries(1, 1))
+        with storage.locked(key) as log:
+            require_equal(log.read(1), _entries(2, 2), "log.read(1)")
+            log.append(_entries(3, 4))
+            require_equal(log.read(2), _entries(3, 4), "log.read(2)")
+            log.append([])
+            log.append(_entries(5, 5))
+            require_equal(log.read(4), _entries(5, 5), "log.read(4)")
+            require_equal(log.read(), _entries(1, 5), "log.read()")
+            require_equal(log.read(0, 3), _entries(1, 3), "log.read(0, 3)")
+            require_equal(log.read(2, 2), _entries(3, 4), "log.read(2, 2)")
+        self._requires(storage, key, _entries(1, 5))
+        self._requires(storage, other, _entries(1, 1))
+
+    def test_a_line_has_the_summary_of_the_last_entry(self) -> None:
+        """A summary of fewer entries is dropped."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 2))
+        require_equal(storage.lines(), [("first", key, 2, None)], "lines()")
+        with storage.locked(key) as log:
+            log.append(_entries(3, 4), "four, ä")
+            log.append([], "nothing new")
+        require_equal(storage.lines(), [("first", key, 4, "four, ä")], "lines()")
+        with suppress(_Undo), storage.locked(key) as log:
+            log.append(_entries(5, 5), "five")
+            raise _Undo
+        require_equal(storage.lines(), [("first", key, 4, "four, ä")], "lines()")
+        with storage.locked(key) as log:
+            log.append(_entries(5, 5))
+        require_equal(storage.lines(), [("first", key, 5, None)], "lines()")
+        storage.delete(key)
+        require_equal(storage.lines(), [], "lines()")
+
+    def test_an_exception_undoes_the_whole_block(self) -> None:
+        """Nothing of it is kept, and the next writer goes on."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 2))
+        with suppress(_Undo), storage.locked(key) as log:
+            log.append(_entries(3, 4))
+            raise _Undo
+        self._requires(storage, key, _entries(1, 2))
+        with storage.locked(key) as log:
+            log.append(_entries(3, 3))
+        self._requires(storage, key, _entries(1, 3))
+
+    def test_entries_must_go_on_from_the_last(self) -> None:
+        """Otherwise two writers have not seen each other's entries."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 2))
+        for wrong in ((2, 2), (4, 4), (1, 3)):
+            with (
+                required_error(CorruptStorageError, "event 3 must come next"),
+                storage.locked(key) as log,
+            ):
+                log.append(_entries(*wrong))
+            self._requires(storage, key, _entries(1, 2))
+        with required_error(CorruptStorageError, "event 1 must come next"):
+            storage.create("second", _entries(2, 3))
+        require_equal(list(storage.names()), ["first"], "the names")
+
+    def test_a_deleted_study_is_gone_and_its_key_too(self) -> None:
+        """A process that still has the study open must not write into another one."""
+        storage, words = self._open(), "deleted meanwhile"
+        key = storage.create("first", _entries(1, 2))
+        kept = storage.create("second", _entries(1, 1))
+        storage.delete(kept)
+        storage.delete(key)
+        require_equal(storage.names(), {}, "names()")
+        with required_error(UnknownStudyError, words):
+            storage.read(key)
+        with required_error(UnknownStudyError, words), storage.locked(key):
+            pass
+        with required_error(UnknownStudyError, words):
+            storage.delete(key)
+        again = storage.create("second", _entries(1, 1))
+        require_equal(again in (key, kept), False, "whether a key is given again")
+        self._requires(storage, again, _entries(1, 1))
+
+    def test_readers_do_not_wait_for_a_writer(self) -> None:
+        """They see what was there before."""
+        writer, reader = self._open(), self._open()
+        key = writer.create("first", _entries(1, 2))
+        with writer.locked(key) as log:
+            log.append(_entries(3, 3))
+            self._requires(reader, key, _entries(1, 2))
+            require_equal(reader.find("first"), key, "the key while someone writes")
+        self._requires(reader, key, _entries(1, 3))
+
+    def test_writers_wait_for_each_other(self) -> None:
+        """Each of them sees all entries of the others."""
+        storages = [self._open() for _ in range(4)]
+        key = storages[0].create("first", [])
+
+        def write(storage: Storage) -> None:
+            for _ in range(15):
+                with storage.locked(key) as log:
+                    known = len(log.read())
+                    log.append(_entries(known + 1, known + 2))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, storages))
+        self._requires(storages[0], key, _entries(1, 120))
+
+    def test_many_may_open_and_create_at_once(self) -> None:
+        """One of them gets the name."""
+
+        def create(_number: int) -> bool:
+            try:
+                self._open().create("first", _entries(1, 1))
+            except DuplicatedStudyError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(5) as pool:
+            created = sum(pool.map(create, range(5)))
+        require_equal(created, 1, "the number of those who created the study")
+
+    def test_a_closed_storage_opens_again(self) -> None:
+        """When it is used."""
+        storage = self._open()
+        key = storage.create("first", _entries(1, 1))
+        storage.close()
+        self._requires(storage, key, _entries(1, 1))
+
+    def test_a_study_lives_in_it(self) -> None:
+        """From its creation, over two handles, to its answer."""
+        from mislid.study import create_study, list_studies, load_study
+
+        values = {"a": 0.2, "b": 0.9, "c": 0.4}
+        begun = create_study(
+            study_name="first", candidates=list(values), m=1, noise=0.1, storage=self._open()
+        )
+        trial = begun.ask()
+        begun.tell(trial, values[str(trial.arm)])
+        study = load_study(storage=self._open())
+        study.optimize(lambda trial: values[str(trial.arm)])
+        answer = study.result and study.result.answer
+        require_equal(answer, ("b",), "the answer of a study")
+        (line,) = list_studies(storage=self._open())
+        require_equal(line.observations, study.samples, "the observations that list_studies gives")

@@ -1,0 +1,121 @@
+"""Other packages add algorithms by entry points."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.command_line import ENVIRONMENT, command
+from helpers.scripts import run_script
+
+SOURCE = """
+class Coin:
+    def propose(self, view):
+        return int(view.rng.integers(view.question.K))
+
+class Picky(Coin):
+    def __init__(self, bias):
+        self.bias = bias
+
+ready = Coin()
+number = 7
+"""
+POINTS = """
+[mislid.algorithms]
+coin = lab_rules:Coin
+ready-coin = lab_rules:ready
+mislid = lab_rules:Coin
+missing = lab_rules:Nobody
+homeless = no_such_module:Coin
+picky = lab_rules:Picky
+number = lab_rules:number
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder on the path in which the package `lab-rules` seems to be installed."""
+    folder = tmp_path / "installed"
+    about = folder / "lab_rules-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lab-rules\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(POINTS)
+    (folder / "lab_rules.py").write_text(SOURCE)
+    features, means = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 1.2]
+    np.savez(folder / "arms.npz", features=features, means=means, noise=0.1)
+    return folder
+
+
+def path_with(folder: Path) -> str:
+    return os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
+
+
+def mislid_run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    found = ENVIRONMENT | {"PYTHONPATH": path_with(folder)}
+    return command("run", *words, cwd=folder, env=found)
+
+
+def identified(folder: Path, algorithm: str) -> subprocess.CompletedProcess[str]:
+    question = ("arms.npz", "--m", "1", "--misspecification", "0.5", "--runs", "2", "--quiet")
+    return mislid_run(folder, *question, "--algorithm", algorithm)
+
+
+@pytest.mark.parametrize("name", ["coin", "ready-coin"])
+def test_the_command_line_knows_them(package: Path, name: str) -> None:
+    done = identified(package, name)
+    assert done.returncode == 0, done.stderr
+    assert f"\nalgorithm                    {name}\n" in done.stdout
+
+
+def test_errors_and_help_list_them(package: Path) -> None:
+    done = identified(package, "nonsense")
+    assert done.returncode == 2
+    assert "'nonsense' is not one of 'mislid', " in done.stderr
+    assert "'oracle', 'coin', 'ready-coin', " in done.stderr
+    told = mislid_run(package, "--help").stdout
+    assert "oracle, coin, " in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "fault"),
+    [
+        ("missing", "lab_rules:Nobody", "cannot be loaded; repair that package or remove it (Attr"),
+        ("homeless", "no_such_module:Coin", "cannot be loaded; repair that package or remove it ("),
+        ("picky", "lab_rules:Picky", "cannot be loaded; repair that package or remove it (TypeErr"),
+        (
+            "number",
+            "lab_rules:number",
+            "must be composed, an object with propose(view), or the cla",
+        ),
+    ],
+)
+def test_a_broken_one_is_one_sentence(package: Path, name: str, place: str, fault: str) -> None:
+    done = identified(package, name)
+    assert done.returncode == 1
+    begin = f"Error: algorithm {name!r}, which the package 'lab-rules' adds as {place!r}, {fault}"
+    assert done.stderr.startswith(begin)
+    assert done.stderr.count("\n") == 1
+
+
+def test_own_names_win_and_studies_find_the_others(package: Path) -> None:
+    program = """
+import mislid
+from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
+assert as_algorithm("mislid") is ALGORITHMS["mislid"]
+assert algorithm_names().count("mislid") == 1
+try:
+    as_algorithm("nonsense")
+except mislid.errors.ProblemError as problem:
+    assert "oracle, coin, ready-coin, " in str(problem), problem
+study = mislid.create_study(
+    candidates=["a", "b"], m=1, noise=0.1, algorithm="coin", storage="sqlite:///LAB"
+)
+study.optimize(lambda trial: {"a": 0.2, "b": 0.9}[trial.arm])
+again = mislid.load_study(storage="sqlite:///LAB")
+print(again.settings.algorithm, again.result.answer)
+"""
+    program = program.replace("LAB", str(package / "lab.db"))
+    said, _ = run_script(program, PYTHONPATH=path_with(package))
+    assert said == "coin ('b',)\n"

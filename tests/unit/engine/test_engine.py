@@ -1,0 +1,345 @@
+"""An engine takes in measurements, proposes and judges, whatever rules it has."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import mislid
+from mislid.algorithms import ALGORITHMS, BestResponse
+from mislid.engine import Engine, Verdict, View
+from mislid.errors import ProblemError
+from mislid.question import Question
+from mislid.rules.stopping import STOPPING_RULES
+
+FEATURES = np.array([[0.93, -0.21], [0.41, 0.77], [0.17, -0.29], [-0.34, 0.38], [-0.71, 0.19]])
+MEANS = np.array([1.02, 0.63, 0.11, -0.28, -0.74])
+NOISE = np.array([0.731, 0.547, 0.613, 0.689, 0.571])
+INSTANCE = mislid.Instance(mislid.Model(FEATURES, 0.5), MEANS, noise=NOISE)
+QUESTION = Question(INSTANCE.model, 1, noise=NOISE, mean_bound=2.0)
+EVERY = [name for name in ALGORITHMS if name != "oracle"]
+
+
+def engine_of(algorithm: object = "mislid", stopping: object = "guaranteed", **options) -> Engine:
+    return Engine(QUESTION, algorithm, stopping, truth=INSTANCE, **options)
+
+
+def measure(engine: Engine, count: int, seed: int = 0) -> list[int]:
+    """So many measurements as the engine proposes them, design first; the arms."""
+    generator, arms = np.random.default_rng(seed), []
+    for _ in range(count):
+        if engine.samples < len(engine.design):
+            arm = int(engine.design[engine.samples])
+        else:
+            if not engine.is_midround:
+                engine.judge()
+            arm = engine.propose()
+        engine.observe(arm, MEANS[arm] + NOISE[arm] * generator.standard_normal())
+        arms.append(arm)
+    return arms
+
+
+class Laggard:
+    """The arm with the fewest measurements, of several the first: `uniform` in Python."""
+
+    def propose(self, view: View) -> int:
+        return int(np.argmin(view.counts))
+
+
+class Heuristic:
+    """The threshold of `heuristic` in Python."""
+
+    name = "lab"
+
+    def judge(self, view: View) -> Verdict:
+        near = view.closest_alternative
+        threshold = math.log((1.0 + math.log(view.samples + 1.0)) / view.question.delta)
+        return Verdict(near.cost > threshold, near.cost, threshold, near.pair)
+
+
+class Says:
+    """A rule that says what it was told to."""
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+
+    def propose(self, view: View) -> object:
+        return self.said
+
+    def judge(self, view: View) -> object:
+        return self.said
+
+
+class TestMeasurements:
+    def test_they_add_up(self) -> None:
+        engine = engine_of()
+        engine.observe(1, 0.5)
+        engine.observe(1, 0.25)
+        engine.observe(3, 2.0, times=4)
+        assert engine.samples == 6
+        assert_array_equal(engine.counts, [0, 2, 0, 4, 0])
+        assert_array_equal(engine.sums, [0.0, 0.75, 0.0, 2.0, 0.0])
+        assert_array_equal(engine.means, [0.0, 0.375, 0.0, 0.5, 0.0])
+        assert_array_equal(engine.weights, engine.counts / NOISE**2)
+
+    def test_what_is_given_away_is_a_copy(self) -> None:
+        engine = engine_of()
+        for name in ("counts", "sums", "means", "weights", "estimate"):
+            getattr(engine, name)[:] = 7
+            assert_array_equal(getattr(engine, name), np.zeros(5))
+
+    def test_the_first_design_is_all_arms_or_a_spanner(self) -> None:
+        assert engine_of().design.tolist() == list(range(5))
+        assert len(engine_of(every_arm=False).design) == 2
+        assert len(engine_of("mislid-paper").design) == 2
+        assert engine_of("mislid-paper", every_arm=True).design.tolist() == list(range(5))
+        assert engine_of(Laggard()).design.tolist() == list(range(5))
+
+
+class TestJudging:
+    def test_the_estimate_is_the_nearest_model(self) -> None:
+        engine = engine_of()
+        assert not engine.is_estimated
+        measure(engine, 12)
+        engine.judge(test=False)
+        nearest = mislid.project(INSTANCE.model, engine.means, engine.weights)
+        np.testing.assert_allclose(engine.estimate, nearest.means, atol=1e-12)
+        assert engine.incumbents == (int(np.argmax(nearest.means)),)
+        assert engine.is_estimated
+        assert engine.last_judged == 12
+
+    def test_tests_are_counted_and_due_when_samples_have_grown(self) -> None:
+        engine = engine_of(gamma=1.5)
+        engine.reset([4] * 5, 4 * MEANS)
+        engine.judge()
+        assert (engine.tests, engine.last_test) == (1, 20)
+        engine.observe(0, 1.0, times=10)
+        engine.judge()
+        assert (engine.tests, engine.last_judged) == (1, 30)
+        engine.observe(0, 1.0)
+        engine.judge(test=False)
+        assert engine.tests == 1
+        engine.judge()
+        assert (engine.tests, engine.last_test) == (2, 31)
+
+    @pytest.mark.parametrize("stopping", STOPPING_RULES)
+    def test_much_is_enough_and_little_is_not(self, stopping: str) -> None:
+        engine = engine_of(stopping=stopping)
+        engine.reset(np.ones(5), MEANS)
+        assert not engine.judge().decided
+        engine.reset(np.full(5, 100_000), 100_000 * MEANS)
+        verdict = engine.judge()
+        assert verdict == engine.verdict
+        assert verdict.decided
+        assert verdict.statistic >= verdict.threshold
+        assert (verdict.answer, verdict.pair[1], verdict.samples) == ((0,), 0, 500_000)
+
+    def test_gamma_is_checked(self) -> None:
+        with pytest.raises(ProblemError, match=r"gamma must be .* at least 1.*got 0\.5"):
+            engine_of(gamma=0.5)
+
+
+class TestViews:
+    def test_a_view_has_what_is_known_and_stays(self) -> None:
+        engine = engine_of()
+        measure(engine, 12)
+        engine.judge()
+        view = engine.view()
+        known = view.samples, view.counts.tolist(), view.means.tolist(), view.estimate.tolist()
+        measure(engine, 5)
+        engine.judge()
+        assert known == (12, view.counts.tolist(), view.means.tolist(), view.estimate.tolist())
+        assert_array_equal(view.weights, view.counts / NOISE**2)
+        assert view.question is QUESTION
+        view.counts[:] = 0
+        assert engine.counts.sum() == 17
+
+    def test_its_alternative_is_that_of_the_geometry(self) -> None:
+        engine = engine_of()
+        measure(engine, 30)
+        engine.judge()
+        view = engine.view()
+        near = mislid.closest_alternative(
+            INSTANCE.model, view.means, view.weights, 1, incumbents=view.incumbents
+        )
+        assert view.closest_alternative.pair == near.pair
+        assert view.closest_alternative.cost == near.cost
+
+    def test_random_numbers_belong_to_seed_and_position(self) -> None:
+        def number(seed: int, position: int | None) -> float:
+            return float(engine_of(seed=seed).view(position).rng.random())
+
+        assert number(0, 3) == number(0, 3)
+        assert len({number(0, 3), number(0, 4), number(1, 3)}) == 3
+        assert number(0, None) == number(0, 0)
+
+
+class TestMixedRules:
+    def test_python_rules_do_what_compiled_ones_do(self) -> None:
+        """A whole run: the same arms, the same end."""
+        for pair in (("uniform", Heuristic()), (Laggard(), "heuristic"), (Laggard(), Heuristic())):
+            assert not engine_of(*pair).is_compiled
+            for seed in range(3):
+                plain, mixed = (
+                    mislid.identify(INSTANCE, 1, algorithm=rule, stopping=stopping, seed=seed)
+                    for rule, stopping in (("uniform", "heuristic"), pair)
+                )
+                assert (mixed.samples, mixed.answer) == (plain.samples, plain.answer)
+                assert_array_equal(mixed.means, plain.means)
+        assert engine_of("uniform", "heuristic").is_compiled
+
+    def test_a_run_says_whose_verdict_it_was(self) -> None:
+        found = mislid.identify(INSTANCE, 1, stopping=Heuristic())
+        assert (found.certificate.rule, found.certificate.proven) == ("lab", False)
+
+    def test_composed_rules_are_compiled(self) -> None:
+        assert engine_of(BestResponse(power=0.5)).is_compiled
+
+    def test_a_rule_has_its_own_test_or_says_so(self) -> None:
+        engine = engine_of("lucb")
+        engine.reset(np.full(5, 100_000), 100_000 * MEANS)
+        engine.judge(test=False)
+        engine.observe(engine.propose(), 0.0)
+        assert engine.own_test()
+        for rule in ("mislid", Laggard()):
+            with pytest.raises(ProblemError, match="has no test of its own"):
+                engine_of(rule).own_test()
+
+
+class TestReset:
+    @pytest.mark.parametrize("algorithm", EVERY)
+    def test_it_equals_having_observed_the_same(self, algorithm: str) -> None:
+        """The next verdict and the next arm, to the last bit."""
+        counts = np.array([7, 5, 3, 2, 4])
+        seen, told = engine_of(algorithm), engine_of(algorithm)
+        for arm, count in enumerate(counts):
+            seen.observe(arm, 0.3 * count + arm, times=int(count))
+        told.reset(seen.counts, seen.sums)
+        assert seen.judge() == told.judge()
+        assert_array_equal(seen.estimate, told.estimate)
+        assert seen.propose() == told.propose()
+
+    def test_the_past_is_forgotten(self) -> None:
+        """But for what the sampling rule remembers, unless that is given too."""
+        fresh, used = engine_of("mislid-paper"), engine_of("mislid-paper")
+        nothing = fresh.memory()
+        measure(used, 60)
+        used.reset(np.full(5, 3), 3 * MEANS, nothing)
+        fresh.reset(np.full(5, 3), 3 * MEANS)
+        assert used.tests == used.last_judged == 0
+        assert not used.verdict.decided
+        # Searches begin elsewhere, and may end with other last bits.
+        verdicts = used.judge(), fresh.judge()
+        assert verdicts[0].statistic == pytest.approx(verdicts[1].statistic, rel=1e-12)
+        assert verdicts[0].threshold == verdicts[1].threshold
+        arms = [[engine.propose(position) for position in range(40)] for engine in (used, fresh)]
+        assert arms[0] == arms[1]
+        remembering = engine_of("mislid-paper")
+        measure(remembering, 60)
+        remembering.reset(np.full(5, 3), 3 * MEANS)
+        remembering.judge()
+        assert [remembering.propose(position) for position in range(40)] != arms[0]
+
+
+class TestCopy:
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_copies_go_on_alike_and_apart(self, algorithm: str) -> None:
+        engine = engine_of(algorithm)
+        measure(engine, 20)
+        copy = engine.copy()
+        ahead = measure(copy, 30, seed=1)
+        assert engine.samples == 20
+        assert measure(engine, 30, seed=1) == ahead
+        assert_array_equal(engine.sums, copy.sums)
+        assert engine.judge() == copy.judge()
+
+    def test_rules_in_python_are_copied_too(self) -> None:
+        class Memory(Laggard):
+            def __init__(self) -> None:
+                self.seen: list[int] = []
+
+            def propose(self, view: View) -> int:
+                self.seen.append(view.samples)
+                return super().propose(view)
+
+            def judge(self, view: View) -> Verdict:
+                self.seen.append(-view.samples)
+                return Verdict(False)
+
+        sampling, stopping = Memory(), Memory()
+        engine = engine_of(sampling, stopping)
+        measure(engine, 7)
+        copy = engine.copy()
+        measure(copy, 3)
+        assert sampling.seen == stopping.seen == []
+        assert engine.algorithm.seen == [5, 6]
+        assert copy.algorithm.seen == [5, 6, 7, 8, 9]
+        assert copy.stopping.judge.__self__.seen == [-5, -6, -7, -8, -9]
+        assert engine.stopping.judge.__self__.seen == [-5, -6]
+
+    def test_a_memory_stays_as_it_was(self) -> None:
+        engine = engine_of("mislid-paper")
+        measure(engine, 20)
+        before, cumulative = engine.memory(), engine.memory().sampler.cumulative.copy()
+        measure(engine, 20)
+        assert_array_equal(before.sampler.cumulative, cumulative)
+        assert engine.memory().rounds > before.rounds
+
+
+class TestWrongRules:
+    @pytest.mark.parametrize("arm", [5, -1, 1.0, True, None, "0", np.array([1, 2])])
+    def test_no_arm(self, arm: object) -> None:
+        engine = engine_of(Says(arm))
+        with pytest.raises(ProblemError, match=r"^Says\.propose must return an arm, 0 to 4; got "):
+            engine.propose()
+
+    def test_any_whole_number_is_an_arm(self) -> None:
+        assert engine_of(Says(np.int32(4))).propose() == 4
+
+    def test_no_verdict(self) -> None:
+        engine = engine_of(stopping=Says(True))
+        with pytest.raises(ProblemError, match=r"^Says\.judge must return a .*Verdict; got True$"):
+            engine.judge(test=True)
+
+    @pytest.mark.parametrize("answer", [(5,), (0, 1), (), 2, (0.0,), (True,), ("a",)])
+    def test_no_answer(self, answer: object) -> None:
+        engine = engine_of(stopping=Says(Verdict(True, answer=answer)))
+        message = r"^Says\.judge .* answer is None or 1 of the arms 0 to 4, each once; got "
+        with pytest.raises(ProblemError, match=message):
+            engine.judge(test=True)
+
+    @pytest.mark.parametrize("pair", [(0, 5), (0, 0), (1,), (0, 1, 2), 3])
+    def test_no_pair(self, pair: object) -> None:
+        engine = engine_of(stopping=Says(Verdict(False, pair=pair)))
+        with pytest.raises(ProblemError, match="pair is None or 2 of the arms 0 to 4, each once"):
+            engine.judge(test=True)
+
+    def test_what_a_verdict_leaves_out_is_filled_in(self) -> None:
+        engine = engine_of(stopping=Says(Verdict(True)))
+        engine.reset(np.full(5, 3), 3 * MEANS)
+        verdict = engine.judge()
+        assert (verdict.answer, verdict.pair, verdict.samples) == ((0,), None, 15)
+        given = engine_of(stopping=Says(Verdict(True, pair=(2, 3), answer=np.array([3]))))
+        assert given.judge(test=True).answer == (3,)
+        assert given.judge(test=True).pair == (2, 3)
+
+    @pytest.mark.parametrize("rule", ["best", 7, Laggard, Heuristic()])
+    def test_no_sampling_rule(self, rule: object) -> None:
+        message = r"algorithm must be one of mislid, .*oracle, composed, or an object with propose"
+        with pytest.raises(ProblemError, match=message):
+            engine_of(rule)
+
+    @pytest.mark.parametrize("rule", ["soon", 7, Heuristic, Laggard()])
+    def test_no_stopping_rule(self, rule: object) -> None:
+        message = r"stopping must be one of guaranteed, .*heuristic, or an object with judge\(view"
+        with pytest.raises(ProblemError, match=message):
+            engine_of(stopping=rule)
+
+    def test_the_oracle_must_know_the_truth(self) -> None:
+        with pytest.raises(ProblemError, match="must not be 'oracle' where the true means are"):
+            Engine(QUESTION, "oracle")
+
+    def test_rules_may_refuse_a_question(self) -> None:
+        with pytest.raises(ProblemError, match="m must be 1 for an algorithm with a learner per"):
+            Engine(QUESTION.replace(m=2), "lingame")

@@ -1,0 +1,59 @@
+"""A question is checked once, and never changes."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from mislid import Model
+from mislid.errors import ProblemError
+from mislid.question import Question
+
+MODEL = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+
+
+def test_defaults() -> None:
+    question = Question(MODEL, 2)
+    assert (question.K, question.m, question.delta) == (3, 2, 0.05)
+    assert (question.tolerance, question.mean_bound) == (0.0, math.inf)
+    assert question.noise.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_nothing_can_be_changed() -> None:
+    given = np.array([0.1, 0.2, 0.3])
+    question = Question(MODEL, 1, noise=given)
+    given[0] = 7.0
+    assert question.noise.tolist() == [0.1, 0.2, 0.3]
+    with pytest.raises(ValueError, match="read-only"):
+        question.noise[0] = 7.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        question.m = 2
+
+
+def test_replaced_values_are_checked_anew() -> None:
+    question = Question(MODEL, 1, noise=0.2, delta=0.1, tolerance=0.5, mean_bound=3.0)
+    other = question.replace(delta=0.01)
+    assert (other.delta, other.tolerance, other.mean_bound) == (0.01, 0.5, 3.0)
+    assert other.noise.tolist() == question.noise.tolist()
+    with pytest.raises(ProblemError, match="m must be an integer from 1 to 2 with K=3 arms"):
+        question.replace(m=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": [[1.0], [2.0]]}, r"model must be a mislid\.Model; got list"),
+        ({"m": 0}, "m must be an integer from 1 to 2 with K=3 arms; got m=0"),
+        ({"noise": 0.0}, "noise must be"),
+        ({"noise": [1.0, 2.0]}, "noise must have 3 entries"),
+        ({"delta": 0.0}, "delta must be a number at least 1e-300 and below 1; got 0"),
+        ({"delta": 1.0}, "delta must be a number at least 1e-300 and below 1; got 1"),
+        ({"tolerance": -1.0}, "tolerance must be .*got -1"),
+        ({"mean_bound": -1.0}, "mean_bound must be .*got -1"),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, object], message: str) -> None:
+    given = {"model": MODEL, "m": 1, **changes}
+    with pytest.raises(ProblemError, match=message):
+        Question(given.pop("model"), given.pop("m"), **given)

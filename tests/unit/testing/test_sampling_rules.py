@@ -1,0 +1,150 @@
+"""The suite of sampling rules: all of the package pass it, and broken ones do not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mislid.algorithms import ALGORITHMS, CTracking, Empirical, MisLid
+from mislid.engine import View
+from mislid.question import Question
+from mislid.testing import SamplingRuleSuite
+
+# These draw arms, or challengers, at random; the oracle's allocation is solved to a tolerance only.
+UNORDERED = {
+    "mislid-paper",
+    "mislid-authors",
+    "mislid-authors-tricks",
+    "mislid-authors-greedy",
+    "oracle",
+}
+
+
+class TestNamedRules(SamplingRuleSuite):
+    @pytest.fixture(autouse=True, params=list(ALGORITHMS))
+    def use(self, request: pytest.FixtureRequest) -> None:
+        self.name = request.param
+        self.in_studies = self.name != "oracle"
+        self.permutes = self.name not in UNORDERED
+
+    def algorithm(self) -> str:
+        return self.name
+
+    def allows(self, question: Question) -> bool:
+        return question.m == 1 or self.name != "lingame"
+
+
+class TestComposedRule(SamplingRuleSuite):
+    in_studies = False
+
+    def algorithm(self) -> MisLid:
+        return MisLid(gain=Empirical(), sampling=CTracking(), steps=3)
+
+
+class LeastKnown:
+    """The arm of the closest pair that was measured less often."""
+
+    def propose(self, view: View) -> int:
+        pair = view.closest_alternative.pair
+        return int(min(pair, key=lambda arm: view.counts[arm]))
+
+
+class TestPythonRule(SamplingRuleSuite):
+    samples = None  # two arms may be all that it ever measures
+
+    def algorithm(self) -> LeastKnown:
+        return LeastKnown()
+
+
+class Coin:
+    """Arms at random, by the view's generator."""
+
+    def propose(self, view: View) -> int:
+        return int(view.rng.integers(view.question.K))
+
+
+class TestRandomPythonRule(SamplingRuleSuite):
+    permutes = False
+
+    def algorithm(self) -> Coin:
+        return Coin()
+
+
+class BeyondTheLast(Coin):
+    def propose(self, view: View) -> Any:
+        return view.question.K
+
+
+class Forgetful(Coin):
+    """Changes the data that it is given."""
+
+    def propose(self, view: View) -> int:
+        view.means[:] = 0.0
+        return super().propose(view)
+
+
+class GloballyRandom(Coin):
+    def propose(self, view: View) -> int:
+        return int(np.random.randint(view.question.K))  # noqa: NPY002
+
+
+class CountsItsCalls(Coin):
+    """Remembers for all objects how often it was asked."""
+
+    calls = 0
+
+    def propose(self, view: View) -> int:
+        type(self).calls += 1
+        return self.calls % view.question.K
+
+
+class Stubborn(Coin):
+    def propose(self, view: View) -> int:
+        return 0
+
+
+class AfraidOfZero(Coin):
+    """Divides by what was never measured."""
+
+    def propose(self, view: View) -> int:
+        return int(np.argmax(view.means / [1 / int(count) for count in view.counts]))
+
+
+BROKEN = {
+    BeyondTheLast: "test_it_proposes_arms",
+    Forgetful: "test_a_proposal_changes_no_data",
+    GloballyRandom: "test_the_same_seed_gives_the_same_run",
+    CountsItsCalls: "test_a_study_goes_on_elsewhere_with_the_same_choices",
+    Stubborn: "test_permuted_arms_are_chosen_alike",
+    AfraidOfZero: "test_arms_that_were_never_measured_do_no_harm",
+}
+
+
+@pytest.mark.parametrize(("rule", "test"), BROKEN.items(), ids=[rule.__name__ for rule in BROKEN])
+def test_broken_rules_are_caught(rule: type[Coin], test: str) -> None:
+    class Broken(SamplingRuleSuite):
+        def algorithm(self) -> Coin:
+            return rule()
+
+    assert test in Broken.failures()
+
+
+def test_a_rule_that_never_gets_to_an_answer_is_caught() -> None:
+    class Endless(SamplingRuleSuite):
+        permutes = False
+        samples = 500
+
+        def algorithm(self) -> Stubborn:
+            return Stubborn()
+
+    assert set(Endless.failures()) == {"test_an_easy_question_is_answered"}
+    with pytest.raises(AssertionError, match=r"^test_an_easy_question_is_answered: Assert.*status"):
+        Endless.check()
+
+
+def test_a_suite_that_allows_no_question_tests_nothing() -> None:
+    class Picky(TestComposedRule):
+        def allows(self, question: Question) -> bool:
+            return False
+
+    assert "test_it_proposes_arms" in Picky.failures()

@@ -1,0 +1,156 @@
+"""The suite of stopping rules: all of the package pass it, and broken ones do not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mislid.engine import Verdict, View
+from mislid.rules.stopping import STOPPING_RULES
+from mislid.testing import StoppingRuleSuite
+
+
+class TestNamedRules(StoppingRuleSuite):
+    @pytest.fixture(autouse=True, params=list(STOPPING_RULES))
+    def use(self, request: pytest.FixtureRequest) -> None:
+        self.name = request.param
+
+    def stopping(self) -> str:
+        return self.name
+
+
+class Pairs:
+    """Hoeffding's inequality for all pairs at all times; docs/extending.md has the proof."""
+
+    guaranteed = True
+
+    def judge(self, view: View) -> Verdict:
+        if view.counts.min() == 0:
+            return Verdict(False)
+        answer = np.argsort(-view.means, kind="stable")[: view.question.m]
+        rest = np.setdiff1d(np.arange(view.question.K), answer)
+        pairs = len(answer) * len(rest)
+        spread = 1.0 / view.weights
+        gaps = view.means[answer, None] - view.means[rest]
+        variances = spread[answer, None] + spread[rest]
+        evidence = np.where(gaps > 0.0, gaps, 0.0) ** 2 / (2.0 * variances)
+        worst = np.unravel_index(np.argmin(evidence), evidence.shape)
+        threshold = math.log(pairs * view.samples**3 / (2.0 * view.question.delta))
+        return Verdict(
+            bool(evidence[worst] >= threshold),
+            float(evidence[worst]),
+            threshold,
+            (int(rest[worst[1]]), int(answer[worst[0]])),
+            tuple(int(arm) for arm in answer),
+        )
+
+
+class TestPythonRule(StoppingRuleSuite):
+    def stopping(self) -> Pairs:
+        return Pairs()
+
+
+class AtOnce:
+    """Stops as soon as it is asked, and promises to be right."""
+
+    guaranteed = True
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(True)
+
+
+class Eager(Pairs):
+    """Asks for too little evidence."""
+
+    def judge(self, view: View) -> Verdict:
+        verdict = super().judge(view)
+        return Verdict(verdict.statistic > 2.0, verdict.statistic, 2.0, verdict.pair)
+
+
+class QuietArms(Pairs):
+    """Takes all arms for as quiet as the quietest."""
+
+    def judge(self, view: View) -> Verdict:
+        question = view.question.replace(noise=np.min(view.question.noise))
+        changed = View(question, view.samples, view.counts, view.means, view.estimate, (), (0, 0))
+        return super().judge(changed)
+
+
+class TrustsTheLine(Pairs):
+    """Takes the estimate, for which all arms count, for the means of single arms."""
+
+    def judge(self, view: View) -> Verdict:
+        line = np.linalg.lstsq(view.question.model.features, view.means, rcond=None)[0]
+        means = view.question.model.features @ line
+        counts = np.full_like(view.counts, view.samples) * (view.counts.min() > 0)
+        return super().judge(
+            View(view.question, view.samples, counts, means, view.estimate, (), (0, 0))
+        )
+
+
+class Unproven:
+    """Promises nothing, so that no errors are counted."""
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(False)
+
+
+class GloballyRandom(Unproven):
+    def judge(self, view: View) -> Verdict:
+        return Verdict(False, statistic=float(np.random.random()))  # noqa: NPY002
+
+
+class Forgetful(Unproven):
+    def judge(self, view: View) -> Verdict:
+        view.counts[0] = 0
+        return Verdict(False)
+
+
+class OddPair(Unproven):
+    def judge(self, view: View) -> Verdict:
+        return Verdict(False, pair=(0, 0))
+
+
+class BelowItsThreshold(Unproven):
+    def judge(self, view: View) -> Verdict:
+        return Verdict(view.samples > 1000, statistic=1.0, threshold=2.0)
+
+
+class NoVerdict:
+    def judge(self, view: View) -> bool:
+        return False
+
+
+RARE = "test_wrong_answers_are_as_rare_as_promised"
+BROKEN = {
+    AtOnce: {"test_nothing_is_decided_without_data", "test_ties_are_not_decided", RARE},
+    Eager: {RARE},
+    QuietArms: {RARE},
+    TrustsTheLine: {RARE},
+    GloballyRandom: {"test_the_same_data_give_the_same_verdict", "test_clear_data_are_decided"},
+    Forgetful: {"test_a_verdict_changes_no_data", "test_clear_data_are_decided"},
+    Unproven: {"test_clear_data_are_decided"},
+    OddPair: {"test_it_gives_verdicts", "test_clear_data_are_decided"},
+    BelowItsThreshold: {"test_it_gives_verdicts"},
+    NoVerdict: {"test_it_gives_verdicts", "test_nothing_is_decided_without_data"},
+}
+
+
+@pytest.mark.parametrize(("rule", "tests"), BROKEN.items(), ids=[rule.__name__ for rule in BROKEN])
+def test_broken_rules_are_caught(rule: type, tests: set[str]) -> None:
+    class Broken(StoppingRuleSuite):
+        def stopping(self) -> object:
+            return rule()
+
+    assert tests <= set(Broken.failures())
+
+
+def test_without_a_promise_errors_are_not_counted() -> None:
+    class Modest(AtOnce):
+        guaranteed = False
+
+    class Judged(StoppingRuleSuite):
+        def stopping(self) -> Modest:
+            return Modest()
+
+    assert RARE not in Judged.failures()

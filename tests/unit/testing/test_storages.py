@@ -1,0 +1,114 @@
+"""The suite of storages catches broken ones; tests/unit/study has those of the package."""
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from mislid.study.events import Entry
+from mislid.study.storage import Line, Log, MemoryStorage, Storage
+from mislid.testing import StorageSuite
+
+
+class Loses(MemoryStorage):
+    """The last entry of every block."""
+
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        with super().locked(key) as log:
+            yield log
+            log.added[-1:] = []
+
+
+class KeepsHalf(MemoryStorage):
+    """What was appended before an exception."""
+
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        with super().locked(key) as log:
+            try:
+                yield log
+            except Exception:
+                self._logs[key] += log.added
+                raise
+
+
+class Careless(MemoryStorage):
+    """Lets writers write at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(4)
+
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        self._alone = threading.RLock()
+        with super().locked(key) as log:
+            yield log
+            # All four writers have read before the first one writes.
+            if threading.current_thread() is not threading.main_thread():
+                self._meeting.wait(10)
+
+
+class GivesKeysAgain(MemoryStorage):
+    def delete(self, key: int) -> None:
+        super().delete(key)
+        self._next_key = itertools.count(key)
+
+
+class Overwrites(MemoryStorage):
+    def create(self, name: str, entries: Sequence[Entry]) -> int:
+        self._keys.pop(name, None)
+        return super().create(name, entries)
+
+
+class KeepsOldSummaries(MemoryStorage):
+    @contextmanager
+    def locked(self, key: int) -> Iterator[Log]:
+        before = self._summaries.get(key)
+        with super().locked(key) as log:
+            yield log
+        self._summaries[key] = self._summaries.get(key) or before
+
+
+class Unsorted(MemoryStorage):
+    def lines(self) -> list[Line]:
+        return super().lines()[::-1]
+
+
+BROKEN = {
+    Loses: "test_what_is_appended_is_there_at_the_end_of_the_block",
+    KeepsHalf: "test_an_exception_undoes_the_whole_block",
+    Careless: "test_writers_wait_for_each_other",
+    GivesKeysAgain: "test_a_deleted_study_is_gone_and_its_key_too",
+    Overwrites: "test_a_name_is_taken_once",
+    KeepsOldSummaries: "test_a_line_has_the_summary_of_the_last_entry",
+    Unsorted: "test_names_are_in_alphabetical_order",
+}
+
+
+def suite_of(kind: type[MemoryStorage]) -> type[StorageSuite]:
+    class Broken(StorageSuite):
+        def setup_method(self) -> None:
+            super().setup_method()
+            self.only = kind()
+
+        def open_storage(self) -> Storage:
+            return self.only
+
+    return Broken
+
+
+@pytest.mark.parametrize(("kind", "test"), BROKEN.items(), ids=[kind.__name__ for kind in BROKEN])
+def test_broken_storages_are_caught(kind: type[MemoryStorage], test: str) -> None:
+    assert test in suite_of(kind).failures()
+
+
+def test_a_place_of_its_own_for_every_handle_is_caught() -> None:
+    class Apart(StorageSuite):
+        def open_storage(self) -> Storage:
+            return MemoryStorage()
+
+    assert "test_another_handle_sees_them" in Apart.failures()
