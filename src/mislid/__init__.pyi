@@ -6,10 +6,12 @@ from mislid import errors as errors
 from mislid import experiments as experiments
 from mislid import geometry as geometry
 from mislid import plotting as plotting
+from mislid import report as report
 from mislid import representation as representation
 from mislid import rules as rules
 from mislid import simulation as simulation
 from mislid import study as study
+from mislid import testing as testing
 from mislid import testing as testing
 from mislid import verification as verification
 from mislid.engine import Engine as Engine

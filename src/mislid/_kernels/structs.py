@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import typing
 from collections.abc import Callable
+from numbers import Real
 from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 import numpy as np
@@ -270,11 +271,13 @@ def _fields(cls: type) -> list[str]:
 
 
 def refuse_others(name: str, kind: Any, value: Any) -> None:
-    """Refuse arrays and structs that a kernel would misread."""
+    """Refuse what a kernel would misread."""
     if isinstance(kind, FlatType):
         _refuse_other_arrays(name, kind, value)
     elif isinstance(kind, StructType):
         _refuse_other_structs(name, kind, value)
+    elif isinstance(kind, types.Number | types.Boolean) and not isinstance(value, Real | np.bool_):
+        raise TypeError(f"{name} must be a number; got {value!r}")
 
 
 def _refuse_other_arrays(name: str, kind: FlatType, value: Any) -> None:

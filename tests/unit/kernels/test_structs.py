@@ -217,7 +217,7 @@ def test_arrays_and_structs_can_only_be_filled() -> None:
     ],
 )
 def test_other_arrays_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(TypeError, match=rf"{name} must be a writable array of type array\("):
+    with pytest.raises(TypeError, match=rf"{name} must be a writable array of [12] dimension"):
         new_walk(**{name: value})
 
 
@@ -254,7 +254,7 @@ def test_any_struct_is_taken_where_any_will_do() -> None:
 
 @pytest.mark.parametrize("value", [Nothing(), None, 0, np.zeros(3)])
 def test_kernels_refuse_what_is_another_struct(value: Any) -> None:
-    with pytest.raises(TypeError, match="No matching definition"):
+    with pytest.raises(TypeError, match="walk must be a Walk"):
         read(value)
 
 
@@ -265,7 +265,7 @@ def test_kernels_refuse_other_arrays() -> None:
 
     assert first(np.full(2, 3.0)) == 3.0
     for values in (np.zeros(4)[::2], np.zeros(2, np.float32), np.zeros((2, 2)), [1.0]):
-        with pytest.raises(TypeError, match="No matching definition"):
+        with pytest.raises(TypeError, match="values must be a writable array of 1 dimension"):
             first(values)
 
 
