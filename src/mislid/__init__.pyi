@@ -12,7 +12,6 @@ from mislid import rules as rules
 from mislid import simulation as simulation
 from mislid import study as study
 from mislid import testing as testing
-from mislid import testing as testing
 from mislid import verification as verification
 from mislid.engine import Engine as Engine
 from mislid.engine import Verdict as Verdict

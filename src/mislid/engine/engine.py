@@ -488,6 +488,6 @@ class Engine:
         tuple
             The first verdict that decides, or None, and the arms (n,) that were chosen.
         """
-        from mislid.engine.follow import follow_compiled, follow_in_python
+        from mislid.engine.script import follow_compiled, follow_in_python
 
         return (follow_compiled if self.is_compiled else follow_in_python)(self, script)

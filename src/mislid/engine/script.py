@@ -1,10 +1,34 @@
-"""What happened to a study, in order, for the rules to take in."""
+"""What happened to a study, in order, and how the rules take it in.
+
+The simulator measures what it proposes at once. In a study answers come late, in any order, or
+never, so it is fixed here what a decision is a function of: the steps in their order, nothing
+else. Every process that replays them, at whatever pace, calls the same functions on the same
+numbers in the same order, and comes to the same choices to the last bit.
+
+- After every step of measurements the means are estimated and the stopping rule is tested, as the
+  simulator does after every measurement.
+- Every trial that a rule chose is one proposal, made with the random number of its id. Until all
+  arms of the first design are measured, proposals go round the design.
+- With open trials, the rule sees the data as if each of them had returned the present estimate of
+  its arm. The pretended values never enter the data, nor a stopping test. What a rule learns at a
+  proposal, such as the gains of MisLid's game, it keeps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid.engine.view import Verdict
+
+if TYPE_CHECKING:
+    from mislid.engine.engine import Engine
+
+Followed = tuple[Verdict | None, NDArray[np.int64]]
 
 
 class Step(NamedTuple):
@@ -99,3 +123,119 @@ class Script:
             yield Step(
                 tuple(self.arms[part]), tuple(self.values[part]), trial, next_choice - choice
             )
+
+
+def follow_compiled(engine: Engine, script: Script) -> Followed:
+    """Take in all steps without going back to Python in between.
+
+    Parameters
+    ----------
+    engine
+        With compiled rules.
+    script
+        What happened.
+
+    Returns
+    -------
+    tuple
+        As `Engine.follow`.
+    """
+    from mislid._kernels.replay import Design, Steps, replay
+    from mislid._kernels.state import new_state
+
+    rules = engine._rules
+    if engine._pretended is None:
+        # Proposals that pretend have a state of their own: a search leaves things for the next.
+        engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
+    first = Design.zeros(
+        {"K": engine._state.counts.size}, arms=engine.design, done=_is_begun(engine)
+    )
+    steps = Steps(
+        places=np.array(script.ends(), dtype=np.int64),
+        arms=np.array(script.arms, dtype=np.int64),
+        values=np.array(script.values, dtype=np.float64),
+        chosen=np.empty(script.chosen, dtype=np.int64),
+    )
+    verdict, step, count = None, 0, len(script.places)
+    while step < count:
+        step = int(replay(rules, engine._pretended, first, steps, step))
+        if step < 0:
+            engine._verdict = Verdict(True)
+            verdict, step = verdict or engine.verdict, -step
+    return verdict, steps.chosen
+
+
+def follow_in_python(engine: Engine, script: Script) -> Followed:
+    """Take in all steps one by one, for rules that are written in Python.
+
+    Parameters
+    ----------
+    engine
+        With any rules.
+    script
+        What happened.
+
+    Returns
+    -------
+    tuple
+        As `Engine.follow`.
+    """
+    verdict: Verdict | None = None
+    chosen: list[int] = []
+    for step in script:
+        if step.n == 0:
+            found = _take_in(engine, step)
+            verdict = verdict or found
+        elif _is_begun(engine):
+            chosen += _choose(engine, step)
+        else:
+            chosen += _go_round(engine, step.arms, step.n)
+    return verdict, np.array(chosen, dtype=np.int64)
+
+
+def _is_begun(engine: Engine) -> bool:
+    """Whether all arms of the first design are measured."""
+    return bool(np.all(engine._state.counts[engine.design] > 0.0))
+
+
+def _take_in(engine: Engine, step: Step) -> Verdict | None:
+    for arm, value in zip(step.arms, step.values, strict=True):
+        engine.observe(arm, value)
+    if not _is_begun(engine) or engine.is_midround:
+        return None
+    found = engine.judge()
+    return found if found.decided else None
+
+
+def _go_round(engine: Engine, waiting: Sequence[int], n: int) -> list[int]:
+    """Arms of the design with the fewest measurements and open trials; of equals, the first."""
+    asked = engine.counts
+    np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
+    chosen = []
+    for _ in range(n):
+        arm = int(engine.design[np.argmin(asked[engine.design])])
+        asked[arm] += 1
+        chosen.append(arm)
+    return chosen
+
+
+def _choose(engine: Engine, step: Step) -> list[int]:
+    chosen: list[int] = []
+    waiting = list(step.arms)
+    if not waiting:
+        chosen.append(engine.propose(step.trial))
+        waiting = chosen.copy()
+    if len(chosen) == step.n:
+        return chosen
+    pretended, estimate = engine._pretending(), engine.estimate
+    for arm in waiting:
+        pretended.observe(arm, estimate[arm])
+    for trial in range(step.trial + len(chosen), step.trial + step.n):
+        if not pretended.is_midround:
+            pretended.judge(test=False)
+        arm = pretended.propose(trial)
+        pretended.observe(arm, estimate[arm])
+        chosen.append(arm)
+    state, other = engine._state, pretended._state
+    state.rounds, state.queued, state.stalls = other.rounds, other.queued, other.stalls
+    return chosen

@@ -248,7 +248,7 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
 
 
 def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any:
-    """Half of a range's length, by Hoeffding's lemma: what is within it is so sub-Gaussian."""
+    """Half of a range's length, by Hoeffding's lemma: such values are sub-Gaussian with it."""
     if reward_range is None:
         return 1.0 if noise is None else noise
     if noise is not None:

@@ -8,7 +8,7 @@ import pytest
 from helpers.small import PAIRINGS, SMALL, Small
 from mislid.algorithms import ALGORITHMS
 from mislid.engine import Engine, Script, Verdict, View
-from mislid.engine.follow import follow_compiled, follow_in_python
+from mislid.engine.script import follow_compiled, follow_in_python
 from mislid.question import Question
 
 
