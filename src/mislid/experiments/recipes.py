@@ -34,24 +34,7 @@ class Recipe:
     raised: float = 0.0
 
     def draw(self, seed: int, misspecification: float) -> Instance:
-        """Draw an instance; recipes that differ in `raised` only share all else.
-
-        Parameters
-        ----------
-        seed
-            Of the random numbers.
-        misspecification
-            That the instance's model declares.
-
-        Returns
-        -------
-        Instance
-            With unit noise.
-
-        Raises
-        ------
-        ProblemError
-            Where the gap is so large that no instance has it.
+        """Draw an instance with unit noise; recipes that differ in `raised` only share all else.
 
         Examples
         --------

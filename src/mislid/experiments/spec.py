@@ -63,33 +63,11 @@ class Method:
         return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
 
     def runs_of(self, runs: int) -> int:
-        """How many of so many runs are done.
-
-        Parameters
-        ----------
-        runs
-            What is asked for.
-
-        Returns
-        -------
-        int
-            The same, or the limit of a slow method.
-        """
+        """How many of so many runs are done: all, or the limit of a slow method."""
         return runs if self.most is None else min(runs, self.most)
 
     def options(self, delta: float) -> dict[str, Any]:
-        """What `replicate` is called with.
-
-        Parameters
-        ----------
-        delta
-            Error rate.
-
-        Returns
-        -------
-        dict
-            Keyword arguments.
-        """
+        """The keyword arguments that `replicate` is called with."""
         options: dict[str, Any] = {
             "algorithm": self.algorithm,
             "stopping": self.stopping,
@@ -121,18 +99,7 @@ class Case:
         _refuse_repeats("methods", [method.slug for method in self.methods])
 
     def published_key(self, method: Method) -> tuple[str, str] | None:
-        """Under which names the published runs of a method are filed.
-
-        Parameters
-        ----------
-        method
-            Of this case.
-
-        Returns
-        -------
-        tuple of str, or None
-            Case and method; None where nothing was published.
-        """
+        """Case and method under which runs were published; None where none were."""
         if method.published is None:
             return None
         return self.published or self.name, method.published

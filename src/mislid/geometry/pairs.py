@@ -13,18 +13,6 @@ Pairs = NDArray[np.int64]
 def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
     """The m best arms in increasing order; the lower index wins a tie.
 
-    Parameters
-    ----------
-    means
-        Means (K,).
-    m
-        How many arms.
-
-    Returns
-    -------
-    ndarray of int
-        Indices of the arms (m,).
-
     Examples
     --------
     >>> top_arms(np.array([0.5, 0.1, 0.5, 0.9]), 2).tolist()
@@ -34,19 +22,7 @@ def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
 
 
 def all_pairs(K: int, incumbents: NDArray[np.int64]) -> Pairs:
-    """Every pair of a challenger and an incumbent, sorted.
-
-    Parameters
-    ----------
-    K
-        Number of arms.
-    incumbents
-        Indices of the incumbents (m,); all other arms are challengers.
-
-    Returns
-    -------
-    ndarray of int
-        Pairs (challenger, incumbent), (m (K - m), 2).
+    """Every pair (challenger, incumbent) of K arms, sorted, (m (K - m), 2).
 
     Examples
     --------

@@ -50,18 +50,7 @@ SHARE = 0.9
 class TimeProblem(NamedTuple):
     """Validated arguments of a question about the characteristic time.
 
-    Attributes
-    ----------
-    means
-        True means (K,).
-    m
-        Number of best arms to identify.
-    noise
-        Standard deviations (K,).
-    tolerance
-        How much better a challenger must be to prove an answer wrong.
-    rtol
-        Largest allowed relative distance between both sides of the time.
+    Means and noise are (K,); `rtol` is the largest allowed relative distance between both sides.
     """
 
     means: Vector
@@ -74,17 +63,7 @@ class TimeProblem(NamedTuple):
         """The means themselves, where their m-th and next are equal: a model of another answer.
 
         Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
-        the model's misspecification.
-
-        Parameters
-        ----------
-        model
-            The model set.
-
-        Returns
-        -------
-        Cuts
-            One alternative, or none where the means are not tied or a tolerance is asked for.
+        the model's misspecification. None where a tolerance is asked for.
         """
         top = top_arms(self.means, self.m)
         rest = np.setdiff1d(np.arange(model.K), top)
@@ -103,33 +82,7 @@ def as_time_problem(
     tolerance: float,
     rtol: float,
 ) -> TimeProblem:
-    """Validate what every function about the characteristic time takes.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        True means (K,).
-    m
-        Number of best arms, from 1 to K - 1.
-    noise
-        Standard deviation, one for all arms or (K,).
-    tolerance
-        How much better a challenger must be, at least 0.
-    rtol
-        Largest allowed relative distance between both sides of the time, in (0, 1].
-
-    Returns
-    -------
-    TimeProblem
-        The arguments as arrays and numbers.
-
-    Raises
-    ------
-    ProblemError
-        An argument has the wrong type or shape, or a value that is not allowed.
-    """
+    """Validate what every function about the characteristic time takes."""
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
     return TimeProblem(

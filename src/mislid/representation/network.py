@@ -138,27 +138,7 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None
 
     Columns and rewards are centred and scaled by what the part trained on shows. Linear algebra
     runs in one thread, so that the same seed gives the same network whatever the number of cores.
-
-    Parameters
-    ----------
-    X, y
-        Rows and rewards.
-    recipe
-        How to train.
-    progress
-        Called after every epoch with its number, the most there may be, and the loss.
-
-    Returns
-    -------
-    Network
-        With its scores in training and in test.
-
-    Raises
-    ------
-    ProblemError
-        Where the data are too few or constant.
-    MissingPackageError
-        Without scikit-learn.
+    `progress` is called after every epoch with its number, the most there may be, and the loss.
     """
     recipe = recipe.checked()
     _refuse_untrainable(X, y)

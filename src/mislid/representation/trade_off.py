@@ -82,22 +82,7 @@ def weigh(
     noise: ArrayLike,
     rtol: float,
 ) -> TradeOff:
-    """The cost of each representation.
-
-    Parameters
-    ----------
-    reduced
-        Each with its order and its whitened twin.
-    means
-        Of the candidates (K,).
-    m, noise, rtol
-        Those of `mislid.characteristic_time`.
-
-    Returns
-    -------
-    TradeOff
-        One choice for each.
-    """
+    """The cost of each representation, given with its order and its whitened twin."""
     m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
     choices = tuple(
         _choice(order, plain, white, means, m, spread, rtol) for order, plain, white in reduced

@@ -196,22 +196,9 @@ def replicate_rows(
 def replicate_settings(
     instance: Instance, m: int, *, runs: int, seed: int = 0, **options: Any
 ) -> dict[str, Any]:
-    """What settings.json of such a replication holds.
+    """What settings.json of such a replication holds, as values of JSON.
 
-    Parameters
-    ----------
-    instance, m, runs, seed, options
-        As in `replicate`.
-
-    Returns
-    -------
-    dict
-        Everything that rows depend on, and the versions that make them, as values of JSON.
-
-    Raises
-    ------
-    ProblemError
-        Where a value is not allowed; options are looked at only when runs are done.
+    That is everything that rows depend on, and the versions that make them.
 
     Examples
     --------

@@ -19,23 +19,8 @@ def advance_in_python(
 ) -> int:
     """Go on until an answer, `budget` measurements in all, or `pause` more of them.
 
-    Parameters
-    ----------
-    engine
-        The rules, and what was measured.
-    environment
-        Where rewards come from.
-    generator
-        Of the rewards.
-    budget, pause
-        Numbers of measurements.
-    own
-        Whether the sampling rule's own test takes the place of the stopping rule.
-
-    Returns
-    -------
-    int
-        RUNNING, STOPPED or EXHAUSTED, as `Engine.advance` says it.
+    `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
+    or EXHAUSTED, as `Engine.advance` does.
     """
     until, judged = engine.samples + pause, engine.last_judged
     while True:
