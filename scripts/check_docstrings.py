@@ -61,8 +61,8 @@ def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
         value = getattr(value, "__func__", value)
         if member.startswith("_") or not isinstance(value, (FunctionType, *PROPERTIES)):
             continue
-        # What a base class documents may be left to it.
-        if value.__doc__ or member not in inherited:
+        # What overrides is documented by the base class.
+        if member not in inherited:
             yield f"{name}.{member}", value
 
 
@@ -82,7 +82,9 @@ class Docstring(Validator):
 
     @property
     def signature_parameters(self) -> tuple[str, ...]:
-        """The arguments that a caller may use."""
+        """The arguments that a caller may use; a protocol is not called."""
+        if getattr(self.obj, "_is_protocol", False):
+            return ()
         return tuple(name for name in super().signature_parameters if not name.startswith("_"))
 
 
@@ -117,15 +119,19 @@ def problems(name: str, value: Any, first: bool) -> Iterator[str]:
 
 def field_problems(record: type, names: set[str]) -> Iterator[str]:
     """Say which fields are not documented, and which documented attributes are none."""
-    sections = sections_of(record)
-    attributes, parameters = (
-        {name.strip() for entry in sections[title] for name in entry.name.split(",")}
-        for title in ("Attributes", "Parameters")
-    )
-    if missing := sorted(names - attributes - parameters):
+    attributes = documented(record, "Attributes")
+    bases = [base for base in record.__mro__ if fields(base)]
+    known = {name for base in bases for name in documented(base, "Attributes")}
+    if missing := sorted(names - known - documented(record, "Parameters")):
         yield f"fields {missing} are not documented"
     if unknown := sorted(name for name in attributes - names if not hasattr(record, name)):
         yield f"attributes {unknown} do not exist"
+
+
+def documented(value: type, title: str) -> set[str]:
+    """Give the names in a section of a class, such as its attributes."""
+    entries = sections_of(value)[title]
+    return {name.strip() for entry in entries for name in entry.name.split(",")}
 
 
 def missing_sections(function: FunctionType) -> Iterator[str]:

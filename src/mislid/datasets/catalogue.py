@@ -55,7 +55,17 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Collection:
-    """Files that are fetched together."""
+    """Files that are fetched together.
+
+    Attributes
+    ----------
+    name, contents
+        What `mislid data fetch` calls it, and what it is.
+    licence, citation
+        On what terms, and whose work it is.
+    files
+        Each with its place, address and checksum.
+    """
 
     name: str
     contents: str

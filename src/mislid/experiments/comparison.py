@@ -27,7 +27,7 @@ class Comparison:
     p_wrong: float
 
     def agrees(self, margin: float) -> bool:
-        """Whether the means differ by this share of the published one, or by what chance explains."""
+        """Whether the means differ by less than this share, or by no more than chance explains."""
         return abs(self.relative) <= margin or self.by_chance
 
     @property

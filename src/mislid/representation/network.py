@@ -63,7 +63,9 @@ class Network:
     Attributes
     ----------
     weights, biases
-        Of the layers, the last hidden one included; `theta` (width,) and `intercept` come after it.
+        Of the layers, the last hidden one included.
+    theta, intercept
+        Of the layer after it: (width,) and a number.
     centre, scale
         What is subtracted from each column of X (p,), and by what it is divided.
     r2_train, r2_test

@@ -53,7 +53,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class TradeOff:
-    """All choices for finding the `m` best, and the time `unstructured` without any features."""
+    """What each representation costs.
+
+    Attributes
+    ----------
+    m
+        Number of best candidates to find.
+    choices
+        The representations, and their characteristic times.
+    unstructured
+        The characteristic time without any features.
+    """
 
     m: int
     choices: tuple[Choice, ...]

@@ -14,9 +14,16 @@ from mislid.model import Model
 class Evidence:
     """What a stopping rule saw when it decided.
 
-    `pair` (challenger, incumbent) was hardest to tell apart: its `statistic` against the
-    `threshold` of the stopping rule. `alternative` is the model closest to the data in which the
-    answer is wrong, with its own certificate; it is computed when first asked for.
+    Attributes
+    ----------
+    rule, proven
+        The stopping rule, and whether its error rate is proved.
+    pair, statistic, threshold
+        The (challenger, incumbent) that was hardest to tell apart, the evidence for it, and what
+        that had to reach.
+    model, means, weights, incumbents, tolerance
+        What the closest alternative is computed from: the model set, empirical means (K,), counts
+        divided by the noise's square (K,), and the answer.
     """
 
     rule: str

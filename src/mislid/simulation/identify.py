@@ -45,6 +45,10 @@ class Identification:
         Whether no arm outside the answer beats one inside by more than the tolerance.
     certificate
         Why the run stopped.
+    seconds
+        How long it took.
+    unsolved
+        How often a rule did without a solution that could not be certified.
     """
 
     answer: tuple[int, ...] | None
@@ -77,11 +81,19 @@ def identify(
 
     Parameters
     ----------
+    instance
+        The arms: model, true means and noise.
+    m
+        Number of best arms to find, from 1 to K - 1.
+    delta
+        Error rate: how often the answer may be wrong, in (0, 1).
     algorithm
         Which arm to measure next: a name in `mislid.algorithms.ALGORITHMS`, or a composition.
     stopping
         When to stop: guaranteed, mixture, pairwise and paper are proved; heuristic, which the
         published runs used, is not. LUCB, LinGapE and LinGIFA use their own test with the latter.
+    seed
+        Of all random numbers.
     max_samples
         A budget: a run that exhausts it claims no answer.
     tolerance
@@ -96,6 +108,16 @@ def identify(
         after which the status is "interrupted".
     every
         Samples between two calls; by default each comes when they have grown by a twentieth.
+
+    Returns
+    -------
+    Identification
+        The answer, what it took, and why the run stopped.
+
+    Raises
+    ------
+    ProblemError
+        A value is not allowed, or the environment does not fit the instance.
 
     Examples
     --------

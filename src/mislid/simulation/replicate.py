@@ -69,7 +69,7 @@ def replicate(
     progress
         True for a bar with the remaining time on stderr, or a function called with the number of
         finished runs and of all.
-    options
+    **options
         Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma and
         environment.
 
@@ -139,7 +139,7 @@ def replicate_rows(
 
     Parameters
     ----------
-    instance, m, runs, seed, jobs, client, executor, shard, output, progress, options
+    instance, m, runs, seed, jobs, client, executor, shard, output, progress, **options
         As in `replicate`. Replications that follow each other can share `Processes` as executor.
 
     Returns
