@@ -11,19 +11,79 @@ Whether (z, alpha) is feasible depends on neither the means nor the weights.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.model import Model
 
 # Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
 # arm's mean against its size; and what the largest mean in sight adds to the latter.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
+
+# (challenger, incumbent) in each row: what an answer could have wrong.
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What of a certificate does not hold; true where everything does.
+
+    Attributes
+    ----------
+    failures
+        One sentence for each statement that does not hold.
+
+    Examples
+    --------
+    >>> print(Check(()))
+    holds
+    >>> bool(Check(("the multipliers do not sum to zero: 0.3",)))
+    False
+    """
+
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every statement of the certificate holds."""
+        return not self.failures
+
+    def __bool__(self) -> bool:
+        """Whether every statement of the certificate holds."""
+        return self.ok
+
+    def __str__(self) -> str:
+        """Say "holds" or what fails."""
+        return "holds" if self.ok else "; ".join(self.failures)
+
+
+def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
+    """The m best arms in increasing order; the lower index wins a tie.
+
+    Examples
+    --------
+    >>> top_arms(np.array([0.5, 0.1, 0.5, 0.9]), 2).tolist()
+    [0, 3]
+    """
+    return np.sort(np.argsort(-means, kind="stable")[:m]).astype(np.int64)
+
+
+def all_pairs(K: int, incumbents: NDArray[np.int64]) -> Pairs:
+    """Every pair (challenger, incumbent) of K arms, sorted, (m (K - m), 2).
+
+    Examples
+    --------
+    >>> all_pairs(4, np.array([0, 3])).tolist()
+    [[1, 0], [1, 3], [2, 0], [2, 3]]
+    """
+    challengers = np.setdiff1d(np.arange(K), incumbents)
+    grid = np.meshgrid(challengers, incumbents, indexing="ij")
+    return np.stack([arms.ravel() for arms in grid], axis=1).astype(np.int64)
 
 
 class Proofs(NamedTuple):

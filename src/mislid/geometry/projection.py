@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Vector, as_vector, as_weights
 from mislid.errors import CertificateError
-from mislid.geometry.check import Check
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
+    Check,
     balanced,
     cost_failures,
     membership_failures,
@@ -91,14 +91,7 @@ class Projection:
             self.model, self.given, self.weights, self.multipliers, theta=self.theta
         )
         failures += cost_failures(
-            self.given,
-            self.weights,
-            self.means,
-            self.cost,
-            self.bound,
-            proved,
-            rtol,
-            negligible,
+            self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )
         return Check(tuple(failures))
 

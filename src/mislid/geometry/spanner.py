@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_number
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.check import Check
+from mislid.geometry.duality import Check
 from mislid.model import Model
 
 Array = NDArray[np.float64]

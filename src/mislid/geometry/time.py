@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.check import Check
 from mislid.geometry.duality import (
+    Check,
+    Pairs,
     Proofs,
     is_unstructured,
     membership_failures,
     no_proofs,
     order_failures,
+    top_arms,
 )
 from mislid.geometry.equilibrium import (
     Cuts,
@@ -39,7 +41,6 @@ from mislid.geometry.equilibrium_check import (
     shape_failures,
 )
 from mislid.geometry.pair_search import PairSearch
-from mislid.geometry.pairs import Pairs, top_arms
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
@@ -354,18 +355,12 @@ def characteristic_curve(
     ----------
     model
         The features; their misspecification is not used.
-    means
-        True means (K,).
-    m
-        Number of best arms to identify, from 1 to K - 1.
+    means, m
+        As in `characteristic_time`.
     misspecifications
         The misspecifications (n,) to compare, each in [0, inf], in any order.
-    noise
-        Standard deviation, one for all arms or one per arm.
-    tolerance
-        How much better a challenger must be to prove the answer wrong, at least 0.
-    rtol
-        Largest allowed relative distance between both sides of each T, in (0, 1].
+    noise, tolerance, rtol
+        As in `characteristic_time`.
 
     Returns
     -------
@@ -374,10 +369,8 @@ def characteristic_curve(
 
     Raises
     ------
-    ProblemError
-        An argument has the wrong type or shape, or a value that is not allowed.
-    CertificateError
-        Both sides of a time could not be proved to lie within rtol.
+    ProblemError, CertificateError
+        As in `characteristic_time`.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import SeedSequence
+from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
@@ -17,9 +17,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import Environment, as_environment
-from mislid.simulation.evidence import Evidence
-from mislid.simulation.progress import Callback, Progress, Schedule, as_callback
-from mislid.simulation.steps import advance_in_python
+from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
 
 STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
@@ -264,3 +262,35 @@ class Run:
             incumbents=tuple(sorted(self._answer())),
             tolerance=engine.question.tolerance,
         )
+
+
+def advance_in_python(
+    engine: Engine,
+    environment: Environment,
+    generator: Generator,
+    budget: int,
+    pause: int,
+    own: bool = False,
+) -> int:
+    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
+
+    `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
+    or EXHAUSTED, as `Engine.advance` does.
+    """
+    until, judged = engine.samples + pause, engine.last_judged
+    while True:
+        samples = engine.samples
+        planned = samples < len(engine.design)
+        # After a pause the data have been judged: once more could change the last bits.
+        if not (planned or own or engine.is_midround or judged == samples):
+            judged = samples
+            if engine.judge().decided:
+                return STOPPED
+        if samples >= budget:
+            return EXHAUSTED
+        if samples >= until:
+            return RUNNING
+        arm = int(engine.design[samples]) if planned else engine.propose()
+        engine.observe(arm, float(environment.sample(arm, 1, generator)[0]))
+        if own and not planned and engine.own_test():
+            return STOPPED

@@ -13,10 +13,9 @@ from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import as_candidates, as_settings, refuse_others
-from mislid.study.state import StudyState
+from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.study import Study
-from mislid.study.summary import read_summary, summary_of
 
 Address = str | os.PathLike[str] | Storage
 

@@ -28,9 +28,8 @@ from mislid.study.history import as_history, as_value, refuse_outside
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
-from mislid.study.state import COMPLETE, FAIL, StudyState
+from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
-from mislid.study.summary import written_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
