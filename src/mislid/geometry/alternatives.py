@@ -14,7 +14,7 @@ from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, a
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
-    Check,
+    Certified,
     Proofs,
     balanced,
     cost_failures,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alternative:
+class Alternative(Certified):
     """A model in which the challenger of `pair` beats its incumbent, proved to be the nearest.
 
     Attributes
@@ -82,39 +82,21 @@ class Alternative:
     proofs: Proofs | None = None
     pairs_solved: int = 1
 
-    def check(self, rtol: float = 1e-6) -> Check:
-        """Verify the certificate with plain NumPy, to `rtol`.
+    def _failures(self, rtol: float) -> list[str]:
+        """The alternative is a model that reverses the pair; no such model is nearer.
 
-        The alternative is a model that reverses the pair; no such model is nearer; and, for a
-        search, no other pair has one that is nearer.
-
-        Parameters
-        ----------
-        rtol
-            Largest relative distance between the cost and what is proved.
-
-        Returns
-        -------
-        Check
-            True where everything holds; otherwise it lists what does not.
+        For a search, no other pair has one that is nearer.
         """
         failures = []
-        negligible = negligible_cost(self.given, self.weights, self.tolerance)
-        if not self.cost <= negligible:
+        small = negligible_cost(self.given, self.weights, self.tolerance)
+        if not self.cost <= small:
             failures += multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
             failures += membership_failures(self.model, self.given, self.means, self.theta)
             failures += order_failures(self.given, self.means, self.pair, self.tolerance)
             proved = self._proved()
             failures += cost_failures(
-                self.given,
-                self.weights,
-                self.means,
-                self.cost,
-                self.bound,
-                proved,
-                rtol,
-                negligible,
+                self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, small
             )
         elif math.isnan(self.cost):
             failures.append("cost must be a number; got nan")
@@ -128,11 +110,11 @@ class Alternative:
                 self.weights,
                 self.incumbents,
                 self.tolerance,
-                self.cost * (1.0 - rtol) - negligible,
+                self.cost * (1.0 - rtol) - small,
                 self.floor,
                 self.proofs,
             )
-        return Check(tuple(failures))
+        return failures
 
     def _incumbent_failures(self) -> list[str]:
         challenger, incumbent = self.pair

@@ -62,6 +62,30 @@ class Check:
         return "holds" if self.ok else "; ".join(self.failures)
 
 
+class Certified:
+    """An answer with its proof: a model, its cost, and a lower bound on all other costs."""
+
+    __slots__ = ()
+
+    def check(self, rtol: float = 1e-6) -> Check:
+        """Verify with plain NumPy that this is the model asked for, and that none is nearer.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
+        return Check(tuple(self._failures(rtol)))
+
+    def _failures(self, rtol: float) -> list[str]:
+        raise NotImplementedError
+
+
 def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
     """The m best arms in increasing order; the lower index wins a tie.
 

@@ -55,7 +55,10 @@ class Representation(WithFeatures):
 
     @property
     def r2_test(self) -> float:
-        """The same on the rows that it has not seen."""
+        """Share of the rewards' variance explained on the rows that the network has not seen.
+
+        It is nan where all these rewards are equal.
+        """
         return self.network.r2_test
 
     @property

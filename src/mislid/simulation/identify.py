@@ -46,7 +46,7 @@ class Identification:
     seconds
         How long it took.
     unsolved
-        How often a rule did without a solution that could not be certified.
+        How often a search could not certify what it found.
     """
 
     answer: tuple[int, ...] | None

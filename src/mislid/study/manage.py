@@ -244,10 +244,11 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     --------
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
-    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
-    >>> delete_study(study_name="assay", storage=lab)
-    >>> list_studies(storage=lab)
-    []
+    >>> for name in ("trial run", "assay"):
+    ...     study = create_study(study_name=name, candidates=["a", "b"], m=1, storage=lab)
+    >>> delete_study(study_name="trial run", storage=lab)
+    >>> [one.name for one in list_studies(storage=lab)]
+    ['assay']
     """
     place = as_storage(_given(storage))
     place.delete(place.find(study_name))
@@ -271,10 +272,8 @@ def copy_study(
 
     Raises
     ------
-    ProblemError
-        A storage is no address, or the name is empty.
-    UnknownStudyError
-        There is no such study.
+    ProblemError, UnknownStudyError
+        As in `delete_study`; also where the new name is empty.
     DuplicatedStudyError
         There is a study of the new name.
 
