@@ -11,7 +11,7 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docstrings bench reproduce docs clean
+.PHONY: help demo test lint bench reproduce docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -22,15 +22,13 @@ demo: $(READY) ## find the best of 12 compounds and save a picture of it
 test: lint ## check style, types and layers, then run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-lint: $(READY) ## check style, types, layers and what git tracks
+lint: $(READY) ## check style, types, layers, docstrings and what git tracks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/check_tree.py
-
-docstrings: $(READY) ## check that the docstrings of public names are complete
 	$(BIN)/python scripts/check_docstrings.py
+	$(BIN)/python scripts/check_tree.py
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks

@@ -1,9 +1,9 @@
-"""Check the docstrings of all public names: complete, and true to the signatures.
+"""Check the docstrings of what the package publishes: complete, and true to the signatures.
 
-A module is public where no part of its name begins with an underscore; so are its functions and
-classes, and their methods and properties. numpydoc judges the sections; what is required beyond:
-fields of records are documented, functions of the package itself say what they raise and show an
-example.
+Public are the names in `__all__` of the package and of its subpackages, with the public methods and
+properties of published classes. numpydoc judges the sections; what is required beyond: fields of
+records are documented, and the functions of the package itself say what they raise and show an
+example, which the tests run.
 """
 
 import dataclasses
@@ -26,40 +26,30 @@ REQUIRED = {
     *("PR01", "PR02", "PR03", "PR07"),
     *("RT01", "RT03", "YD01"),
 }
-MEMBERS = (FunctionType, property, cached_property)
+PROPERTIES = (property, cached_property)
+# A property is described by its summary.
+OF_PROPERTIES = {"GL08", "SS01"}
 # Not part of the library: programs, which have --help and pages, and what serves other modules.
-INTERNAL = {"cli", "demo", "experiments", "files"}
+INTERNAL = {"cli", "experiments", "files"}
 
 
-def public_modules(package: str) -> Iterator[ModuleType]:
-    """Give a package and its public modules."""
+def public_packages(package: str) -> Iterator[ModuleType]:
+    """Give a package and the packages in it that publish names."""
     root = importlib.import_module(package)
-    yield root
+    if getattr(root, "__all__", None):
+        yield root
     for found in pkgutil.iter_modules(root.__path__):
-        if found.name.startswith("_") or found.name in INTERNAL:
-            continue
-        name = f"{package}.{found.name}"
-        if found.ispkg:
-            yield from public_modules(name)
-        else:
-            yield importlib.import_module(name)
+        if found.ispkg and not found.name.startswith("_") and found.name not in INTERNAL:
+            yield from public_packages(f"{package}.{found.name}")
 
 
-def public_objects(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Give the functions and classes of a module, with their full names.
-
-    Those are the ones it defines, and those that it publishes from private modules.
-    """
-    published = getattr(module, "__all__", ())
-    for name in published or sorted(vars(module)):
-        value = getattr(module, name)
-        home = getattr(value, "__module__", None) or ""
-        if name.startswith("_") or not (inspect.isclass(value) or inspect.isfunction(value)):
-            continue
-        private = any(part.startswith("_") for part in home.split("."))
-        if home == module.__name__ or (published and private):
-            yield f"{module.__name__}.{name}", value
-            yield from public_members(f"{module.__name__}.{name}", value)
+def public_objects(package: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Give the functions and classes that a package publishes, and what these have."""
+    for name in package.__all__:
+        value = getattr(package, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            yield f"{package.__name__}.{name}", value
+            yield from public_members(f"{package.__name__}.{name}", value)
 
 
 def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
@@ -69,11 +59,19 @@ def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
     inherited = {member for base in owner.__mro__[1:] for member in vars(base)}
     for member, value in vars(owner).items():
         value = getattr(value, "__func__", value)
-        if member.startswith("_") or not isinstance(value, MEMBERS):
+        if member.startswith("_") or not isinstance(value, (FunctionType, *PROPERTIES)):
             continue
-        # What a base class documents may be left to it.
-        if value.__doc__ or member not in inherited:
+        # What overrides is documented by the base class.
+        if member not in inherited:
             yield f"{name}.{member}", value
+
+
+def unique(objects: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+    """Keep one name of what is published in several places: the first."""
+    names: dict[int, tuple[str, Any]] = {}
+    for name, value in objects:
+        names.setdefault(id(value), (name, value))
+    return dict(names.values())
 
 
 class Docstring(Validator):
@@ -84,7 +82,9 @@ class Docstring(Validator):
 
     @property
     def signature_parameters(self) -> tuple[str, ...]:
-        """The arguments that a caller may use."""
+        """The arguments that a caller may use; a protocol is not called."""
+        if getattr(self.obj, "_is_protocol", False):
+            return ()
         return tuple(name for name in super().signature_parameters if not name.startswith("_"))
 
 
@@ -106,33 +106,38 @@ def fields(value: Any) -> set[str]:
 def problems(name: str, value: Any, first: bool) -> Iterator[str]:
     """Say what is wrong with the docstring of one object; more is asked of the first names."""
     record = fields(value)
+    required = OF_PROPERTIES if isinstance(value, PROPERTIES) else REQUIRED
     for code, message in validate(name, validator_cls=Docstring)["errors"]:
         # A record's fields may be documented as attributes instead.
-        if code in REQUIRED and not (record and code == "PR01"):
+        if code in required and not (record and code == "PR01"):
             yield f"{code} {message}"
     if record:
         yield from field_problems(value, record)
-    if first:
+    if first and inspect.isfunction(value):
         yield from missing_sections(value)
 
 
 def field_problems(record: type, names: set[str]) -> Iterator[str]:
     """Say which fields are not documented, and which documented attributes are none."""
-    sections = sections_of(record)
-    attributes, parameters = (
-        {name.strip() for entry in sections[title] for name in entry.name.split(",")}
-        for title in ("Attributes", "Parameters")
-    )
-    if missing := sorted(names - attributes - parameters):
+    attributes = documented(record, "Attributes")
+    bases = [base for base in record.__mro__ if fields(base)]
+    known = {name for base in bases for name in documented(base, "Attributes")}
+    if missing := sorted(names - known - documented(record, "Parameters")):
         yield f"fields {missing} are not documented"
     if unknown := sorted(name for name in attributes - names if not hasattr(record, name)):
         yield f"attributes {unknown} do not exist"
 
 
-def missing_sections(value: Any) -> Iterator[str]:
-    """Say which sections a name of the package itself lacks."""
-    sections = sections_of(value)
-    if inspect.isfunction(value) and not sections["Raises"]:
+def documented(value: type, title: str) -> set[str]:
+    """Give the names in a section of a class, such as its attributes."""
+    entries = sections_of(value)[title]
+    return {name.strip() for entry in entries for name in entry.name.split(",")}
+
+
+def missing_sections(function: FunctionType) -> Iterator[str]:
+    """Say which sections a function of the package itself lacks."""
+    sections = sections_of(function)
+    if not sections["Raises"]:
         yield "no Raises section"
     if not sections["Examples"]:
         yield "no Examples section"
@@ -143,8 +148,8 @@ def main(arguments: list[str]) -> int:
     prefix = arguments[0] if arguments else "mislid"
     package = importlib.import_module(prefix.partition(".")[0])
     first = [getattr(package, name) for name in package.__all__]
-    modules = public_modules(package.__name__)
-    objects = dict(found for module in modules for found in public_objects(module))
+    packages = public_packages(package.__name__)
+    objects = unique(found for each in packages for found in public_objects(each))
     chosen = {name: value for name, value in objects.items() if name.startswith(prefix)}
     found = [
         f"{name}: {problem}"

@@ -107,12 +107,8 @@ def as_top_m(m: Any, K: int) -> int:
     >>> as_top_m(3, K=5)
     3
     """
-    number = _integer_or_none(m)
-    if number is None or not 1 <= number <= K - 1:
-        raise ProblemError(
-            f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={_shown(m)}"
-        )
-    return number
+    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={_shown(m)}"
+    return _integer_from(m, 1, K - 1, rule)
 
 
 def as_arm(value: Any, name: str, K: int) -> int:
@@ -121,11 +117,14 @@ def as_arm(value: Any, name: str, K: int) -> int:
     >>> as_arm(4, "challenger", K=5)
     4
     """
+    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {_shown(value)}"
+    return _integer_from(value, 0, K - 1, rule)
+
+
+def _integer_from(value: Any, low: int, high: int, rule: str) -> int:
     number = _integer_or_none(value)
-    if number is None or not 0 <= number <= K - 1:
-        raise ProblemError(
-            f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {_shown(value)}"
-        )
+    if number is None or not low <= number <= high:
+        raise ProblemError(rule)
     return number
 
 

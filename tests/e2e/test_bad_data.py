@@ -48,9 +48,8 @@ OBSERVATIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", OBSERVATIONS)
-def test_observations(kind, tmp_path, refused):
-    text, sentence = OBSERVATIONS[kind]
+@pytest.mark.parametrize(("text", "sentence"), OBSERVATIONS.values(), ids=OBSERVATIONS)
+def test_observations(text, sentence, tmp_path, refused):
     path = tmp_path / "seen.csv"
     path.write_text(text)
     ask = ("represent", path, "--target", "reward", "--m", 1, "--output", tmp_path / "seen.npz")
@@ -105,9 +104,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_instances_as_tables(kind, tmp_path, refused):
-    text, sentence = TABLES[kind]
+@pytest.mark.parametrize(("text", "sentence"), TABLES.values(), ids=TABLES)
+def test_instances_as_tables(text, sentence, tmp_path, refused):
     path = tmp_path / "arms.csv"
     path.write_text(text)
     refused("run", path, "--m", 1, names=path, sentence=sentence)

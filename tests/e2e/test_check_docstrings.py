@@ -58,22 +58,37 @@ def double(number: float, _digits: int = 3) -> float:
 def _helper(x):
     return x
 '''
-PRIVATE = '''
-class Hidden:
-    """A class that only its package publishes."""
+SHOP = '''
+class Shelf:
+    """Where things are kept."""
 
     def __init__(self, size: int) -> None: ...
+
+    @property
+    def room(self) -> int:
+        """What is left."""
+        return 1
 
     def grow(self) -> int:
         """Grow."""
         return 1
+
+class Deep(Shelf):
+    """A shelf on which more is kept."""
+
+    def grow(self) -> int:
+        return 2
+
+def unpublished(x): ...
 '''
 
 
 def check(folder: Path, prefix: str = "sample", **files: str) -> tuple[int, list[str]]:
     (folder / "sample").mkdir(exist_ok=True)
     for name, text in ({"__init__": INIT, "part": COMPLETE} | files).items():
-        (folder / "sample" / f"{name}.py").write_text(text)
+        place = folder / "sample" / f"{name.replace('__shop', 'shop/__init__')}.py"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text)
     places = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, SCRIPT, prefix],
@@ -99,25 +114,30 @@ def test_what_is_missing_is_listed(tmp_path: Path) -> None:
     status, found = check(tmp_path, part=part)
     assert status == 1
     assert found == [
-        "sample.part.Record: fields ['size'] are not documented",
-        "sample.part.Record: attributes ['weight'] do not exist",
-        "sample.part.double: PR01 Parameters {'number'} not documented",
-        "sample.part.double: PR02 Unknown parameters {'figure'}",
-        "sample.part.double: RT01 No Returns section found",
-        "sample.part.double: no Raises section",
-        "sample.part.double: no Examples section",
+        "sample.Record: fields ['size'] are not documented",
+        "sample.Record: attributes ['weight'] do not exist",
+        "sample.double: PR01 Parameters {'number'} not documented",
+        "sample.double: PR02 Unknown parameters {'figure'}",
+        "sample.double: RT01 No Returns section found",
+        "sample.double: no Raises section",
+        "sample.double: no Examples section",
         "2 public names, 7 problems",
     ]
 
 
-def test_names_that_come_from_private_modules_are_checked_where_they_are_published(
-    tmp_path: Path,
-) -> None:
-    shop = "from sample._private import Hidden\n__all__ = ['Hidden']\n"
-    status, found = check(tmp_path, "sample.shop", shop=shop, _private=PRIVATE)
+def test_what_other_packages_publish_is_checked_and_nothing_else(tmp_path: Path) -> None:
+    publish = "__all__ = ['Deep', 'Shelf', 'double']\n"
+    shop = f"from sample.part import double\n{publish}{SHOP}"
+    status, found = check(tmp_path, "sample.shop", __shop=shop, unread=SHOP)
     assert status == 1
+    # `double` is checked as a name of the package itself.
     assert found == [
-        "sample.shop.Hidden: PR01 Parameters {'size'} not documented",
-        "sample.shop.Hidden.grow: RT01 No Returns section found",
-        "2 public names, 2 problems",
+        "sample.shop.Deep: PR01 Parameters {'size'} not documented",
+        "sample.shop.Shelf: PR01 Parameters {'size'} not documented",
+        "sample.shop.Shelf.grow: RT01 No Returns section found",
+        "4 public names, 3 problems",
     ]
+
+
+def test_packages_that_publish_nothing_are_left_alone(tmp_path: Path) -> None:
+    assert check(tmp_path, __shop=SHOP) == (0, ["2 public names, 0 problems"])

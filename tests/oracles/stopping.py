@@ -13,7 +13,7 @@ from mislid._kernels.mixture import Mixture, new_mixture
 from mislid._kernels.proof import PRACTICE
 from mislid.geometry.alternatives import closest_alternative, pair_alternative
 from mislid.geometry.coordinates import coordinates
-from mislid.geometry.pairs import all_pairs, top_arms
+from mislid.geometry.duality import all_pairs, top_arms
 from mislid.geometry.projection import project
 from mislid.rules.thresholds import pairwise_threshold
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 from mislid._kernels.compile import inner, kernel
+from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import list_top, mark_top
 from mislid._kernels.ridge import (
     RidgeSpace,
@@ -20,7 +21,6 @@ from mislid._kernels.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid._kernels.rivals import Rival, beta_of
 from mislid._kernels.state import Setting, State
 
 # Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.

@@ -20,6 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from mislid._kernels.compile import inner, inner_loop, kernel
+from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import list_top, mark_top, nth_largest
 from mislid._kernels.ridge import (
     INVERTED,
@@ -29,7 +30,6 @@ from mislid._kernels.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid._kernels.rivals import Rival, beta_of
 from mislid._kernels.state import Setting, State
 from mislid._kernels.structs import Matrix, PerArm, Vector
 

@@ -73,6 +73,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     home="mislid.cli",
     summaries=_COMMANDS,
+    modules={"merge": "run"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="mislid")

@@ -55,7 +55,17 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Collection:
-    """Files that are fetched together."""
+    """Files that are fetched together.
+
+    Attributes
+    ----------
+    name, contents
+        What `mislid data fetch` calls it, and what it is.
+    licence, citation
+        On what terms, and whose work it is.
+    files
+        Each with its place, address and checksum.
+    """
 
     name: str
     contents: str
@@ -65,22 +75,7 @@ class Collection:
 
 
 def collection_named(name: str) -> Collection:
-    """Give a collection.
-
-    Parameters
-    ----------
-    name
-        instances, published, lastfm or epilepsy.
-
-    Returns
-    -------
-    Collection
-        Its files, licence and citation.
-
-    Raises
-    ------
-    ProblemError
-        Where no collection has this name.
+    """Give the collection with this name; refuses others.
 
     Examples
     --------
@@ -93,17 +88,7 @@ def collection_named(name: str) -> Collection:
 
 
 def collection_of(path: str) -> Collection | None:
-    """Give the collection with a file.
-
-    Parameters
-    ----------
-    path
-        The file's place in the data directory.
-
-    Returns
-    -------
-    Collection or None
-        None where no collection has the file.
+    """Give the collection with a file of the data directory, or None.
 
     Examples
     --------

@@ -19,25 +19,7 @@ _LARGEST = 1 << 26
 
 
 def archive_member(contents: Sequence[bytes], name: str) -> bytes:
-    """Give one file of a .zip archive, wherever in the archive it is.
-
-    Parameters
-    ----------
-    contents
-        The bytes of the archive, alone in a list.
-    name
-        Of the file, without its folders.
-
-    Returns
-    -------
-    bytes
-        The file's own.
-
-    Raises
-    ------
-    FileFormatError
-        Where there is no archive, or not one such file in it.
-    """
+    """Give the one file of this name in a .zip archive, whatever folder it is in."""
     (content,) = contents
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -56,24 +38,8 @@ def archive_member(contents: Sequence[bytes], name: str) -> bytes:
 def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> bytes:
     """Give the .npz file of an instance that the paper's authors pickled.
 
-    They kept features as a (d, K) matrix `X`, means as `scores`.
-
-    Parameters
-    ----------
-    contents
-        The bytes of the pickle, alone in a list.
-    bonus_of_fourth
-        Added to the fourth best mean, as in the misspecified version of A.
-
-    Returns
-    -------
-    bytes
-        Of a .npz file.
-
-    Raises
-    ------
-    FileFormatError
-        Where the pickle holds anything but plain arrays, or not these.
+    They kept features as a (d, K) matrix `X`, means as `scores`. `bonus_of_fourth` is added to the
+    fourth best mean, as in the misspecified version of A.
     """
     import numpy as np
 
@@ -95,18 +61,7 @@ def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> by
 
 
 def instance_digest(content: bytes) -> str:
-    """SHA-256 of features and means, whatever wrote the .npz file.
-
-    Parameters
-    ----------
-    content
-        The bytes of the .npz file.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-    """
+    """SHA-256 of features and means in a .npz file, whatever wrote it."""
     import hashlib
 
     import numpy as np
@@ -121,25 +76,7 @@ def instance_digest(content: bytes) -> str:
 
 
 def run_table(contents: Sequence[bytes], labels: Sequence[tuple[str, str]]) -> bytes:
-    """Give runs.csv from the authors' result files.
-
-    Parameters
-    ----------
-    contents
-        The bytes of each file.
-    labels
-        Its experiment and method.
-
-    Returns
-    -------
-    bytes
-        Of a .csv file with one line per run.
-
-    Raises
-    ------
-    FileFormatError
-        Where a file is not the table it should be.
-    """
+    """Give runs.csv, a line per run, from result files with an experiment and a method each."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["experiment", "method", "samples", "error", "seconds"])

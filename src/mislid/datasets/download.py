@@ -27,21 +27,9 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def download(url: str, place: Path, progress: Progress | None = None) -> None:
-    """Bring a file from the web; do nothing if it is there.
+    """Bring a file from the web, whole or not at all; do nothing if it is there.
 
-    Parameters
-    ----------
-    url
-        Where it is on the web.
-    place
-        Where it goes, whole or not at all.
-    progress
-        Called with the file's name, the bytes that have come, and all bytes or None.
-
-    Raises
-    ------
-    DownloadError
-        Where the server cannot be reached or refuses, the connection breaks, or the disk is full.
+    `progress` is called with the file's name, the bytes that have come, and all bytes or None.
     """
     if place.exists():
         return

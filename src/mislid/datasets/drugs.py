@@ -144,10 +144,8 @@ class Epilepsy:
             them.
         drugs
             Names of rewarded drugs; by default all 10.
-        misspecification
-            By default the smallest that contains the means.
-        noise
-            Standard deviation of rewards: one for all drugs, or one for each.
+        misspecification, noise
+            As in `LastFm.to_instance`.
 
         Returns
         -------

@@ -27,18 +27,7 @@ class Comparison:
     p_wrong: float
 
     def agrees(self, margin: float) -> bool:
-        """Whether the means are within a margin, or not told apart by the runs.
-
-        Parameters
-        ----------
-        margin
-            As a share of the published mean.
-
-        Returns
-        -------
-        bool
-            True where the published mean is met.
-        """
+        """Whether the means differ by less than this share, or by no more than chance explains."""
         return abs(self.relative) <= margin or self.by_chance
 
     @property
@@ -54,16 +43,6 @@ class Comparison:
 
 def compare(ours: Statistics, published: Statistics) -> Comparison:
     """Compare samples (Welch's interval) and wrong answers (Fisher's exact test).
-
-    Parameters
-    ----------
-    ours, published
-        What the runs of either say.
-
-    Returns
-    -------
-    Comparison
-        The differences, and how far chance explains them.
 
     Examples
     --------
@@ -104,16 +83,6 @@ def welch_half_width(first: Statistics, second: Statistics) -> float:
 
 def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
     """Exact interval for an error rate (Clopper and Pearson 1934).
-
-    Parameters
-    ----------
-    wrong, runs
-        Number of wrong answers, and of all.
-
-    Returns
-    -------
-    low, high : float
-        The ends.
 
     Examples
     --------

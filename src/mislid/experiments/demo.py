@@ -73,10 +73,7 @@ class Demo:
 def demo_instance() -> Instance:
     """Twelve compounds whose potency is linear in three descriptors to within 0.25.
 
-    Returns
-    -------
-    Instance
-        The compounds are made up so that descriptors help and mislead at once.
+    They are made up so that descriptors help and mislead at once.
 
     Examples
     --------
@@ -91,25 +88,7 @@ def demo_instance() -> Instance:
 
 
 def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
-    """Identify with every method.
-
-    Parameters
-    ----------
-    tell
-        Called with a method's name and its progress, every few measurements.
-    seed
-        Of the simulated measurements.
-
-    Returns
-    -------
-    Demo
-        What each method found, and the lower bounds.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C.
-    """
+    """Identify with every method; `tell` gets a method's name and progress now and then."""
     instance = demo_instance()
     found: dict[str, Identification] = {}
     seen: dict[str, list[Progress]] = {name: [] for name in METHODS}
@@ -138,18 +117,7 @@ def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
 
 
 def draw_demo(demo: Demo) -> Figure:
-    """Draw where mislid measured, and how the evidence of every method grew.
-
-    Parameters
-    ----------
-    demo
-        What `run_demo` found.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Two panels side by side.
-    """
+    """Draw where mislid measured, and how the evidence of every method grew, side by side."""
     from mislid.plotting import plot_allocation, plot_evidence
     from mislid.plotting.theme import CONTRAST, drawing, new_figure
 
@@ -173,15 +141,7 @@ def draw_demo(demo: Demo) -> Figure:
 
 
 def save_picture(demo: Demo, path: Path) -> None:
-    """Save the picture of `draw_demo` as a PNG file, whole or not at all.
-
-    Parameters
-    ----------
-    demo
-        What `run_demo` found.
-    path
-        Where the file goes.
-    """
+    """Save the picture of `draw_demo` as a PNG file, whole or not at all."""
     from mislid.plotting.theme import save_png
 
     save_png(draw_demo(demo), path)

@@ -21,21 +21,11 @@ SUFFIX = " as published"
 
 
 def draw_result(result: Result) -> Figure:
-    """A line with a box for every method, case by case.
+    """A line with a box for every method, in a panel for each case.
 
     Published runs have dashed boxes where the single runs are at hand; where only their mean is
     known it is a dashed line across ours. Methods with runs that gave up are left out: their boxes
     would show the budget.
-
-    Parameters
-    ----------
-    result
-        A finished experiment.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per case.
     """
     cases = result.experiment.cases
     drawn = [[outcome for outcome in result.of(case) if _answered(outcome)] for case in cases]
@@ -53,13 +43,7 @@ def draw_result(result: Result) -> Figure:
 
 
 def save_figure(result: Result) -> None:
-    """Save the figure of `draw_result` as figure.png and figure.svg in the experiment's folder.
-
-    Parameters
-    ----------
-    result
-        A finished experiment.
-    """
+    """Save the figure of `draw_result` as figure.png and figure.svg in the experiment's folder."""
     from matplotlib import rc_context
 
     figure = draw_result(result)

@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from mislid.algorithms import AdaHedge, Aggressive, Empirical, MisLid, Optimistic
-from mislid.experiments.recipes import Recipe
-from mislid.experiments.spec import GUARANTEED, PUBLISHED_GRID, Case, Experiment, Method
+from mislid.experiments.spec import GUARANTEED, PUBLISHED_GRID, Case, Experiment, Method, Recipe
 
 _OUR_DEFAULT = ("our default", "mislid")
 _BY_THE_TEXT = ("MisLid by the text", "mislid-paper")

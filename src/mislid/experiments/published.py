@@ -40,17 +40,7 @@ class Statistics:
 
 
 def statistics_of(rows: Sequence[Row]) -> Statistics:
-    """The statistics of single runs.
-
-    Parameters
-    ----------
-    rows
-        The runs, at least one.
-
-    Returns
-    -------
-    Statistics
-        The standard deviation of a single run is 0.
+    """The statistics of single runs, of which there is at least one.
 
     Examples
     --------
@@ -70,12 +60,7 @@ def statistics_of(rows: Sequence[Row]) -> Statistics:
 
 @cache
 def published_statistics() -> dict[tuple[str, str], Statistics]:
-    """The statistics of the published runs.
-
-    Returns
-    -------
-    dict
-        By case and method.
+    """The statistics of the published runs, by case and method.
 
     Examples
     --------
@@ -96,22 +81,9 @@ def published_statistics() -> dict[tuple[str, str], Statistics]:
 
 
 def published_runs(data: str | os.PathLike[str] | None) -> Runs:
-    """The single published runs, for pictures.
+    """The single published runs by case and method, for pictures; none where the file is missing.
 
-    Parameters
-    ----------
-    data
-        The data directory; by default that of MISLID_DATA, else the cache.
-
-    Returns
-    -------
-    dict
-        Rows by case and method; empty where the directory does not have the file.
-
-    Raises
-    ------
-    FileFormatError
-        Where the file is not one of published runs.
+    `data` is the data directory; by default that of MISLID_DATA, else the cache.
     """
     try:
         place = locate(RUNS, data)

@@ -36,15 +36,7 @@ _VERDICT = (
 def write_report(result: Result) -> None:
     """Write settings.json, runs.csv, table.md, report.md and the figures beside the runs.
 
-    Parameters
-    ----------
-    result
-        What `run_experiment` gave; the files go to its folder.
-
-    Raises
-    ------
-    ImportError
-        At the end, where matplotlib is missing: all but the figures are written.
+    Without matplotlib all but the figures are written before ImportError is raised.
     """
     texts = {
         "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
@@ -95,21 +87,9 @@ def table_text(result: Result) -> str:
 
 
 def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
-    """The report of one experiment.
+    """The report of one experiment as Markdown.
 
-    Parameters
-    ----------
-    result
-        A finished experiment.
-    figure
-        Where its figure is, as seen from the report.
-    level
-        Of the first heading.
-
-    Returns
-    -------
-    str
-        Markdown.
+    `figure` is the place of its figure as seen from the report, `level` that of the first heading.
     """
     experiment = result.experiment
     alt = f"Samples until stopping in experiment {experiment.name}"
@@ -167,15 +147,7 @@ def _list(title: str, sentences: list[str]) -> list[str]:
 
 
 def write_page(results: Sequence[Result], page: Path) -> None:
-    """Write one page of several experiments, and their figures in a directory of its name.
-
-    Parameters
-    ----------
-    results
-        Finished experiments whose reports are written.
-    page
-        The Markdown file.
-    """
+    """Write one page of several experiments, and their figures in a directory of its name."""
     figures = page.with_suffix("")
     figures.mkdir(parents=True, exist_ok=True)
     for result in results:
@@ -186,20 +158,7 @@ def write_page(results: Sequence[Result], page: Path) -> None:
 
 
 def page_text(results: Sequence[Result], figures: str) -> str:
-    """A summary, and the report of every experiment.
-
-    Parameters
-    ----------
-    results
-        Finished experiments.
-    figures
-        Directory of the figures, as seen from the page.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """A summary, and the report of every experiment, as Markdown; `figures` is their directory."""
     parts = [_page_opening(results)]
     summary = [
         _summary_line(outcome)

@@ -59,18 +59,7 @@ class Result:
     published_runs: Runs
 
     def of(self, case: Case) -> list[Outcome]:
-        """The outcomes on one case.
-
-        Parameters
-        ----------
-        case
-            Of the experiment.
-
-        Returns
-        -------
-        list of Outcome
-            One per method, in the order of the case.
-        """
+        """The outcomes on one case, in the order of its methods."""
         return [outcome for outcome in self.outcomes if outcome.case == case]
 
 
@@ -150,28 +139,10 @@ def run_experiment(
 def find_instances(
     experiment: Experiment, seed: int, data: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Instance], bool]:
-    """The instances of an experiment: all of them the published ones, or none.
+    """The instances of an experiment by case, and whether they are the published ones: all or none.
 
-    Parameters
-    ----------
-    experiment
-        Whose cases name the instances.
-    seed
-        For drawing instances where there are no data.
-    data
-        The data directory; by default that of MISLID_DATA, else the cache.
-
-    Returns
-    -------
-    instances : dict
-        By the case's name.
-    exact : bool
-        Whether they are the published ones.
-
-    Raises
-    ------
-    MissingDataError
-        Where an instance has no recipe, or the data directory was named and lacks it.
+    Without data they are drawn with the seed; `MissingDataError` where one has no recipe, or where
+    the data directory was named and lacks it.
     """
     try:
         found = {

@@ -1,4 +1,7 @@
-"""What an experiment is: instances, methods, numbers of runs. Plain records that run nothing."""
+"""What an experiment is: instances, or recipes for them, methods, numbers of runs.
+
+Plain records that run nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,70 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from mislid._validation import Matrix, Vector
 from mislid.algorithms import Algorithm, as_algorithm
 from mislid.errors import ProblemError
-from mislid.experiments.recipes import Recipe
+from mislid.model import Instance, Model
 
 HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
 # The published runs with tricks tested when samples had grown by more than this.
 PUBLISHED_GRID = 1.2
+# How often an instance is drawn anew.
+ATTEMPTS = 10_000
+# Tells an instance's random numbers from those of runs, which are the children 0, 1, ...
+BRANCH = 2**31
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Gaussian features and parameter, both with largest entry 1.
+
+    `deviation` adds Gaussian deviations with that largest size, `raised` adds to the mean of the
+    best arm outside the m best. The paper shows one instance each; to be of like difficulty, an
+    instance is drawn again until the m-th best mean is at least `gap` from its neighbours
+    (before one is raised).
+    """
+
+    K: int
+    d: int
+    m: int
+    gap: float
+    deviation: float = 0.0
+    raised: float = 0.0
+
+    def draw(self, seed: int, misspecification: float) -> Instance:
+        """Draw an instance with unit noise; recipes that differ in `raised` only share all else.
+
+        Examples
+        --------
+        >>> instance = Recipe(K=10, d=5, m=3, gap=0.14).draw(0, misspecification=0.0)
+        >>> instance.K, instance.d
+        (10, 5)
+        """
+        rng = np.random.default_rng(SeedSequence(seed, spawn_key=(BRANCH,)))
+        for _ in range(ATTEMPTS):
+            features, means = self._attempt(rng)
+            above, at, below = np.sort(means)[::-1][self.m - 2 : self.m + 1]
+            if min(above - at, at - below) >= self.gap:
+                means[np.argsort(means)[::-1][self.m]] += self.raised
+                return Instance(Model(features, misspecification), means)
+        raise ProblemError(f"gap must be smaller; {ATTEMPTS} instances had none of {self.gap}")
+
+    def _attempt(self, rng: Generator) -> tuple[Matrix, Vector]:
+        features = _scaled(rng.standard_normal((self.K, self.d)))
+        means = features @ _scaled(rng.standard_normal(self.d))
+        if self.deviation > 0.0:
+            means = means + self.deviation * _scaled(rng.standard_normal(self.K))
+        return features, means
+
+
+def _scaled(values: Matrix) -> Matrix:
+    """Rows with largest entry 1."""
+    largest: Matrix = np.max(np.abs(values), axis=-1, keepdims=True)
+    return values / largest
 
 
 @dataclass(frozen=True)
@@ -63,33 +123,11 @@ class Method:
         return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
 
     def runs_of(self, runs: int) -> int:
-        """How many of so many runs are done.
-
-        Parameters
-        ----------
-        runs
-            What is asked for.
-
-        Returns
-        -------
-        int
-            The same, or the limit of a slow method.
-        """
+        """How many of so many runs are done: all, or the limit of a slow method."""
         return runs if self.most is None else min(runs, self.most)
 
     def options(self, delta: float) -> dict[str, Any]:
-        """What `replicate` is called with.
-
-        Parameters
-        ----------
-        delta
-            Error rate.
-
-        Returns
-        -------
-        dict
-            Keyword arguments.
-        """
+        """The keyword arguments that `replicate` is called with."""
         options: dict[str, Any] = {
             "algorithm": self.algorithm,
             "stopping": self.stopping,
@@ -121,18 +159,7 @@ class Case:
         _refuse_repeats("methods", [method.slug for method in self.methods])
 
     def published_key(self, method: Method) -> tuple[str, str] | None:
-        """Under which names the published runs of a method are filed.
-
-        Parameters
-        ----------
-        method
-            Of this case.
-
-        Returns
-        -------
-        tuple of str, or None
-            Case and method; None where nothing was published.
-        """
+        """Case and method under which runs were published; None where none were."""
         if method.published is None:
             return None
         return self.published or self.name, method.published

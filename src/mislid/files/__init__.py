@@ -33,23 +33,7 @@ _INSTANCE = (".npz", ".csv")
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read the arrays of an instance.
-
-    Parameters
-    ----------
-    path
-        A .npz or .csv file, as `write_table` writes it or as `mislid.load_instance` describes it.
-
-    Returns
-    -------
-    Table
-        Features, means, and what else the file says.
-
-    Raises
-    ------
-    FileFormatError
-        Where the file cannot be read, is damaged, or lacks features or means.
-    """
+    """Read the arrays of an instance, as `mislid.load_instance` describes its files."""
     place = _ending(path, "path", *_INSTANCE)
     content = _content(place, "an instance")
     read = npz_table if place.suffix.lower() == ".npz" else csv_table
@@ -57,23 +41,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
-    """Read the cells of a .csv file of observations, whatever its columns are.
-
-    Parameters
-    ----------
-    path
-        A .csv file with a heading line and one line per observation.
-
-    Returns
-    -------
-    Sheet
-        Its cells by heading.
-
-    Raises
-    ------
-    FileFormatError
-        Where the file cannot be read or its lines do not fit its headings.
-    """
+    """Read the cells of a .csv file with a heading line and one line per observation."""
     place = _ending(path, "path", ".csv")
     return csv_sheet(_content(place, "observations"), str(place), "observation")
 
@@ -81,41 +49,15 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
 def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
     """Read the cells of a file that a spreadsheet program may have written.
 
-    Parameters
-    ----------
-    path
-        A text file with a heading line, separated by commas, semicolons or tabs.
-    row
-        What messages call a line, such as "candidate".
-
-    Returns
-    -------
-    Spreadsheet
-        Its cells, and numbers with decimal points or commas.
-
-    Raises
-    ------
-    FileFormatError
-        Where the file cannot be read or its lines do not fit its headings.
+    It has a heading line and commas, semicolons or tabs between cells, and numbers with decimal
+    points or commas. Messages call a line a `row`, such as "candidate".
     """
     place = Path(path)
     return spreadsheet(_content(place, f"one line per {row}"), str(place), row)
 
 
 def write_table(path: str | os.PathLike[str], table: Table) -> None:
-    """Write the arrays of an instance, whole or not at all.
-
-    Parameters
-    ----------
-    path
-        Where the file goes; .npz or .csv.
-    table
-        What `read_table` reads back from it, exactly.
-
-    Raises
-    ------
-    ProblemError
-        Where the path is not in an existing directory, or a name cannot be written.
+    """Write the arrays of an instance to a .npz or .csv file, whole or not at all.
 
     Examples
     --------
@@ -138,26 +80,7 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
 def new_place(path: Any, name: str = "path", *endings: str) -> Path:
     """Check, before anything is computed, that a file can be written to a place.
 
-    Parameters
-    ----------
-    path
-        A file that may not exist yet.
-    name
-        What the user calls the path.
-    endings
-        What its name may end in, such as ".png"; anything without them.
-
-    Returns
-    -------
-    Path
-        The same place.
-
-    Raises
-    ------
-    ProblemError
-        Where it is a directory, or in one that does not exist or cannot be written to.
-    FileFormatError
-        Where it ends otherwise.
+    Messages call the path by `name`; `endings` are those that its name may have, if not all.
 
     Examples
     --------
@@ -184,16 +107,6 @@ def new_place(path: Any, name: str = "path", *endings: str) -> Path:
 
 def as_plain(value: Any) -> Any:
     """Values of JSON, which has no infinity: that is the text "inf"; what is no number is None.
-
-    Parameters
-    ----------
-    value
-        Made of dicts, lists, tuples, texts and numbers.
-
-    Returns
-    -------
-    Any
-        The same, as `json.dumps` may write it.
 
     Examples
     --------

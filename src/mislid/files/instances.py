@@ -37,25 +37,7 @@ class Table(NamedTuple):
 
 
 def npz_table(content: bytes, path: str) -> Table:
-    """Give the table in the bytes of a .npz file; `path` is for messages.
-
-    Parameters
-    ----------
-    content
-        The bytes.
-    path
-        The file, as messages name it.
-
-    Returns
-    -------
-    Table
-        What the file says.
-
-    Raises
-    ------
-    FileFormatError
-        Where the bytes are damaged or lack an array.
-    """
+    """Give the table in the bytes of a .npz file; `path` is for messages."""
     arrays = _arrays(content, path)
     features = as_array(
         arrays["features"], f"features in {path!r}", 2, "one row per arm, one column per feature"
@@ -72,23 +54,7 @@ def npz_table(content: bytes, path: str) -> Table:
 
 
 def npz_bytes(table: Table) -> bytes:
-    """Give the bytes of a .npz file with every field of the table that is not None.
-
-    Parameters
-    ----------
-    table
-        What the file is to say.
-
-    Returns
-    -------
-    bytes
-        Read back by `npz_table`.
-
-    Raises
-    ------
-    ProblemError
-        Where a name cannot be written.
-    """
+    """Give the bytes of a .npz file with every field of the table that is not None."""
     arrays = {key: np.asarray(value) for key, value in table._asdict().items() if value is not None}
     if table.names is not None:
         _refuse_unsaved_names(arrays["names"], table.names)

@@ -172,19 +172,9 @@ def spreadsheet(content: bytes, path: str, row: str) -> Spreadsheet:
 
 
 def decimal(cell: str, *, commas: bool = False) -> float | str:
-    """The number in a cell, or what is wrong with it.
+    """The finite number in a cell, or a sentence on why there is none.
 
-    Parameters
-    ----------
-    cell
-        The text, without spaces around it.
-    commas
-        Whether decimal commas may be meant, because something else separates cells.
-
-    Returns
-    -------
-    float or str
-        A finite number, or a sentence on why there is none.
+    `commas` says that decimal commas may be meant, because something else separates cells.
 
     Examples
     --------

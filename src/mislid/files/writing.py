@@ -35,20 +35,7 @@ class Draft:
             self.path.unlink(missing_ok=True)
 
     def publish(self, content: bytes, *, replace: bool = True) -> None:
-        """Take the place.
-
-        Parameters
-        ----------
-        content
-            All bytes of the file.
-        replace
-            Whether to take the place of a file that is there.
-
-        Raises
-        ------
-        FileExistsError
-            Without `replace`, where there is a file.
-        """
+        """Take the place; without `replace`, FileExistsError where there is a file."""
         self._file.write(content)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -61,14 +48,9 @@ class Draft:
 
 
 def write_whole(place: Path, content: bytes) -> None:
-    """Replace a file by new content; whoever reads it sees the old or the new, never a part.
+    """Replace a file, or write a new one, in a directory that exists.
 
-    Parameters
-    ----------
-    place
-        The file, which need not exist yet, in a directory that does.
-    content
-        All its bytes.
+    Whoever reads it sees the old or the new content, never a part.
     """
     with Draft(place) as draft:
         draft.publish(content)
@@ -76,14 +58,9 @@ def write_whole(place: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def alone_in(folder: Path, refusal: Exception) -> Iterator[None]:
-    """Let one process at a time work in a directory; one that was killed leaves no trace.
+    """Let one process at a time work in a directory; others get the refusal.
 
-    Parameters
-    ----------
-    folder
-        A directory that exists.
-    refusal
-        What is raised where another process is at work in it.
+    A process that was killed leaves no trace.
     """
     try:
         import fcntl

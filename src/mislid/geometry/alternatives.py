@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry.check import Check
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
+    Certified,
     Proofs,
     balanced,
     cost_failures,
@@ -26,9 +26,9 @@ from mislid.geometry.duality import (
     order_failures,
     proved_bound,
     rival_failures,
+    top_arms,
 )
 from mislid.geometry.pair_solver import RTOL, PairSolver, refuse_stalled
-from mislid.geometry.pairs import top_arms
 from mislid.model import Model
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alternative:
+class Alternative(Certified):
     """A model in which the challenger of `pair` beats its incumbent, proved to be the nearest.
 
     Attributes
@@ -82,38 +82,21 @@ class Alternative:
     proofs: Proofs | None = None
     pairs_solved: int = 1
 
-    def check(self, rtol: float = 1e-6) -> Check:
-        """Verify the certificate with plain NumPy, to `rtol`.
+    def _failures(self, rtol: float) -> list[str]:
+        """The alternative is a model that reverses the pair; no such model is nearer.
 
-        The alternative is a model that reverses the pair; no such model is nearer; and, for a
-        search, no other pair has one that is nearer.
-
-        Parameters
-        ----------
-        rtol
-            Largest relative distance between the cost and what is proved.
-
-        Returns
-        -------
-        Check
-            True where everything holds; otherwise it lists what does not.
+        For a search, no other pair has one that is nearer.
         """
         failures = []
-        negligible = negligible_cost(self.given, self.weights, self.tolerance)
-        if not self.cost <= negligible:
+        small = negligible_cost(self.given, self.weights, self.tolerance)
+        if not self.cost <= small:
             failures += multiplier_failures(self.model, self.multipliers, self.alpha, self.pair)
         if math.isfinite(self.cost):
             failures += membership_failures(self.model, self.given, self.means, self.theta)
             failures += order_failures(self.given, self.means, self.pair, self.tolerance)
+            proved = self._proved()
             failures += cost_failures(
-                self.given,
-                self.weights,
-                self.means,
-                self.cost,
-                self.bound,
-                self._proved(),
-                rtol,
-                negligible,
+                self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, small
             )
         elif math.isnan(self.cost):
             failures.append("cost must be a number; got nan")
@@ -127,11 +110,11 @@ class Alternative:
                 self.weights,
                 self.incumbents,
                 self.tolerance,
-                self.cost * (1.0 - rtol) - negligible,
+                self.cost * (1.0 - rtol) - small,
                 self.floor,
                 self.proofs,
             )
-        return Check(tuple(failures))
+        return failures
 
     def _incumbent_failures(self) -> list[str]:
         challenger, incumbent = self.pair
@@ -346,26 +329,13 @@ class AlternativeSearch:
 
         Parameters
         ----------
-        means
-            Means (K,) from which distances are measured.
-        weights
-            Weights (K,), at least 0 and not all 0.
-        tolerance
-            By how much the challenger must be better, at least 0.
-        incumbents
-            m different arms; None takes the m best of the means.
+        means, weights, tolerance, incumbents
+            As in `closest_alternative`.
 
         Returns
         -------
         Alternative
             The nearest of all pairs, with its proof.
-
-        Raises
-        ------
-        ProblemError
-            An argument has the wrong shape or a value that is not allowed.
-        CertificateError
-            The weights or features are too ill-conditioned for the answer to be proved.
         """
         model = self.model
         given = as_vector(means, "means", model.K)
@@ -484,12 +454,8 @@ def closest_alternative(
 
     Parameters
     ----------
-    model
-        The model set.
-    means
-        Means (K,) from which distances are measured.
-    weights
-        Weights (K,), at least 0 and not all 0: samples of each arm, divided by its variance.
+    model, means, weights
+        As in `pair_alternative`.
     m
         Number of incumbents, from 1 to K - 1.
     tolerance
@@ -504,10 +470,8 @@ def closest_alternative(
 
     Raises
     ------
-    ProblemError
-        An argument has the wrong shape or a value that is not allowed.
-    CertificateError
-        The weights or features are too ill-conditioned for the answer to be proved.
+    ProblemError, CertificateError
+        As in `pair_alternative`.
 
     Examples
     --------

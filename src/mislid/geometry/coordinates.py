@@ -34,40 +34,12 @@ class Coordinates(NamedTuple):
     rest: Arms
 
     def theta(self, model: Model, values: Vector) -> Vector:
-        """The model's own theta from the values at the basis arms.
-
-        Parameters
-        ----------
-        model
-            The model of these coordinates.
-        values
-            Values (d,) of a linear model at the basis arms.
-
-        Returns
-        -------
-        ndarray of float
-            Its parameter theta (d,), for the features as the model has them.
-        """
+        """The model's own theta (d,) from the values (d,) at the basis arms."""
         return np.asarray(np.linalg.solve(model.features[self.basis], values), np.float64)
 
 
 def coordinates(model: Model) -> Coordinates:
-    """The model's coordinates, computed once.
-
-    Parameters
-    ----------
-    model
-        The model set, which keeps its coordinates for the next call.
-
-    Returns
-    -------
-    Coordinates
-        The spanner and the arms written in it.
-
-    Raises
-    ------
-    CertificateError
-        The features are so nearly collinear that no spanner could be proved.
+    """The model's coordinates, computed once; `CertificateError` where no spanner could be proved.
 
     Examples
     --------

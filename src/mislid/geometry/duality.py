@@ -11,19 +11,103 @@ Whether (z, alpha) is feasible depends on neither the means nor the weights.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.model import Model
 
 # Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
 # arm's mean against its size; and what the largest mean in sight adds to the latter.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
+
+# (challenger, incumbent) in each row: what an answer could have wrong.
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What of a certificate does not hold; true where everything does.
+
+    Attributes
+    ----------
+    failures
+        One sentence for each statement that does not hold.
+
+    Examples
+    --------
+    >>> print(Check(()))
+    holds
+    >>> bool(Check(("the multipliers do not sum to zero: 0.3",)))
+    False
+    """
+
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every statement of the certificate holds."""
+        return not self.failures
+
+    def __bool__(self) -> bool:
+        """Whether every statement of the certificate holds."""
+        return self.ok
+
+    def __str__(self) -> str:
+        """Say "holds" or what fails."""
+        return "holds" if self.ok else "; ".join(self.failures)
+
+
+class Certified:
+    """An answer with its proof: a model, its cost, and a lower bound on all other costs."""
+
+    __slots__ = ()
+
+    def check(self, rtol: float = 1e-6) -> Check:
+        """Verify with plain NumPy that this is the model asked for, and that none is nearer.
+
+        Parameters
+        ----------
+        rtol
+            Largest relative distance between the cost and what is proved.
+
+        Returns
+        -------
+        Check
+            True where everything holds; otherwise it lists what does not.
+        """
+        return Check(tuple(self._failures(rtol)))
+
+    def _failures(self, rtol: float) -> list[str]:
+        raise NotImplementedError
+
+
+def top_arms(means: Vector, m: int) -> NDArray[np.int64]:
+    """The m best arms in increasing order; the lower index wins a tie.
+
+    Examples
+    --------
+    >>> top_arms(np.array([0.5, 0.1, 0.5, 0.9]), 2).tolist()
+    [0, 3]
+    """
+    return np.sort(np.argsort(-means, kind="stable")[:m]).astype(np.int64)
+
+
+def all_pairs(K: int, incumbents: NDArray[np.int64]) -> Pairs:
+    """Every pair (challenger, incumbent) of K arms, sorted, (m (K - m), 2).
+
+    Examples
+    --------
+    >>> all_pairs(4, np.array([0, 3])).tolist()
+    [[1, 0], [1, 3], [2, 0], [2, 3]]
+    """
+    challengers = np.setdiff1d(np.arange(K), incumbents)
+    grid = np.meshgrid(challengers, incumbents, indexing="ij")
+    return np.stack([arms.ravel() for arms in grid], axis=1).astype(np.int64)
 
 
 class Proofs(NamedTuple):
@@ -45,18 +129,7 @@ class Proofs(NamedTuple):
 
 
 def no_proofs(K: int) -> Proofs:
-    """No multipliers at all.
-
-    Parameters
-    ----------
-    K
-        Number of arms.
-
-    Returns
-    -------
-    Proofs
-        Arrays without rows.
-    """
+    """No multipliers at all, for K arms."""
     return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
 
 
@@ -66,20 +139,7 @@ def _one_proof(multipliers: Vector, alpha: float, pair: tuple[int, int] | None) 
 
 
 def linear_fit(model: Model, means: Vector) -> Vector:
-    """A theta by least squares, whatever the columns' units.
-
-    Parameters
-    ----------
-    model
-        The model set; its misspecification is not used.
-    means
-        Means (K,) to fit.
-
-    Returns
-    -------
-    ndarray of float
-        The parameter theta (d,).
-    """
+    """A theta (d,) by least squares for means (K,), whatever the columns' units."""
     scale = np.max(np.abs(model.features), axis=0)
     theta: Vector = np.linalg.lstsq(model.features / scale, means, rcond=None)[0] / scale
     return theta
@@ -105,26 +165,6 @@ def proved_bounds(
 
     `theta` (d,) only helps rounding: where A'z = 0 the means may be measured from any linear model.
     A bound is infinite where v = 0 shows that no model reverses the pair.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        Means (K,).
-    weights
-        Weights (K,).
-    tolerance
-        By how much the challenger must be better.
-    proofs
-        The n proofs.
-    theta
-        Parameter (d,) of the linear model from which the means are measured; None for zero.
-
-    Returns
-    -------
-    ndarray of float
-        Lower bounds (n,), true where the proofs are feasible.
     """
     rows = np.arange(proofs.alphas.size)
     i, j = proofs.pairs.T
@@ -155,28 +195,6 @@ def proved_bound(
 ) -> float:
     """`proved_bounds` of one proof; without a pair it bounds the projection's cost.
 
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        Means (K,).
-    weights
-        Weights (K,).
-    multipliers, alpha
-        The proof: (K,) and a number at least 0.
-    pair
-        (challenger, incumbent), or None for the projection.
-    tolerance
-        By how much the challenger must be better.
-    theta
-        Parameter (d,) of the linear model from which the means are measured; None for zero.
-
-    Returns
-    -------
-    float
-        A lower bound, true where the proof is feasible.
-
     Examples
     --------
     >>> import numpy as np
@@ -189,24 +207,7 @@ def proved_bound(
 
 
 def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
-    """The bound of z = 0 for each pair: what the pair costs where features say nothing.
-
-    Parameters
-    ----------
-    means
-        Means (K,).
-    weights
-        Weights (K,).
-    pairs
-        Pairs (challenger, incumbent), (n, 2).
-    tolerance
-        By how much the challenger must be better.
-
-    Returns
-    -------
-    ndarray of float
-        Lower bounds (n,).
-    """
+    """The bound (n,) of z = 0 for each pair: what it costs where features say nothing."""
     i, j = pairs.T
     gap = np.maximum(means[j] - means[i] + tolerance, 0.0)
     heavy = (weights[i] > 0.0) & (weights[j] > 0.0)
@@ -225,49 +226,16 @@ def _impossible(model: Model, pairs: Pairs, tolerance: float) -> NDArray[np.bool
 
 
 def is_unstructured(model: Model, means: Vector, tolerance: float) -> bool:
-    """Whether the tube around zero holds every alternative that moves two arms only.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        Means (K,).
-    tolerance
-        By how much the challenger must be better.
-
-    Returns
-    -------
-    bool
-        Whether the features play no role at these means.
-    """
+    """Whether the tube around zero holds every alternative that moves two arms only."""
     return model.misspecification >= float(np.max(np.abs(means))) + tolerance
 
 
 def pair_bounds(
     model: Model, means: Vector, weights: Vector, pairs: Pairs, tolerance: float, proofs: Proofs
 ) -> Vector:
-    """A lower bound on the cost of each pair: no structure, or a proof that is feasible.
+    """A lower bound (n,) on the cost of each pair: no structure, or a proof that is feasible.
 
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        Means (K,).
-    weights
-        Weights (K,).
-    pairs
-        Pairs (challenger, incumbent), (n, 2).
-    tolerance
-        By how much the challenger must be better.
-    proofs
-        Proofs of some of the pairs; those that are not feasible count for nothing.
-
-    Returns
-    -------
-    ndarray of float
-        Lower bounds (n,); infinite where no model reverses the pair.
+    It is infinite where no model reverses the pair.
     """
     bounds = unstructured_bounds(means, weights, pairs, tolerance)
     bounds[_impossible(model, pairs, tolerance)] = math.inf
@@ -284,19 +252,7 @@ def pair_bounds(
 def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> Vector:
     """z = (D A V^-1 A' - I) u, V = A'DA, u = e_j - e_i: optimal where the model is linear.
 
-    Parameters
-    ----------
-    model
-        The model set; its misspecification is not used.
-    weights
-        Weights (K,), the diagonal of D.
-    pair
-        (challenger i, incumbent j).
-
-    Returns
-    -------
-    ndarray of float
-        Multipliers z (K,), which go with alpha = 1.
+    D has the weights (K,) on its diagonal; z (K,) goes with alpha = 1.
     """
     i, j = pair
     root = np.sqrt(weights)
@@ -317,22 +273,7 @@ def _balance(model: Model, proofs: Proofs, slack: float = SLACK) -> tuple[Matrix
 
 
 def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.bool_]:
-    """Which proofs have A'z = 0 and alpha >= 0, up to rounding.
-
-    Parameters
-    ----------
-    model
-        The model set, with features A.
-    proofs
-        The n proofs.
-    slack
-        Rounding that is forgiven, relative to the multipliers and the features.
-
-    Returns
-    -------
-    ndarray of bool
-        Whether each proof holds, (n,).
-    """
+    """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding of relative size `slack`."""
     if math.isinf(model.misspecification):
         balances = proofs.multipliers == 0.0
     else:
@@ -345,21 +286,8 @@ def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.b
 def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0) -> Vector:
     """The multipliers (K,), moved onto X'z = 0 where rounding has left them too far from it.
 
-    The move is the least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
-
-    Parameters
-    ----------
-    X
-        Coordinates (K, d) that span what the features do, with entries of at most one.
-    weights
-        Weights (K,).
-    multipliers, alpha
-        The proof: z (K,) and a number at least 0.
-
-    Returns
-    -------
-    ndarray of float
-        Multipliers (K,).
+    The columns of X (K, d) span those of the features, with entries of at most one. The move is the
+    least in sum_k dz_k^2 / w_k, which is what it can take from the bound.
     """
     imbalance = multipliers @ X
     size = float(np.sum(np.abs(multipliers))) + 2.0 * alpha
@@ -374,22 +302,7 @@ def balanced(X: Matrix, weights: Vector, multipliers: Vector, alpha: float = 0.0
 def multiplier_failures(
     model: Model, multipliers: Vector, alpha: float = 0.0, pair: tuple[int, int] | None = None
 ) -> list[str]:
-    """What keeps (multipliers, alpha) from being feasible for a pair, or for the projection.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    multipliers, alpha
-        The proof: (K,) and a number.
-    pair
-        (challenger, incumbent), or None for the projection.
-
-    Returns
-    -------
-    list of str
-        One sentence per failure.
-    """
+    """What keeps (multipliers, alpha) from being feasible for a pair, or for the projection."""
     proof = _one_proof(multipliers, alpha, pair)
     if feasible(model, proof)[0]:
         return []
@@ -413,21 +326,7 @@ def multiplier_failures(
 def membership_failures(model: Model, given: Vector, means: Vector, theta: Vector) -> list[str]:
     """What keeps means, found near the given ones, from lying in the tube around A theta.
 
-    Parameters
-    ----------
-    model
-        The model set, with features A.
-    given
-        Means (K,) that were asked about; their size says what is rounding.
-    means
-        Means (K,) that were found.
-    theta
-        Parameter (d,) of the tube's centre.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none.
+    The size of the given means says what is rounding.
     """
     sizes = np.abs(model.features) @ np.abs(theta) + np.abs(means)
     slack = SLACK * sizes + LARGEST_SLACK * np.max(sizes + np.abs(given))
@@ -442,24 +341,7 @@ def membership_failures(model: Model, given: Vector, means: Vector, theta: Vecto
 def order_failures(
     given: Vector, means: Vector, pair: tuple[int, int], tolerance: float
 ) -> list[str]:
-    """What keeps means, found near the given ones, from reversing a pair.
-
-    Parameters
-    ----------
-    given
-        Means (K,) that were asked about; their size says what is rounding.
-    means
-        Means (K,) that were found.
-    pair
-        (challenger, incumbent).
-    tolerance
-        By how much the challenger must be better.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none.
-    """
+    """What keeps means, found near the given ones, from reversing a pair."""
     i, j = pair
     short = float(means[j] + tolerance - means[i])
     if short <= LARGEST_SLACK * (float(np.max(np.abs(means) + np.abs(given))) + tolerance):
@@ -472,20 +354,6 @@ def negligible_cost(given: Vector, weights: Vector, tolerance: float = 0.0) -> f
     """A cost that counts as zero: the heaviest arm moved by a millionth of the means' range.
 
     Or, if that is more, by the rounding of their level.
-
-    Parameters
-    ----------
-    given
-        Means (K,).
-    weights
-        Weights (K,).
-    tolerance
-        By how much a challenger must be better, which adds to the range.
-
-    Returns
-    -------
-    float
-        The cost.
     """
     millionth = 1e-6 * (float(np.max(given) - np.min(given)) + tolerance)
     rounding = LARGEST_SLACK * float(np.max(np.abs(given)))
@@ -502,30 +370,7 @@ def cost_failures(
     rtol: float,
     negligible: float,
 ) -> list[str]:
-    """What is wrong with a cost and its bound, given the bound that is proved.
-
-    Parameters
-    ----------
-    given
-        Means (K,) that were asked about.
-    weights
-        Weights (K,).
-    means
-        Means (K,) that were found.
-    cost, bound
-        What is stated of them.
-    proved
-        The bound that the multipliers prove.
-    rtol
-        Largest relative distance between cost and bound.
-    negligible
-        A cost that counts as zero.
-
-    Returns
-    -------
-    list of str
-        One sentence per failure.
-    """
+    """What is wrong with a cost and its bound, given the bound that is proved."""
     failures = []
     actual = 0.5 * float(np.sum(weights * (means - given) ** 2))
     slack = rtol * cost + negligible
@@ -553,31 +398,7 @@ def rival_failures(
     """Which pairs of the incumbents are not proved to cost at least `target`.
 
     Proved by no structure, on top of the floor or not, by multipliers on file, or by z_lin on top
-    of the floor.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    given
-        Means (K,).
-    weights
-        Weights (K,).
-    incumbents
-        Arms whose pairs are checked; all others are challengers.
-    tolerance
-        By how much a challenger must be better.
-    target
-        The cost that every pair must reach.
-    floor
-        The projection's multipliers (K,), or None.
-    proofs
-        Multipliers on file, or None.
-
-    Returns
-    -------
-    list of str
-        One sentence per pair.
+    of the floor: the projection's multipliers (K,).
     """
     pairs = all_pairs(model.K, np.array(incumbents))
     on_file = no_proofs(model.K) if proofs is None else proofs

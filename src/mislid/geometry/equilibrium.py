@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
-from mislid.geometry.duality import Proofs, no_proofs, unstructured_bounds
-from mislid.geometry.pairs import Pairs, all_pairs, top_arms
+from mislid.geometry.duality import (
+    Pairs,
+    Proofs,
+    all_pairs,
+    no_proofs,
+    top_arms,
+    unstructured_bounds,
+)
 
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry.duality import (
+    Pairs,
     Proofs,
+    all_pairs,
     membership_failures,
     multiplier_failures,
     order_failures,
     pair_bounds,
+    top_arms,
 )
 from mislid.geometry.equilibrium import Cuts, gains, worst_gain
-from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 from mislid.model import Model
 
 ROUNDING = 1e-9

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry.check import Check
+from mislid.geometry.duality import Check
 from mislid.geometry.spanner import Arms, spanner_coordinates
 from mislid.model import Model
 

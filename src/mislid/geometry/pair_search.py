@@ -10,14 +10,15 @@ from mislid._validation import Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Proofs,
+    all_pairs,
     linear_fit,
     no_proofs,
     proved_bounds,
+    top_arms,
     unstructured_bounds,
 )
 from mislid.geometry.equilibrium import Near
 from mislid.geometry.pair_solver import PairSolution, PairSolver
-from mislid.geometry.pairs import all_pairs, top_arms
 from mislid.model import Model
 
 

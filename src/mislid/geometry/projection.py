@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Vector, as_vector, as_weights
 from mislid.errors import CertificateError
-from mislid.geometry.check import Check
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
+    Certified,
     balanced,
     cost_failures,
     membership_failures,
@@ -33,7 +33,7 @@ NEAREST = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Projection:
+class Projection(Certified):
     """The model closest to given means, and the multipliers that prove it closest.
 
     Attributes
@@ -64,19 +64,7 @@ class Projection:
     bound: float
     multipliers: Vector
 
-    def check(self, rtol: float = 1e-6) -> Check:
-        """Verify with plain NumPy that `means` is a model and that none is closer, to `rtol`.
-
-        Parameters
-        ----------
-        rtol
-            Largest relative distance between the cost and what is proved.
-
-        Returns
-        -------
-        Check
-            True where everything holds; otherwise it lists what does not.
-        """
+    def _failures(self, rtol: float) -> list[str]:
         failures = membership_failures(self.model, self.given, self.means, self.theta)
         negligible = negligible_cost(self.given, self.weights)
         if not self.cost <= negligible:
@@ -91,16 +79,9 @@ class Projection:
             self.model, self.given, self.weights, self.multipliers, theta=self.theta
         )
         failures += cost_failures(
-            self.given,
-            self.weights,
-            self.means,
-            self.cost,
-            self.bound,
-            proved,
-            rtol,
-            negligible,
+            self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )
-        return Check(tuple(failures))
+        return failures
 
 
 def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_number
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.check import Check
+from mislid.geometry.duality import Check
 from mislid.model import Model
 
 Array = NDArray[np.float64]
@@ -63,27 +63,7 @@ def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
 
     X[B] is exactly the identity and |X| <= C.  X spans what A does and has singular values
     between 1 and C sqrt(K d), however nearly collinear the features (K, d) are.
-
-    Parameters
-    ----------
-    features
-        Features (K, d) of full column rank.
-    C
-        Largest coefficient that is allowed, at least 1.
-
-    Returns
-    -------
-    basis : ndarray of int
-        Indices of the spanner's arms (d,), increasing.
-    X : ndarray of float
-        Coordinates of all arms (K, d).
-
-    Raises
-    ------
-    ProblemError
-        C is below 1.
-    CertificateError
-        The features are so nearly collinear that no spanner could be proved.
+    `CertificateError` where they are so nearly collinear that no spanner could be proved.
 
     Examples
     --------

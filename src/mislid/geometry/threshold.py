@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry.check import Check
-from mislid.geometry.duality import no_proofs
+from mislid.geometry.duality import Check, Pairs, no_proofs
 from mislid.geometry.equilibrium import (
     Cuts,
     UnstructuredSearch,
@@ -27,7 +26,6 @@ from mislid.geometry.equilibrium_check import (
     distribution_failures,
     shape_failures,
 )
-from mislid.geometry.pairs import Pairs
 from mislid.geometry.time import TimeProblem, as_time_problem
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
@@ -140,14 +138,8 @@ def unstructured_threshold(
     ----------
     model
         The features; their misspecification is not used.
-    means
-        True means (K,).
-    m
-        Number of best arms to identify, from 1 to K - 1.
-    noise
-        Standard deviation, one for all arms or one per arm.
-    tolerance
-        How much better a challenger must be to prove the answer wrong, at least 0.
+    means, m, noise, tolerance
+        As in `characteristic_time`.
     rtol
         How close to the time without structure counts as equal, in (0, 1].
 

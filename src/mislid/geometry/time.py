@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.check import Check
 from mislid.geometry.duality import (
+    Check,
+    Pairs,
     Proofs,
     is_unstructured,
     membership_failures,
     no_proofs,
     order_failures,
+    top_arms,
 )
 from mislid.geometry.equilibrium import (
     Cuts,
@@ -39,7 +41,6 @@ from mislid.geometry.equilibrium_check import (
     shape_failures,
 )
 from mislid.geometry.pair_search import PairSearch
-from mislid.geometry.pairs import Pairs, top_arms
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
@@ -50,18 +51,7 @@ SHARE = 0.9
 class TimeProblem(NamedTuple):
     """Validated arguments of a question about the characteristic time.
 
-    Attributes
-    ----------
-    means
-        True means (K,).
-    m
-        Number of best arms to identify.
-    noise
-        Standard deviations (K,).
-    tolerance
-        How much better a challenger must be to prove an answer wrong.
-    rtol
-        Largest allowed relative distance between both sides of the time.
+    Means and noise are (K,); `rtol` is the largest allowed relative distance between both sides.
     """
 
     means: Vector
@@ -74,17 +64,7 @@ class TimeProblem(NamedTuple):
         """The means themselves, where their m-th and next are equal: a model of another answer.
 
         Equal up to rounding, as certificates are judged. The tube is as narrow as can be, whatever
-        the model's misspecification.
-
-        Parameters
-        ----------
-        model
-            The model set.
-
-        Returns
-        -------
-        Cuts
-            One alternative, or none where the means are not tied or a tolerance is asked for.
+        the model's misspecification. None where a tolerance is asked for.
         """
         top = top_arms(self.means, self.m)
         rest = np.setdiff1d(np.arange(model.K), top)
@@ -103,33 +83,7 @@ def as_time_problem(
     tolerance: float,
     rtol: float,
 ) -> TimeProblem:
-    """Validate what every function about the characteristic time takes.
-
-    Parameters
-    ----------
-    model
-        The model set.
-    means
-        True means (K,).
-    m
-        Number of best arms, from 1 to K - 1.
-    noise
-        Standard deviation, one for all arms or (K,).
-    tolerance
-        How much better a challenger must be, at least 0.
-    rtol
-        Largest allowed relative distance between both sides of the time, in (0, 1].
-
-    Returns
-    -------
-    TimeProblem
-        The arguments as arrays and numbers.
-
-    Raises
-    ------
-    ProblemError
-        An argument has the wrong type or shape, or a value that is not allowed.
-    """
+    """Validate what every function about the characteristic time takes."""
     if not isinstance(model, Model):
         raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
     return TimeProblem(
@@ -401,18 +355,12 @@ def characteristic_curve(
     ----------
     model
         The features; their misspecification is not used.
-    means
-        True means (K,).
-    m
-        Number of best arms to identify, from 1 to K - 1.
+    means, m
+        As in `characteristic_time`.
     misspecifications
         The misspecifications (n,) to compare, each in [0, inf], in any order.
-    noise
-        Standard deviation, one for all arms or one per arm.
-    tolerance
-        How much better a challenger must be to prove the answer wrong, at least 0.
-    rtol
-        Largest allowed relative distance between both sides of each T, in (0, 1].
+    noise, tolerance, rtol
+        As in `characteristic_time`.
 
     Returns
     -------
@@ -421,10 +369,8 @@ def characteristic_curve(
 
     Raises
     ------
-    ProblemError
-        An argument has the wrong type or shape, or a value that is not allowed.
-    CertificateError
-        Both sides of a time could not be proved to lie within rtol.
+    ProblemError, CertificateError
+        As in `characteristic_time`.
 
     Examples
     --------

@@ -73,13 +73,6 @@ def draw_forecast(overview: Overview) -> Figure | None:
     matplotlib.figure.Figure or None
         None where nothing was measured, there are no forecasts, or no question needs more
         measurements.
-
-    Examples
-    --------
-    >>> from mislid import create_study
-    >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
-    >>> draw_forecast(study.overview()) is None
-    True
     """
     if overview.samples == 0 or overview.forecaster is None:
         return None

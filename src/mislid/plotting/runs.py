@@ -113,20 +113,6 @@ def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> 
         Where it goes.
     groups, delta
         As in `plot_runs`.
-
-    Raises
-    ------
-    ProblemError
-        Where there is no group, or one without runs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> runs = [Row(run, 100 + run, True, "stopped", 0.1) for run in range(5)]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_runs(Path(folder) / "figure.png", {"mislid": runs}, delta=0.05)
-    ...     (Path(folder) / "figure.png").read_bytes()[1:4]
-    b'PNG'
     """
     with drawing():
         figure = new_figure(height_of(len(groups)))

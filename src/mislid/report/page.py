@@ -17,8 +17,7 @@ from mislid.files import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
 from mislid.plotting.words import decimals, fixed, moment, number, rate, whole
-from mislid.report.markup import Html, element, markup, table
-from mislid.report.style import as_markup, style_sheet
+from mislid.report.style import Html, as_markup, element, markup, style_sheet, table
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.study import Study
 from mislid.study.overview import Overview

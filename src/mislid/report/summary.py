@@ -7,7 +7,7 @@ import math
 from mislid.errors import MislidError
 from mislid.plotting.forecast import AS_ASKED, Forecast
 from mislid.plotting.words import listed, measurements, number, percent, rate, roughly
-from mislid.report.markup import Html, element, markup
+from mislid.report.style import Html, element, markup
 from mislid.study.events import Decided
 from mislid.study.overview import Overview
 from mislid.study.settings import MAXIMIZE

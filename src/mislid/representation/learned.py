@@ -55,7 +55,10 @@ class Representation(WithFeatures):
 
     @property
     def r2_test(self) -> float:
-        """The same on the rows that it has not seen."""
+        """Share of the rewards' variance explained on the rows that the network has not seen.
+
+        It is nan where all these rewards are equal.
+        """
         return self.network.r2_test
 
     @property
@@ -224,25 +227,6 @@ def represent(
     activations h. `"feature"` makes (h, 1) the features and (theta, b) the parameters: the model
     does not change with the origin of the rewards, as the question for the best does not.
     `"fold"` saves that dimension: h + theta b / |theta|^2 with parameters theta predicts the same.
-
-    Parameters
-    ----------
-    network
-        What was trained.
-    candidates, means, names
-        Rows (K, p), mean rewards (K,) and labels.
-    intercept
-        `"feature"` or `"fold"`.
-
-    Returns
-    -------
-    Representation
-        Its predictions are the network's.
-
-    Raises
-    ------
-    ProblemError
-        Where the candidates leave all units at 0, or there is no direction to fold into.
     """
     activations, theta, b = network.activations(candidates), network.theta, network.intercept
     if not activations.any():

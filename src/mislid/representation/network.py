@@ -63,7 +63,9 @@ class Network:
     Attributes
     ----------
     weights, biases
-        Of the layers, the last hidden one included; `theta` (width,) and `intercept` come after it.
+        Of the layers, the last hidden one included.
+    theta, intercept
+        Of the layer after it: (width,) and a number.
     centre, scale
         What is subtracted from each column of X (p,), and by what it is divided.
     r2_train, r2_test
@@ -138,27 +140,7 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None
 
     Columns and rewards are centred and scaled by what the part trained on shows. Linear algebra
     runs in one thread, so that the same seed gives the same network whatever the number of cores.
-
-    Parameters
-    ----------
-    X, y
-        Rows and rewards.
-    recipe
-        How to train.
-    progress
-        Called after every epoch with its number, the most there may be, and the loss.
-
-    Returns
-    -------
-    Network
-        With its scores in training and in test.
-
-    Raises
-    ------
-    ProblemError
-        Where the data are too few or constant.
-    MissingPackageError
-        Without scikit-learn.
+    `progress` is called after every epoch with its number, the most there may be, and the loss.
     """
     recipe = recipe.checked()
     _refuse_untrainable(X, y)

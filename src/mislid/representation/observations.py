@@ -17,10 +17,18 @@ Rows = NDArray[np.intp]
 
 
 class Observations(NamedTuple):
-    """Rows X (n, p) with rewards y (n,), and the candidates (K, p) among them.
+    """Measured rows, and the candidates among them.
 
-    `means` (K,) are averages over a candidate's rows, `repeats` (K,) their numbers; `columns` are
-    the headings of the features.
+    Attributes
+    ----------
+    X, y
+        Features (n, p) and rewards (n,) of the rows.
+    candidates, names
+        Features (K, p) of the candidates, and their names if there are any.
+    means, repeats
+        Average and number (K,) of each candidate's rewards.
+    columns
+        Headings of the features.
     """
 
     X: Matrix

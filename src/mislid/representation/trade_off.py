@@ -53,7 +53,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class TradeOff:
-    """All choices for finding the `m` best, and the time `unstructured` without any features."""
+    """What each representation costs.
+
+    Attributes
+    ----------
+    m
+        Number of best candidates to find.
+    choices
+        The representations, and their characteristic times.
+    unstructured
+        The characteristic time without any features.
+    """
 
     m: int
     choices: tuple[Choice, ...]
@@ -82,22 +92,7 @@ def weigh(
     noise: ArrayLike,
     rtol: float,
 ) -> TradeOff:
-    """The cost of each representation.
-
-    Parameters
-    ----------
-    reduced
-        Each with its order and its whitened twin.
-    means
-        Of the candidates (K,).
-    m, noise, rtol
-        Those of `mislid.characteristic_time`.
-
-    Returns
-    -------
-    TradeOff
-        One choice for each.
-    """
+    """The cost of each representation, given with its order and its whitened twin."""
     m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
     choices = tuple(
         _choice(order, plain, white, means, m, spread, rtol) for order, plain, white in reduced

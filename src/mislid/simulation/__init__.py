@@ -2,9 +2,8 @@
 
 from mislid.simulation import environments
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Gaussian, Table
-from mislid.simulation.evidence import Evidence
 from mislid.simulation.identify import Identification, identify
-from mislid.simulation.progress import Progress
+from mislid.simulation.progress import Evidence, Progress
 from mislid.simulation.replicate import Row, replicate, replicate_rows
 from mislid.simulation.summary import Summary, summarise
 

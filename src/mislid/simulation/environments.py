@@ -30,7 +30,15 @@ __all__ = ["Bernoulli", "Bounded", "Environment", "Gaussian", "Table", "as_envir
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """What all environments share: `means` (K,) and `noise` (K,), a valid sub-Gaussian scale."""
+    """What all environments share.
+
+    Attributes
+    ----------
+    means
+        Of the rewards of every arm (K,).
+    noise
+        A sub-Gaussian scale of them (K,).
+    """
 
     means: Vector
     noise: Vector
@@ -45,6 +53,20 @@ class Environment:
     ) -> Instance:
         """The instance of a model that has this environment's means and noise.
 
+        Parameters
+        ----------
+        model
+            Of the same K arms.
+        names
+            Labels of the arms.
+
+        Returns
+        -------
+        Instance
+            What `identify` takes, besides the environment.
+
+        Examples
+        --------
         >>> model = Model([[1], [2]], misspecification=0.1)
         >>> Bernoulli([0.2, 0.5]).instance(model).noise.tolist()
         [0.5, 0.5]
@@ -52,8 +74,22 @@ class Environment:
         return Instance(model, self.means, self.noise, names)
 
     def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Rewards (size,) of one arm, as the compiled loop draws them.
+        """Rewards of one arm, as the compiled loop draws them.
 
+        Parameters
+        ----------
+        arm, size
+            Which arm, and how many rewards.
+        generator
+            Of random numbers.
+
+        Returns
+        -------
+        ndarray of float
+            The rewards (size,).
+
+        Examples
+        --------
         >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
         [1.0, 1.0, 1.0]
         """
@@ -118,9 +154,18 @@ class Bernoulli(Environment):
 class Bounded(Environment):
     """Rewards in [low, high] with given means (K,): Beta distributions, stretched.
 
-    Their shapes add up to `concentration`: 2 is the uniform distribution for a mean in the middle,
-    less pushes rewards to both ends, more pulls them to the mean. Noise is (high - low) / 2.
+    Noise is (high - low) / 2.
 
+    Attributes
+    ----------
+    low, high
+        The ends of the range.
+    concentration
+        What the distributions' shapes add up to: 2 is the uniform distribution for a mean in the
+        middle, less pushes rewards to both ends, more pulls them to the mean.
+
+    Examples
+    --------
     >>> Bounded([20.0, 35.0], low=0, high=100).noise.tolist()
     [50.0, 50.0]
     """
@@ -163,11 +208,19 @@ class Bounded(Environment):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Table(Environment):
-    """Observed rewards (n, K), one column per arm, drawn again with replacement.
+    """Observed rewards, drawn again with replacement.
 
-    Means are the columns' averages. Noise is (high - low) / 2 for all arms, where the interval
-    [low, high] contains all rewards that were possible; by default the smallest and largest seen.
+    Means are the columns' averages. Noise is (high - low) / 2 for all arms.
 
+    Parameters
+    ----------
+    rewards
+        One column per arm (n, K).
+    low, high
+        Between them are all rewards that were possible; by default the smallest and largest seen.
+
+    Examples
+    --------
     >>> table = Table([[0.0, 1.0], [1.0, 1.0]])
     >>> table.means.tolist(), table.noise.tolist()
     ([0.5, 1.0], [0.5, 0.5])

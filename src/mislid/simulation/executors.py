@@ -35,28 +35,7 @@ def finished_rows(
 ) -> Generator[Row, None, None]:
     """Do runs, in this process where nothing else is asked for; rows come as they finish.
 
-    Parameters
-    ----------
-    job
-        What is done.
-    runs
-        The numbers of the runs.
-    jobs
-        Number of processes that are started for it.
-    client
-        A `distributed.Client` in place of processes.
-    executor
-        An executor in place of processes.
-
-    Yields
-    ------
-    Row
-        A finished run. Closing the generator takes back the runs that have not begun.
-
-    Raises
-    ------
-    MislidError
-        Where a worker ended before its run did.
+    Closing the generator takes back the runs that have not begun.
     """
     workers = min(jobs, len(runs))
     if client is not None:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import SeedSequence
+from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
@@ -17,9 +17,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import Environment, as_environment
-from mislid.simulation.evidence import Evidence
-from mislid.simulation.progress import Callback, Progress, Schedule, as_callback
-from mislid.simulation.steps import advance_in_python
+from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
 
 STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
@@ -45,6 +43,10 @@ class Identification:
         Whether no arm outside the answer beats one inside by more than the tolerance.
     certificate
         Why the run stopped.
+    seconds
+        How long it took.
+    unsolved
+        How often a search could not certify what it found.
     """
 
     answer: tuple[int, ...] | None
@@ -77,11 +79,19 @@ def identify(
 
     Parameters
     ----------
+    instance
+        The arms: model, true means and noise.
+    m
+        Number of best arms to find, from 1 to K - 1.
+    delta
+        Error rate: how often the answer may be wrong, in (0, 1).
     algorithm
         Which arm to measure next: a name in `mislid.algorithms.ALGORITHMS`, or a composition.
     stopping
         When to stop: guaranteed, mixture, pairwise and paper are proved; heuristic, which the
         published runs used, is not. LUCB, LinGapE and LinGIFA use their own test with the latter.
+    seed
+        Of all random numbers.
     max_samples
         A budget: a run that exhausts it claims no answer.
     tolerance
@@ -96,6 +106,16 @@ def identify(
         after which the status is "interrupted".
     every
         Samples between two calls; by default each comes when they have grown by a twentieth.
+
+    Returns
+    -------
+    Identification
+        The answer, what it took, and why the run stopped.
+
+    Raises
+    ------
+    ProblemError
+        A value is not allowed, or the environment does not fit the instance.
 
     Examples
     --------
@@ -242,3 +262,35 @@ class Run:
             incumbents=tuple(sorted(self._answer())),
             tolerance=engine.question.tolerance,
         )
+
+
+def advance_in_python(
+    engine: Engine,
+    environment: Environment,
+    generator: Generator,
+    budget: int,
+    pause: int,
+    own: bool = False,
+) -> int:
+    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
+
+    `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
+    or EXHAUSTED, as `Engine.advance` does.
+    """
+    until, judged = engine.samples + pause, engine.last_judged
+    while True:
+        samples = engine.samples
+        planned = samples < len(engine.design)
+        # After a pause the data have been judged: once more could change the last bits.
+        if not (planned or own or engine.is_midround or judged == samples):
+            judged = samples
+            if engine.judge().decided:
+                return STOPPED
+        if samples >= budget:
+            return EXHAUSTED
+        if samples >= until:
+            return RUNNING
+        arm = int(engine.design[samples]) if planned else engine.propose()
+        engine.observe(arm, float(environment.sample(arm, 1, generator)[0]))
+        if own and not planned and engine.own_test():
+            return STOPPED

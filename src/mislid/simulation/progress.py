@@ -1,16 +1,19 @@
-"""Looking at a run while it goes on."""
+"""Looking at a run: while it goes on, and why it stopped."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.errors import ProblemError
+from mislid.geometry.alternatives import Alternative, closest_alternative
+from mislid.model import Model
 
 # Without a step of their own, calls are this factor apart in samples.
 GROWTH = 1.05
@@ -53,6 +56,46 @@ class Progress:
     def evidence(self) -> float:
         """The statistic as a share of the threshold: a run stops when it reaches 1."""
         return self.statistic / self.threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a stopping rule saw when it decided.
+
+    Attributes
+    ----------
+    rule, proven
+        The stopping rule, and whether its error rate is proved.
+    pair, statistic, threshold
+        The (challenger, incumbent) that was hardest to tell apart, the evidence for it, and what
+        that had to reach.
+    model, means, weights, incumbents, tolerance
+        What the closest alternative is computed from: the model set, empirical means (K,), counts
+        divided by the noise's square (K,), and the answer.
+    """
+
+    rule: str
+    proven: bool
+    statistic: float
+    threshold: float
+    pair: tuple[int, int] | None
+    model: Model = field(repr=False)
+    means: Vector = field(repr=False)
+    weights: Vector = field(repr=False)
+    incumbents: tuple[int, ...] = field(repr=False)
+    tolerance: float = field(repr=False)
+
+    @cached_property
+    def alternative(self) -> Alternative:
+        """The closest alternative to the empirical means at weights counts / noise^2, (K,) each."""
+        return closest_alternative(
+            self.model,
+            self.means,
+            self.weights,
+            len(self.incumbents),
+            tolerance=self.tolerance,
+            incumbents=self.incumbents,
+        )
 
 
 Callback = Callable[[Progress], object]

@@ -69,7 +69,7 @@ def replicate(
     progress
         True for a bar with the remaining time on stderr, or a function called with the number of
         finished runs and of all.
-    options
+    **options
         Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma and
         environment.
 
@@ -139,7 +139,7 @@ def replicate_rows(
 
     Parameters
     ----------
-    instance, m, runs, seed, jobs, client, executor, shard, output, progress, options
+    instance, m, runs, seed, jobs, client, executor, shard, output, progress, **options
         As in `replicate`. Replications that follow each other can share `Processes` as executor.
 
     Returns
@@ -196,22 +196,9 @@ def replicate_rows(
 def replicate_settings(
     instance: Instance, m: int, *, runs: int, seed: int = 0, **options: Any
 ) -> dict[str, Any]:
-    """What settings.json of such a replication holds.
+    """What settings.json of such a replication holds, as values of JSON.
 
-    Parameters
-    ----------
-    instance, m, runs, seed, options
-        As in `replicate`.
-
-    Returns
-    -------
-    dict
-        Everything that rows depend on, and the versions that make them, as values of JSON.
-
-    Raises
-    ------
-    ProblemError
-        Where a value is not allowed; options are looked at only when runs are done.
+    That is everything that rows depend on, and the versions that make them.
 
     Examples
     --------

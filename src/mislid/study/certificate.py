@@ -38,7 +38,16 @@ AS_HARD = 1e-7
 
 
 class Certificate:
-    """What a decision rests on, made when first looked at.
+    """What a decision rests on, made when first looked at; `StudyResult.certificate` is one.
+
+    Parameters
+    ----------
+    study_name, settings, candidates
+        The study, its question and its arms.
+    decision
+        What the stopping rule said.
+    observations
+        All measurements; those after the decision are not used.
 
     Examples
     --------
@@ -69,16 +78,34 @@ class Certificate:
         return f"Certificate({self._study_name!r}, {self._decision.samples} measurements)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON, in fresh containers."""
+        """The certificate as values of JSON.
+
+        Returns
+        -------
+        dict
+            What the file holds, in fresh containers.
+        """
         found: dict[str, Any] = json.loads(self.to_json())
         return found
 
     def to_json(self) -> str:
-        """The text of the file."""
+        """The text of the file.
+
+        Returns
+        -------
+        str
+            One line of JSON.
+        """
         return self._text
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where it goes, in a directory that exists.
+        """
         write_whole(Path(path), self._text.encode("ascii"))
 
     @cached_property

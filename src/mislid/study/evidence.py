@@ -18,13 +18,14 @@ from mislid.engine import Engine
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
+    Pairs,
+    all_pairs,
     balanced,
     is_unstructured,
     proved_bound,
     unstructured_bounds,
 )
 from mislid.geometry.pair_solver import PairSolver
-from mislid.geometry.pairs import Pairs, all_pairs
 from mislid.geometry.projection import project
 from mislid.model import Model
 from mislid.study.polish import Problem, polished

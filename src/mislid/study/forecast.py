@@ -22,11 +22,10 @@ from mislid._validation import Vector, as_count
 from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
-from mislid.files import as_plain
 from mislid.study.events import Decided
 from mislid.study.forward import Data, Forward, data_of
 from mislid.study.replay import Replay
-from mislid.study.result import Label
+from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import Candidates, Settings, as_settings
 
 SIMULATIONS = 30
@@ -55,14 +54,14 @@ _DONE = ToGo(0, 0, 0, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(PlainRecord):
     """How far a study has come.
 
     Attributes
     ----------
     samples
         Measurements by now.
-    more, more_low, more_high
+    more, more_low, more_high, note
         Estimated measurements to go: what half of the simulated continuations stayed below, and
         the range of the middle four fifths of them; 0 once decided. `more` and `more_high` are None
         where it is too early to say, or beyond what was simulated; `note` says which.
@@ -89,14 +88,9 @@ class Progress:
     lower_bound: float | None = None
     best_now: tuple[Label, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON, which has no infinity: "inf"."""
-        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        return plain
-
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(PlainRecord):
     """What the same data mean for another question.
 
     Attributes
@@ -129,11 +123,6 @@ class WhatIf:
     def question(self) -> dict[str, float]:
         """m, delta, tolerance and misspecification."""
         return {name: getattr(self, name) for name in ASKED}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON, which has no infinity: "inf"."""
-        plain: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        return plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,9 @@ from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import as_candidates, as_settings, refuse_others
-from mislid.study.state import StudyState
+from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.study import Study
-from mislid.study.summary import read_summary, summary_of
 
 Address = str | os.PathLike[str] | Storage
 
@@ -50,6 +49,10 @@ def create_study(
         A DataFrame of features, one row per candidate, named by its index; a dict from labels to
         features; an array (K, d), with labels in `names` or else 0 to K - 1; or a list of labels,
         about which nothing is known.
+    m
+        Number of best candidates to find, from 1 to K - 1.
+    delta
+        Error rate: how often the answer may be wrong, in (0, 1).
     misspecification
         How far a mean may be from linear in the features, at least 0 or inf; left out without
         features.
@@ -64,16 +67,32 @@ def create_study(
         Such as "sqlite:///lab.db" or "postgresql://user@host/database"; in memory where left out.
     load_if_exists
         Go on with the study of this name if it is there; other settings are refused.
+    seed
+        Of the decisions that are random.
     algorithm, stopping
         Names that `identify` knows, or objects with `propose(view)` and `judge(view)`, which must
         be given again to `load_study`. A rule without a proof, such as `heuristic` or one that is
         written in Python, is labelled in the result. In a study, LUCB, LinGapE and LinGIFA also
         stop by the rule named here.
+    names
+        Labels of the rows of an array.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
     reward_range
         (low, high) between which every value is; others are refused. It takes the place of `noise`:
         such values are sub-Gaussian with half of the range's length, whatever their distribution.
+
+    Returns
+    -------
+    Study
+        The study, which may be asked for trials.
+
+    Raises
+    ------
+    ProblemError
+        A value is not allowed, or a study of this name has other settings.
+    DuplicatedStudyError
+        There is a study of this name, and `load_if_exists` is False.
 
     Examples
     --------
@@ -141,8 +160,18 @@ def load_study(
 
     Raises
     ------
+    ProblemError
+        The storage is no address, or another storage's.
     UnknownStudyError
-        If there is no such study.
+        There is no such study, or no name where there are several.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import MemoryStorage
+    >>> lab = MemoryStorage()
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> load_study(storage=lab)
+    Study('assay', running, 0 measurements)
     """
     place = as_storage(_given(storage))
     if study_name is None:
@@ -160,7 +189,31 @@ def load_study(
 
 
 def list_studies(*, storage: Address) -> list[StudySummary]:
-    """A line about every study, in alphabetical order."""
+    """A line about every study.
+
+    Parameters
+    ----------
+    storage
+        Such as "sqlite:///lab.db", or a path.
+
+    Returns
+    -------
+    list of StudySummary
+        In alphabetical order of the names.
+
+    Raises
+    ------
+    ProblemError
+        The storage is no address.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import MemoryStorage
+    >>> lab = MemoryStorage()
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> [(one.name, one.status) for one in list_studies(storage=lab)]
+    [('assay', 'running')]
+    """
     place = as_storage(_given(storage))
     summaries = []
     for line in place.lines():
@@ -173,7 +226,30 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
 
 
 def delete_study(*, study_name: str, storage: Address) -> None:
-    """Remove a study and its log, for good."""
+    """Remove a study and its log, for good.
+
+    Parameters
+    ----------
+    study_name, storage
+        Which study, and where it is kept.
+
+    Raises
+    ------
+    ProblemError
+        The storage is no address.
+    UnknownStudyError
+        There is no such study.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import MemoryStorage
+    >>> lab = MemoryStorage()
+    >>> for name in ("trial run", "assay"):
+    ...     study = create_study(study_name=name, candidates=["a", "b"], m=1, storage=lab)
+    >>> delete_study(study_name="trial run", storage=lab)
+    >>> [one.name for one in list_studies(storage=lab)]
+    ['assay']
+    """
     place = as_storage(_given(storage))
     place.delete(place.find(study_name))
 
@@ -185,7 +261,33 @@ def copy_study(
     to_storage: Address,
     to_study_name: str | None = None,
 ) -> None:
-    """Copy a study's log, to another storage or under another name; the copies go on apart."""
+    """Copy a study's log, to another storage or under another name; the copies go on apart.
+
+    Parameters
+    ----------
+    from_study_name, from_storage
+        Which study, and where it is kept.
+    to_storage, to_study_name
+        Where the copy goes; its name, where left out, is the same.
+
+    Raises
+    ------
+    ProblemError, UnknownStudyError
+        As in `delete_study`; also where the new name is empty.
+    DuplicatedStudyError
+        There is a study of the new name.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import MemoryStorage
+    >>> lab = MemoryStorage()
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> copy_study(
+    ...     from_study_name="assay", from_storage=lab, to_storage=lab, to_study_name="again"
+    ... )
+    >>> [one.name for one in list_studies(storage=lab)]
+    ['again', 'assay']
+    """
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
     entries = source.read(source.find(from_study_name))

@@ -20,7 +20,7 @@ from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
 from mislid.study.settings import Settings
-from mislid.study.summary import summary_of
+from mislid.study.state import summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
 

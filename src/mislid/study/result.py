@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from mislid._validation import Vector
+from mislid.files import as_plain
 
 if TYPE_CHECKING:
     from mislid.study.certificate import Certificate
 
 Label = str | int
 RUNNING, DECIDED = "running", "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRecord:
+    """A record that can be written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as values of JSON, which has no infinity: "inf"."""
+        plain: dict[str, Any] = as_plain(asdict(self))
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,21 @@ class StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A line about a study."""
+    """A line about a study.
+
+    Attributes
+    ----------
+    name, status
+        Its name, and "running" or "decided".
+    m, candidates
+        How many of how many candidates are looked for.
+    observations, pending
+        Measurements by now, and trials that nobody has told yet.
+    created, updated
+        When its log began, and when it last grew, in seconds since 1970.
+    stopping
+        The name of its stopping rule.
+    """
 
     name: str
     status: str

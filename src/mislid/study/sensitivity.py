@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mislid._validation import Matrix
 from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.files import as_plain
 from mislid.study.replay import Replay
-from mislid.study.result import Label
+from mislid.study.result import Label, PlainRecord
 from mislid.study.suspicions import residuals_of
 
 # The grid's values in every decade, and its decades.
@@ -35,6 +34,8 @@ class SensitivityRow:
 
     Attributes
     ----------
+    misspecification
+        The value that takes the place of the declared one.
     answer
         The m candidates that the estimates prefer, best first; None where the estimate could not be
         certified.
@@ -58,7 +59,15 @@ class SensitivityRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChange:
-    """The estimates prefer `before` up to this misspecification, and then `after`."""
+    """Where the answer changes.
+
+    Attributes
+    ----------
+    misspecification
+        Up to this value the estimates prefer `before`, and then `after`.
+    before, after
+        m candidates each, best first; None where the estimate could not be certified.
+    """
 
     misspecification: float
     before: tuple[Label, ...] | None
@@ -66,7 +75,7 @@ class AnswerChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(PlainRecord):
     """How a study's answer depends on the misspecification.
 
     Attributes
@@ -79,9 +88,9 @@ class Sensitivity:
         one at most 0.1% larger, were tested and do not. Smaller ones need not: see `decides`.
     answer
         What they decide for at `largest`, best first; None if there is none.
-    smallest
+    smallest, level
         The smallest misspecification that the data do not contradict, a lower confidence bound at
-        `level`, valid at all times at once.
+        this level, valid at all times at once.
     decides
         The ranges (low, high) of misspecifications for which the data by now decide, increasing.
     changes
@@ -99,11 +108,6 @@ class Sensitivity:
     decides: tuple[tuple[float, float], ...]
     changes: tuple[AnswerChange, ...]
     table: tuple[SensitivityRow, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON, which has no infinity: "inf"."""
-        plain: dict[str, Any] = as_plain(asdict(self))
-        return plain
 
 
 class _Verdict(NamedTuple):

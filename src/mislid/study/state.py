@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from mislid.errors import ConflictingTellError, CorruptStorageError, UnknownTrialError
@@ -15,6 +16,7 @@ from mislid.study.events import (
     Renewed,
     Told,
 )
+from mislid.study.result import DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Candidates, Settings
 
 OPEN, REPLACED, COMPLETE, FAIL = "open", "replaced", "complete", "fail"
@@ -171,3 +173,39 @@ class StudyState:
 
 def _in_words(state: str, value: float | None) -> str:
     return "that it failed" if state == FAIL else f"the value {value!r}"
+
+
+def summary_of(name: str, state: StudyState) -> StudySummary:
+    """What a state comes to."""
+    return StudySummary(
+        name=name,
+        status=RUNNING if state.decision is None else DECIDED,
+        m=state.settings.m,
+        candidates=state.candidates.K,
+        observations=len(state.observations),
+        pending=len(state.waiting),
+        created=state.created_at,
+        updated=state.time,
+        stopping=state.settings.stopping,
+    )
+
+
+def written_summary(state: StudyState) -> str:
+    """For a storage: the number of events, and the rest of the line."""
+    line = summary_of("", state)
+    values = [line.status, line.m, line.candidates, line.observations, line.pending]
+    return json.dumps([state.sequence, *values, line.created, line.updated, line.stopping])
+
+
+def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:
+    """What `written_summary` wrote after event `last`, or None.
+
+    An older release that has the study open meanwhile adds events but no summary.
+    """
+    if text is None:
+        return None
+    try:
+        events, *values = json.loads(text)
+        return StudySummary(name, *values) if events == last else None
+    except (ValueError, TypeError):
+        return None

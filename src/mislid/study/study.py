@@ -28,9 +28,8 @@ from mislid.study.history import as_history, as_value, refuse_outside
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
-from mislid.study.state import COMPLETE, FAIL, StudyState
+from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
-from mislid.study.summary import written_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,7 +54,17 @@ Found = TypeVar("Found")
 
 
 class ObservationRow(NamedTuple):
-    """A measurement: its place in the log, when it came, its trial or None, candidate and value."""
+    """A measurement.
+
+    Attributes
+    ----------
+    event, time
+        Its place in the log, and when it came, in seconds since 1970.
+    trial
+        The id of its trial; None where it was added without one.
+    arm, value
+        The candidate's label, and what was measured.
+    """
 
     event: int
     time: float
@@ -68,6 +77,20 @@ class Study:
     """An identification in progress; `create_study` and `load_study` give one.
 
     It may be used by several threads, and any number of processes may have the same study open.
+
+    Parameters
+    ----------
+    name, key, storage
+        The study's name, where it is kept, and under which number.
+    clock
+        Gives the time, in seconds since 1970.
+    rules
+        Sampling and stopping rule, where they are objects and not names.
+
+    Attributes
+    ----------
+    study_name
+        Its name in the storage.
     """
 
     def __init__(
@@ -114,6 +137,11 @@ class Study:
         lease
             Seconds after which a trial that nobody told is asked again, under a new id. Telling it
             late is fine: both count. None: never.
+
+        Returns
+        -------
+        Trial or list of Trial
+            What to measure: the label in `arm`.
         """
         count = as_count(1 if n is None else n, "n", 1)
         _refuse_worker(worker)
@@ -136,6 +164,15 @@ class Study:
 
         Telling the same again changes nothing. Telling something else raises a
         `ConflictingTellError`: the first value stays.
+
+        Parameters
+        ----------
+        trial
+            What `ask` gave, or its id.
+        value
+            What was measured.
+        state
+            "complete" or "fail".
         """
         number = _trial_number(trial)
         if state not in (COMPLETE, FAIL):
@@ -208,7 +245,15 @@ class Study:
     def sensitivity(self, *, level: float = 0.01) -> Sensitivity:
         """How the answer that the data by now give depends on the misspecification.
 
-        `level` is that of the lower bound on the misspecification, `smallest`.
+        Parameters
+        ----------
+        level
+            Error rate of the lower bound on the misspecification, `smallest`.
+
+        Returns
+        -------
+        Sensitivity
+            The verdict for every misspecification of a grid, and where the answer changes.
         """
         from mislid.study.sensitivity import sensitivity_of
 
@@ -222,6 +267,11 @@ class Study:
         level
             How often a test of the declared noise, or of the misspecification, may warn without
             reason, however often one looks.
+
+        Returns
+        -------
+        tuple of StudyWarning
+            Reasons for doubt, with what to do; empty where there are none.
         """
         from mislid.study.suspicions import warnings_of
 
@@ -250,7 +300,13 @@ class Study:
             return [self._trial(state, number) for number in state.waiting]
 
     def observations(self) -> DataFrame:
-        """All measurements, in order, as a DataFrame: event, time, trial, arm and value."""
+        """All measurements, in order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns event, time, trial, arm and value.
+        """
         try:
             import pandas as pd
         except ImportError:
@@ -262,7 +318,13 @@ class Study:
         return table.astype({"trial": "Int64"})
 
     def observation_rows(self) -> list[ObservationRow]:
-        """`observations` as a list of named tuples, which needs no pandas."""
+        """`observations` without pandas.
+
+        Returns
+        -------
+        list of ObservationRow
+            One for each measurement, in order.
+        """
         with self._alone:
             state = self._now()
             labels = state.candidates.labels
@@ -274,7 +336,15 @@ class Study:
     def progress(self, *, simulations: int = 30) -> Progress:
         """How many more measurements, and what they are needed for; see docs/studies.md.
 
-        More `simulations` of the rest of the study make the estimate steadier, and slower.
+        Parameters
+        ----------
+        simulations
+            Of the rest of the study; more make the estimate steadier, and slower.
+
+        Returns
+        -------
+        Progress
+            Measurements to go with a range, the hardest pair, and a lower bound.
         """
         return self._snapshot().progress(simulations)
 
@@ -290,12 +360,35 @@ class Study:
         """How many more for another question, with the same data; what is left out stays.
 
         To act on it, and keep an error rate, see docs/studies.md.
+
+        Parameters
+        ----------
+        m, delta, tolerance, misspecification
+            The other question.
+        simulations
+            As in `progress`.
+
+        Returns
+        -------
+        WhatIf
+            Measurements to go with a range.
         """
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
 
     def what_ifs(self, *, simulations: int = 30) -> tuple[WhatIf, ...]:
-        """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others."""
+        """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others.
+
+        Parameters
+        ----------
+        simulations
+            As in `progress`.
+
+        Returns
+        -------
+        tuple of WhatIf
+            One for each question.
+        """
         return self._snapshot().what_ifs(simulations)
 
     def overview(self) -> Overview:
@@ -323,7 +416,13 @@ class Study:
             return Overview.of(self.study_name, self._replay, self._digest.hexdigest())
 
     def events(self) -> list[Event]:
-        """The whole log."""
+        """The whole log.
+
+        Returns
+        -------
+        list of Event
+            All that happened, in order.
+        """
         return list(events_of(self._storage.read(self._key)))
 
     def optimize(
@@ -346,12 +445,18 @@ class Study:
         measure
             Gives the value of a trial; it may take its time. What it raises is told as a failure
             and ends the loop, unless it is of a type in `catch`.
-        n_trials, timeout
-            Stop earlier: after so many trials, or seconds.
+        n_trials
+            Stop earlier, after so many trials.
         n_jobs
             Threads that measure at the same time.
+        timeout
+            Stop earlier, after so many seconds.
+        catch
+            Exceptions of `measure` after which the loop goes on.
         callbacks
             Functions of the study and the trial that was just told.
+        show_progress_bar
+            Whether to show on stderr how far the evidence has come.
         worker, lease
             As in `ask`; with several jobs, their numbers are put behind the worker's name.
         """

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
 from mislid.study.replay import Replay
+from mislid.study.result import PlainRecord
 
 MISSPECIFICATION, NOISE = "misspecification", "noise"
 DIVERGED, DISAGREEMENT = "diverged", "disagreement"
@@ -21,7 +21,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class StudyWarning:
+class StudyWarning(PlainRecord):
     """A reason for doubt.
 
     Attributes
@@ -45,10 +45,6 @@ class StudyWarning:
     level: float | None
     statistic: float
     threshold: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON."""
-        return asdict(self)
 
 
 def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:

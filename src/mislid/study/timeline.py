@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 from mislid.engine import Engine
 from mislid.errors import CertificateError
-from mislid.geometry.duality import is_unstructured, unstructured_bounds
+from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
-from mislid.geometry.pairs import Pairs, all_pairs, top_arms
 from mislid.rules.thresholds import arm_allowance, deviation_constant, pair_constant
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided

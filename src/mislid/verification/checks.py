@@ -98,6 +98,11 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     Verification
         True in a condition where everything holds.
 
+    Raises
+    ------
+    TypeError
+        The certificate is neither a path nor a mapping.
+
     Examples
     --------
     >>> verify({"schema": "mislid-certificate", "version": 1}).failure

@@ -14,7 +14,7 @@ from mislid._kernels.stopping import closest
 from mislid._kernels.two_arms import ACCURACY, Closest
 from mislid.engine.compiled import STOPPING, Stopping
 from mislid.geometry.alternatives import closest_alternative
-from mislid.geometry.pairs import all_pairs, top_arms
+from mislid.geometry.duality import all_pairs, top_arms
 from oracles.stopping import left_by_pairs, pair_ratios, pairs_of, proofs
 
 

@@ -9,8 +9,7 @@ from mislid.engine import Engine
 from mislid.engine.engine import RUNNING, STOPPED
 from mislid.question import Question
 from mislid.simulation.environments import as_environment
-from mislid.simulation.identify import STATUS, Run, identify
-from mislid.simulation.steps import advance_in_python
+from mislid.simulation.identify import STATUS, Run, advance_in_python, identify
 
 BUDGET = 300
 

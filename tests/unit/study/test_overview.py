@@ -177,8 +177,13 @@ def test_what_could_not_be_tested_is_a_warning(
     assert "cannot be said: a projection has stalled" in warning.message
 
 
-@pytest.mark.parametrize("rules", OBJECTS)
-@pytest.mark.parametrize("n_trials", [3, 12, 30])
+def of_objects(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test for each kind of rules that are objects, early, in the middle and at the end."""
+    trials = pytest.mark.parametrize("n_trials", [3, 12, 30])
+    return pytest.mark.parametrize("rules", OBJECTS)(trials(test))
+
+
+@of_objects
 def test_objects_can_be_the_rules_of_what_is_shown(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:
@@ -194,8 +199,7 @@ def test_objects_can_be_the_rules_of_what_is_shown(
     study._storage.close()
 
 
-@pytest.mark.parametrize("rules", OBJECTS)
-@pytest.mark.parametrize("n_trials", [3, 12, 30])
+@of_objects
 def test_without_the_objects_all_is_shown_that_needs_no_rules(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:

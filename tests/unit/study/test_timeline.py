@@ -7,7 +7,7 @@ import pytest
 
 from helpers.report_studies import MEANS, decided_study, measuring, new_study
 from mislid import pair_alternative
-from mislid.geometry.pairs import all_pairs
+from mislid.geometry.duality import all_pairs
 from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import deviation_constant, pairwise_threshold
 from mislid.study import Study

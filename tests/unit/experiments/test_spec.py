@@ -7,7 +7,7 @@ import pytest
 
 from mislid.errors import ProblemError
 from mislid.experiments import EXPERIMENTS
-from mislid.experiments.recipes import Recipe
+from mislid.experiments.spec import Recipe
 
 LINEAR = Recipe(K=10, d=5, m=3, gap=0.14)
 DEVIATING = Recipe(K=15, d=8, m=3, gap=0.2, deviation=1.0)
@@ -58,6 +58,6 @@ def test_the_published_gaps_meet_the_recipes(shared_data):
 
 
 def test_an_impossible_gap_is_refused(monkeypatch):
-    monkeypatch.setattr("mislid.experiments.recipes.ATTEMPTS", 5)
+    monkeypatch.setattr("mislid.experiments.spec.ATTEMPTS", 5)
     with pytest.raises(ProblemError, match="gap must be smaller; 5 instances had none of 100"):
         Recipe(K=4, d=2, m=2, gap=100.0).draw(0, 0.0)
