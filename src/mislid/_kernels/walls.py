@@ -35,7 +35,9 @@ Pair = tuple[float, float, float, float, float, float, float]
 @inner
 def is_pinned(state: int) -> bool:
     """Whether the state fixes x_i - x_j."""
-    return UPPER_LOWER <= state <= LOWER_UPPER
+    return (
+        state == UPPER_LOWER or state == UPPER_UPPER or state == LOWER_LOWER or state == LOWER_UPPER
+    )
 
 
 @inner
@@ -52,7 +54,7 @@ def pair_state(
     In a pinned state alpha depends on the other arms: it is left out of z_i and z_j.
     """
     if is_pinned(state):
-        si = li if state >= LOWER_LOWER else ui
+        si = li if state == LOWER_LOWER or state == LOWER_UPPER else ui
         sj = uj if state == UPPER_UPPER or state == LOWER_UPPER else lj
         return si, sj, wi * si, wj * sj, wi, wj, 0.0
     si = _clip(0.0, ui, li)
@@ -125,7 +127,8 @@ def released(state: int, zi: float, zj: float, alpha: float, eps: float, noise: 
     """
     if eps == 0.0:
         return state if alpha >= 0.0 else APART
-    wrong_i = zi > noise if state >= LOWER_LOWER else zi < -noise
+    at_lower = state == LOWER_LOWER or state == LOWER_UPPER
+    wrong_i = zi > noise if at_lower else zi < -noise
     wrong_j = zj < -noise if state == UPPER_UPPER or state == LOWER_UPPER else zj > noise
     if state == UPPER_LOWER:
         return FREE if wrong_i or wrong_j or alpha < 0.0 else state

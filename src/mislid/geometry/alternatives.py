@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
 from mislid.errors import ProblemError
-from mislid.geometry.coordinates import Coordinates, coordinates
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
     Proofs,
@@ -28,7 +28,7 @@ from mislid.geometry.duality import (
     rival_failures,
     top_arms,
 )
-from mislid.geometry.pair_solver import RTOL, PairSolver, refuse_stalled
+from mislid.geometry.pair_solver import RTOL, PairSolution, PairSolver, refuse_stalled
 from mislid.model import Model
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ def pair_alternative(
     tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
     if is_unstructured(model, given, tol):
         return _unstructured(model, given, w, i, j, tol)
-    return _structured(model, given, w, i, j, tol)
+    solution = PairSolver(model, given, w).solve((i, j), tol)
+    return _structured(model, given, w, tol, (i, j), solution)
 
 
 def _unstructured(
@@ -216,76 +217,50 @@ def _unstructured(
     if math.isinf(model.misspecification):
         theta = linear_fit(model, means)
     return Alternative(
-        model,
-        given,
-        w,
-        tolerance,
-        (i, j),
-        means,
-        theta,
-        cost,
-        cost,
-        np.zeros(model.K),
-        alpha,
+        model=model,
+        given=given,
+        weights=w,
+        tolerance=tolerance,
+        pair=(i, j),
+        means=means,
+        theta=theta,
+        cost=cost,
+        bound=cost,
+        multipliers=np.zeros(model.K),
+        alpha=alpha,
         **search,
     )
 
 
 def _structured(
-    model: Model, given: Vector, w: Vector, i: int, j: int, tolerance: float
-) -> Alternative:
-    cost, bound, means, values, multipliers, alpha = PairSolver(model, given, w).solve(
-        (i, j), tolerance
-    )
-    return _alternative(
-        model,
-        coordinates(model),
-        given,
-        w,
-        tolerance,
-        (i, j),
-        means,
-        values,
-        cost,
-        bound,
-        multipliers,
-        alpha,
-    )
-
-
-def _alternative(
     model: Model,
-    at: Coordinates,
     given: Vector,
     w: Vector,
     tolerance: float,
     pair: tuple[int, int],
-    means: Vector,
-    values: Vector,
-    cost: float,
-    bound: float,
-    multipliers: Vector,
-    alpha: float,
+    solution: PairSolution,
     **search: Any,
 ) -> Alternative:
+    """The alternative of a pair that features matter for, from its solution."""
+    means, cost = solution.means, solution.cost
     if math.isinf(cost):
         means, theta = np.full(model.K, np.nan), np.full(model.d, np.nan)
     else:
-        theta = at.theta(model, values)
+        theta = coordinates(model).theta(model, solution.values)
         # Stated for the means as they are, rounded, so that anyone recomputes the same number.
         cost = 0.5 * float(np.sum(w * (means - given) ** 2))
     return Alternative(
-        model,
-        given,
-        w,
-        tolerance,
-        pair,
-        means,
-        theta,
-        cost,
-        min(bound, cost),
-        multipliers,
-        alpha,
+        model=model,
+        given=given,
+        weights=w,
+        tolerance=tolerance,
+        pair=pair,
+        means=means,
+        theta=theta,
+        cost=cost,
+        bound=min(solution.bound, cost),
+        multipliers=solution.multipliers,
+        alpha=solution.alpha,
         **search,
     )
 
@@ -376,19 +351,16 @@ class AlternativeSearch:
         refuse_stalled(status == STALLED, (-1, -1), cost, bound)
         status, cost, bound, i, j, alpha, solves = search_pairs(eps, incumbents, tol, RTOL, space)
         refuse_stalled(status == STALLED, (i, j), cost, bound)
-        return _alternative(
+        multipliers = balanced(at.matrix, w, space.proof.copy(), alpha)
+        means = given - space.below
+        solution = PairSolution(cost, bound, means, space.theta, multipliers, alpha)
+        return _structured(
             model,
-            at,
             given,
             w,
             tol,
             (i, j),
-            given - space.below,
-            space.theta,
-            cost,
-            bound,
-            balanced(at.matrix, w, space.proof.copy(), alpha),
-            alpha,
+            solution,
             incumbents=tuple(incumbents.tolist()),
             floor=balanced(at.matrix, w, space.floor.copy()),
             proofs=self._proofs(given, w, incumbents, tol, space),
@@ -407,9 +379,9 @@ class AlternativeSearch:
 
         Where more pairs were solved than a search keeps, the others are solved once more.
         """
-        from mislid._kernels.search import DONE
+        from mislid._kernels.search import CRUDE, DONE
 
-        used = space.slot[(space.quality > 0) & (space.slot >= 0)]
+        used = space.slot[(space.quality != CRUDE) & (space.slot >= 0)]
         pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)
         kept = Proofs(pairs, space.kept_multipliers[used], space.kept_alpha[used])
         lost = np.flatnonzero((space.quality == DONE) & (space.slot < 0))
