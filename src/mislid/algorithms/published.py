@@ -10,24 +10,7 @@ PHANTOM, WIDENING = 1e-10, 1e-5
 
 
 def patience(algorithm: object, first: int, d: int, gamma: float) -> int:
-    """How many samples to take before the first test, of which `first` are the design.
-
-    Parameters
-    ----------
-    algorithm
-        Any; only those of the published runs wait.
-    first
-        Size of the first design.
-    d
-        Number of features.
-    gamma
-        Factor between two tests in samples.
-
-    Returns
-    -------
-    int
-        Not before the first draw; on a grid, a little later.
-    """
+    """How many samples to take before the first test, of which `first` are the design."""
     if not getattr(algorithm, "authors", False):
         return 0
     return max(5 * d, 10) if gamma > 1.0 else first

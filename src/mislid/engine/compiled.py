@@ -77,20 +77,7 @@ class Stopping(NamedTuple):
 
 
 def new_setting(question: Question, algorithm: Any) -> Setting:
-    """What the rules are told.
-
-    Parameters
-    ----------
-    question
-        What is asked.
-    algorithm
-        The sampling rule, whose options matter for a few numbers.
-
-    Returns
-    -------
-    Setting
-        For kernels.
-    """
+    """What the rules are told."""
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
     responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
@@ -259,49 +246,14 @@ DRAWS: dict[str, Kernel] = {
 
 
 def new_source(kind: str, parameters: Matrix, table: Matrix) -> Source:
-    """A compiled source of rewards.
-
-    Parameters
-    ----------
-    kind
-        One of `DRAWS`.
-    parameters
-        Of every arm (K, 4).
-    table
-        Rewards to draw from (n, K); no rows for other kinds.
-
-    Returns
-    -------
-    Source
-        For kernels.
-    """
+    """A compiled source of rewards."""
     return Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
 
 
 def sampler_of(
     algorithm: Any, setting: Setting, question: Question, truth: Instance | None
 ) -> Sampler | None:
-    """The compiled rule of an algorithm.
-
-    Parameters
-    ----------
-    algorithm
-        A record of options, or an object with `propose(view)`.
-    setting, question
-        What is asked.
-    truth
-        The instance, where it is known.
-
-    Returns
-    -------
-    Sampler or None
-        None for a rule that is written in Python.
-
-    Raises
-    ------
-    ProblemError
-        If the algorithm must know the truth, and `truth` is None.
-    """
+    """The compiled rule of an algorithm."""
     for kind in type(algorithm).__mro__:
         if kind in SAMPLERS:
             return SAMPLERS[kind](algorithm, setting, question, truth)

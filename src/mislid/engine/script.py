@@ -126,20 +126,7 @@ class Script:
 
 
 def follow_compiled(engine: Engine, script: Script) -> Followed:
-    """Take in all steps without going back to Python in between.
-
-    Parameters
-    ----------
-    engine
-        With compiled rules.
-    script
-        What happened.
-
-    Returns
-    -------
-    tuple
-        As `Engine.follow`.
-    """
+    """Take in all steps without going back to Python in between."""
     from mislid._kernels.replay import Design, Steps, replay
     from mislid._kernels.state import new_state
 
@@ -166,20 +153,7 @@ def follow_compiled(engine: Engine, script: Script) -> Followed:
 
 
 def follow_in_python(engine: Engine, script: Script) -> Followed:
-    """Take in all steps one by one, for rules that are written in Python.
-
-    Parameters
-    ----------
-    engine
-        With any rules.
-    script
-        What happened.
-
-    Returns
-    -------
-    tuple
-        As `Engine.follow`.
-    """
+    """Take in all steps one by one, for rules that are written in Python."""
     verdict: Verdict | None = None
     chosen: list[int] = []
     for step in script:

@@ -123,11 +123,6 @@ class SamplingProtocol(Protocol):
     Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
     default) or only a barycentric spanner of them; and a method `check(question)` that raises a
     `ProblemError` for questions that it is not made for.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        Whatever the rule itself needs.
     """
 
     def propose(self, view: View) -> int:
@@ -151,11 +146,6 @@ class StoppingProtocol(Protocol):
 
     Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
     at most delta. Without it nothing is claimed.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        Whatever the rule itself needs.
     """
 
     def judge(self, view: View) -> Verdict:

@@ -39,20 +39,7 @@ class Dispersion:
 
     @classmethod
     def of(cls, arms: object, values: object, noise: Vector) -> Dispersion:
-        """From measurements.
-
-        Parameters
-        ----------
-        arms, values
-            What was measured (n,), and what came out (n,).
-        noise
-            Declared standard deviations (K,).
-
-        Returns
-        -------
-        Dispersion
-            Of these measurements.
-        """
+        """From measurements."""
         K = noise.shape[0]
         at = np.asarray(arms, dtype=np.int64)
         given = np.asarray(values, dtype=np.float64)
@@ -67,16 +54,6 @@ class Dispersion:
         If that is enough for every arm, it ever exceeds ln(1/level) with probability at most
         `level`, whatever rule chose the arms and however often one looks. One half of it is for all
         arms together, the other for one arm that is worse than the rest.
-
-        Parameters
-        ----------
-        factor
-            By which the declared noise is multiplied.
-
-        Returns
-        -------
-        float
-            The logarithm.
         """
         shrunk = self.squares / factor**2
         together = log_scatter(self.counts.sum(), shrunk.sum())
@@ -84,18 +61,7 @@ class Dispersion:
         return float(np.logaddexp(together, apart)) - math.log(2.0)
 
     def least_factor(self, level: float) -> float:
-        """The smallest factor, at least 1, by which noise must grow not to be contradicted.
-
-        Parameters
-        ----------
-        level
-            How often the test may be wrong.
-
-        Returns
-        -------
-        float
-            The factor.
-        """
+        """The smallest factor, at least 1, by which noise must grow not to be contradicted."""
         limit = -math.log(level)
         if self.log_evidence() <= limit:
             return 1.0
@@ -107,36 +73,14 @@ class Dispersion:
         return float(brentq(lambda factor: self.log_evidence(factor) - limit, 1.0, largest))
 
     def suspects(self, level: float) -> list[int]:
-        """The arms that scatter too much by themselves; the worst, if it takes all together.
-
-        Parameters
-        ----------
-        level
-            How often the test may be wrong.
-
-        Returns
-        -------
-        list of int
-            The arms, worst first.
-        """
+        """The arms that scatter too much by themselves; the worst, if it takes all together."""
         alone = log_scatter(self.counts, self.squares)
         found = np.flatnonzero(alone >= math.log(2.0 * alone.size / level))
         worst = found if found.size else np.array([np.argmax(alone)])
         return [int(arm) for arm in worst[np.argsort(-alone[worst], kind="stable")]]
 
     def deviation(self, arm: int) -> float:
-        """The sample standard deviation of an arm.
-
-        Parameters
-        ----------
-        arm
-            0 to K - 1.
-
-        Returns
-        -------
-        float
-            In units of the declared noise.
-        """
+        """The sample standard deviation of an arm."""
         return math.sqrt(float(self.squares[arm]) / max(float(self.counts[arm]) - 1.0, 1.0))
 
 
@@ -144,16 +88,6 @@ def log_scatter(n: Numbers | float, square: Numbers | float) -> Numbers:
     """Logarithm of the integral of p^(n/2) exp((1 - p) q / 2) over 0 < p < 1, for q = `square`.
 
     It is that of an incomplete gamma function, and at least -ln(n/2 + 1), its value for q = 0.
-
-    Parameters
-    ----------
-    n, square
-        Numbers, or arrays of one shape.
-
-    Returns
-    -------
-    ndarray
-        Of that shape.
     """
     from scipy.special import gammainc, gammaln
 

@@ -46,20 +46,7 @@ class Residuals:
 
     @classmethod
     def of(cls, features: Matrix, counts: Vector, means: Vector, noise: Vector) -> Residuals:
-        """From what was measured.
-
-        Parameters
-        ----------
-        features
-            (K, d).
-        counts, means, noise
-            Measurements, empirical means and declared standard deviations (K,).
-
-        Returns
-        -------
-        Residuals
-            Of these measurements.
-        """
+        """From what was measured."""
         unit = math.exp(float(np.mean(np.log(noise))))
         return cls(features, means, counts / noise**2, tuple(unit * size for size in SIZES))
 
@@ -68,16 +55,6 @@ class Residuals:
 
         If the means are that close to linear, it ever exceeds ln(1/level) with probability at most
         `level`, whatever rule chose the arms and however often one looks.
-
-        Parameters
-        ----------
-        misspecification
-            At least 0.
-
-        Returns
-        -------
-        float
-            The logarithm.
         """
         logs = [
             self.nearest(misspecification, shares * self.weights).bound - price
@@ -86,20 +63,7 @@ class Residuals:
         return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
 
     def contradict(self, misspecification: float, level: float) -> bool:
-        """Whether the evidence exceeds ln(1/level).
-
-        Parameters
-        ----------
-        misspecification
-            At least 0.
-        level
-            How often the test may be wrong.
-
-        Returns
-        -------
-        bool
-            True where the means contradict this misspecification.
-        """
+        """Whether the evidence exceeds ln(1/level)."""
         # An average does only if one term does, which one projection can often exclude.
         cost = self.nearest(misspecification, self.weights).cost
         terms = (np.max(shares) * cost - price for shares, price in map(self._at, self.sizes))
@@ -107,18 +71,7 @@ class Residuals:
         return bool(max(terms) > limit) and self.log_evidence(misspecification) > limit
 
     def least(self, level: float) -> float:
-        """The smallest misspecification that is not contradicted, from below.
-
-        Parameters
-        ----------
-        level
-            How often the test may be wrong.
-
-        Returns
-        -------
-        float
-            Too small by at most a share `ACCURACY`.
-        """
+        """The smallest misspecification that is not contradicted, from below."""
         if not self.contradict(0.0, level):
             return 0.0
         largest = float(np.max(np.abs(self.means)))  # zero is a linear model
@@ -132,36 +85,12 @@ class Residuals:
         return low
 
     def farthest(self, misspecification: float) -> int:
-        """The arm that is farthest from the nearest model, in units of its uncertainty.
-
-        Parameters
-        ----------
-        misspecification
-            Of the model.
-
-        Returns
-        -------
-        int
-            The arm, 0 to K - 1.
-        """
+        """The arm that is farthest from the nearest model, in units of its uncertainty."""
         rest = self.means - self.nearest(misspecification, self.weights).means
         return int(np.argmax(self.weights * rest * rest))
 
     def nearest(self, misspecification: float, weights: Vector) -> Projection:
-        """The nearest model of this misspecification.
-
-        Parameters
-        ----------
-        misspecification
-            At least 0.
-        weights
-            Of the arms (K,).
-
-        Returns
-        -------
-        Projection
-            The model's means, with their distance and its proof.
-        """
+        """The nearest model of this misspecification."""
         return project(Model(self.features, misspecification), self.means, weights)
 
     def _at(self, size: float) -> tuple[Vector, float]:

@@ -96,16 +96,6 @@ PYTHON = "python:"
 def stopping_rule_called(name: str) -> StoppingRule:
     """What is known of a rule that a study names.
 
-    Parameters
-    ----------
-    name
-        One of `STOPPING_RULES`, or what a study calls a rule that was written in Python.
-
-    Returns
-    -------
-    StoppingRule
-        For the latter one without a guarantee: nobody here has checked its proof.
-
     Examples
     --------
     >>> stopping_rule_called("python:lab:Patient").guaranteed

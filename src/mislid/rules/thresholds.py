@@ -32,18 +32,6 @@ def heuristic_threshold(t: float, delta: float) -> float:
 
     The published experiments used it.
 
-    Parameters
-    ----------
-    t
-        Number of samples.
-    delta
-        Error rate.
-
-    Returns
-    -------
-    float
-        The threshold.
-
     Examples
     --------
     >>> round(heuristic_threshold(40_000, 0.05), 2)
@@ -52,7 +40,7 @@ def heuristic_threshold(t: float, delta: float) -> float:
     return _heuristic(float(t), _log_inverse(delta))
 
 
-def unstructured_threshold(t: float, K: int, delta: float) -> float:
+def paper_unstructured_threshold(t: float, K: int, delta: float) -> float:
     """The paper's beta_uns: 2K Wbar(ln(2e/delta) / (2K) + ln(8 e K ln t) / 2).
 
     Wbar(x) = -W_{-1}(-exp(-x)). Bounds the evidence between the true means and their projected
@@ -62,29 +50,15 @@ def unstructured_threshold(t: float, K: int, delta: float) -> float:
     once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
     interest (every t up to 1e16) it lies above their bound for all K arms, `deviation_constant`.
 
-    Parameters
-    ----------
-    t
-        Number of samples.
-    K
-        Number of arms.
-    delta
-        Error rate.
-
-    Returns
-    -------
-    float
-        The threshold.
-
     Examples
     --------
-    >>> round(unstructured_threshold(40_000, 10, 0.05), 1)
+    >>> round(paper_unstructured_threshold(40_000, 10, 0.05), 1)
     117.5
     """
     return _unstructured(float(t), K, _log_inverse(delta))
 
 
-def linear_threshold(
+def paper_linear_threshold(
     t: float,
     d: int,
     delta: float,
@@ -104,35 +78,15 @@ def linear_threshold(
     is no longer than the difference of two deviations within eps. Squares add:
     b0(delta/2) + 2 eps^2 information. The text prints 1/2 (4 eps sqrt(t) + sqrt(2 b0(delta)))^2:
     a triangle inequality where the parts are orthogonal, and delta where the union with beta_uns
-    leaves delta/2.
-
-    Parameters
-    ----------
-    t
-        Number of samples.
-    d
-        Number of features.
-    delta
-        Error rate.
-    misspecification
-        How far a mean may be from linear.
-    information
-        sum_k N_k / sigma_k^2; t, as for noise 1, unless given.
-    printed
-        Whether to give the threshold as the text prints it.
-
-    Returns
-    -------
-    float
-        The threshold.
+    leaves delta/2. `information` is sum_k N_k / sigma_k^2; t, as for noise 1, unless given.
 
     Examples
     --------
-    >>> round(linear_threshold(1000, 5, 0.05, 0.0), 1)
+    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.0), 1)
     23.5
-    >>> round(linear_threshold(1000, 5, 0.05, 0.1), 1)
+    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.1), 1)
     43.5
-    >>> round(linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
+    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
     188.9
     """
     formula = _printed_linear if printed else _linear
@@ -152,31 +106,15 @@ def paper_threshold(
 ) -> float:
     """min(beta_uns, beta_lin), the paper's threshold.
 
-    Parameters
-    ----------
-    t
-        Number of samples.
-    K, d
-        Numbers of arms and features.
-    delta
-        Error rate.
-    misspecification, information, printed
-        As for `linear_threshold`.
-
-    Returns
-    -------
-    float
-        The threshold.
-
     Examples
     --------
     >>> round(paper_threshold(40_000, 10, 5, 0.05, 5.0), 1)
     117.5
     """
-    linear = linear_threshold(
+    linear = paper_linear_threshold(
         t, d, delta, misspecification, information=information, printed=printed
     )
-    return min(unstructured_threshold(t, K, delta), linear)
+    return min(paper_unstructured_threshold(t, K, delta), linear)
 
 
 def deviation_constant(x: float) -> float:
@@ -186,16 +124,6 @@ def deviation_constant(x: float) -> float:
     probability 1 - delta no set S of arms, fixed beforehand, ever has evidence against its true
     means above  sum_S 2 ln(4 + ln N_k) + |S| C(ln(1/delta) / |S|).  Every l gives a valid bound,
     so that an inexact minimum costs samples but no confidence.
-
-    Parameters
-    ----------
-    x
-        Above 0.
-
-    Returns
-    -------
-    float
-        C(x).
 
     Examples
     --------
@@ -220,18 +148,6 @@ def pair_constant(K: int, m: int, delta: float) -> float:
 
     If an answer is wrong, one of the m best arms is missing and another arm has its place: these
     are m (K - m) pairs, whatever the answer.
-
-    Parameters
-    ----------
-    K, m
-        Numbers of arms, and of those to find.
-    delta
-        Error rate.
-
-    Returns
-    -------
-    float
-        What a pair's threshold has besides the allowances of its two arms.
     """
     return 2.0 * deviation_constant(0.5 * (math.log(m * (K - m)) + _log_inverse(delta)))
 
@@ -241,20 +157,6 @@ def pairwise_threshold(n_i: float, n_j: float, K: int, m: int, delta: float) -> 
 
     For the two arms of a pair, measured n_i and n_j times. The numbers are counts even where the
     noise differs: the bound is for sums of n standardised measurements.
-
-    Parameters
-    ----------
-    n_i, n_j
-        Measurements of the two arms.
-    K, m
-        Numbers of arms, and of those to find.
-    delta
-        Error rate.
-
-    Returns
-    -------
-    float
-        The threshold.
 
     Examples
     --------

@@ -37,18 +37,7 @@ class Case(NamedTuple):
     m: int
 
     def question(self, delta: float = 0.05) -> Question:
-        """What a rule is asked.
-
-        Parameters
-        ----------
-        delta
-            Error rate.
-
-        Returns
-        -------
-        Question
-            With the true noise, and the true bound on the means.
-        """
+        """What a rule is asked."""
         return Question(
             self.instance.model,
             self.m,

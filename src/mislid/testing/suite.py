@@ -91,63 +91,19 @@ class Suite:
 
 
 def require(condition: object, message: str) -> None:
-    """Fail unless the condition holds; also where Python ignores `assert`.
-
-    Parameters
-    ----------
-    condition
-        Anything with a truth value.
-    message
-        What must be so, and what was found.
-
-    Raises
-    ------
-    AssertionError
-        If it does not hold.
-    """
+    """Fail unless the condition holds; also where Python ignores `assert`."""
     if not condition:
         raise AssertionError(message)
 
 
 def require_equal(found: Any, expected: Any, what: str) -> None:
-    """Fail unless both are equal.
-
-    Parameters
-    ----------
-    found, expected
-        Numbers, texts, or lists of them.
-    what
-        Name of what was found.
-
-    Raises
-    ------
-    AssertionError
-        If they are not.
-    """
+    """Fail unless both are equal."""
     require(found == expected, f"{what} must be {expected!r}; got {found!r}")
 
 
 @contextmanager
 def required_error(kind: type[Exception], part: str = "") -> Iterator[None]:
-    """Fail unless the block raises an error of this kind.
-
-    Parameters
-    ----------
-    kind
-        Class of the error.
-    part
-        What its message must contain.
-
-    Yields
-    ------
-    None
-        For the block.
-
-    Raises
-    ------
-    AssertionError
-        If it does not.
-    """
+    """Fail unless the block raises an error of this kind."""
     try:
         yield
     except kind as problem:
@@ -158,18 +114,7 @@ def required_error(kind: type[Exception], part: str = "") -> Iterator[None]:
 
 @contextmanager
 def global_randomness(seed: int) -> Iterator[None]:
-    """Seed the generators that a whole process shares, and put them back at the end.
-
-    Parameters
-    ----------
-    seed
-        Of Python's and NumPy's generators.
-
-    Yields
-    ------
-    None
-        For the block.
-    """
+    """Seed the generators that a whole process shares, and put them back at the end."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - rules may use it, though they should not
@@ -182,25 +127,7 @@ def global_randomness(seed: int) -> Iterator[None]:
 
 @contextmanager
 def unchanged_data(engine: Engine, what: str) -> Iterator[View]:
-    """Fail if the block changes what was measured.
-
-    Parameters
-    ----------
-    engine
-        With measurements that have been judged.
-    what
-        Name of what is done in the block.
-
-    Yields
-    ------
-    View
-        To be given to a rule; it is compared as well.
-
-    Raises
-    ------
-    AssertionError
-        If counts, means or estimates are not what they were.
-    """
+    """Fail if the block changes what was measured."""
     view, names = engine.view(), ("counts", "means", "estimate")
     before = {name: getattr(view, name).tolist() for name in names}
     yield view

@@ -16,7 +16,7 @@ from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import (
     heuristic_threshold,
     paper_threshold,
-    unstructured_threshold,
+    paper_unstructured_threshold,
 )
 from oracles.stopping import (
     closest_cost,
@@ -74,7 +74,7 @@ def test_paper_rules_measure_from_the_projected_means(name: str) -> None:
                 t, K, d, data.delta, eps, information=information, printed=printed
             )
             if name == "paper" and not explored(data):
-                threshold = unstructured_threshold(t, K, data.delta)
+                threshold = paper_unstructured_threshold(t, K, data.delta)
         found = verdict(data, name)
         assert found.answer is not None
         assert sorted(found.answer) == incumbents.tolist()
@@ -93,7 +93,7 @@ def test_linear_threshold_waits_until_features_are_explored() -> None:
         data.counts[coordinates(data.model).basis] = n
         threshold = verdict(data, "paper").threshold
         linear = paper_threshold(2 * n, 30, 2, 0.05, 0.0)
-        assert linear < unstructured_threshold(2 * n, 30, 0.05)
+        assert linear < paper_unstructured_threshold(2 * n, 30, 0.05)
         assert (threshold == linear) == explored(data)
         found.add(explored(data))
     assert found == {True, False}

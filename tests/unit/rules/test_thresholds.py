@@ -11,11 +11,11 @@ from mislid.errors import ProblemError
 from mislid.rules.thresholds import (
     deviation_constant,
     heuristic_threshold,
-    linear_threshold,
     pair_constant,
     pairwise_threshold,
+    paper_linear_threshold,
     paper_threshold,
-    unstructured_threshold,
+    paper_unstructured_threshold,
 )
 
 CONFIDENCES = [0.5, 0.05, 1e-3, 1e-10, 1e-100]
@@ -27,7 +27,9 @@ def test_thresholds_are_the_printed_formulas(delta: float, t: float, K: int, d: 
     assert_allclose(heuristic_threshold(t, delta), np.log((1 + np.log(t + 1)) / delta))
     x = np.log(2 * np.e / delta) / (2 * K) + np.log(8 * np.e * K * np.log(t)) / 2
     assert_allclose(
-        unstructured_threshold(t, K, delta), -2 * K * lambertw(-np.exp(-x), -1).real, rtol=1e-12
+        paper_unstructured_threshold(t, K, delta),
+        -2 * K * lambertw(-np.exp(-x), -1).real,
+        rtol=1e-12,
     )
 
     def b0(c: float) -> float:
@@ -36,10 +38,10 @@ def test_thresholds_are_the_printed_formulas(delta: float, t: float, K: int, d: 
 
     for eps in (0.0, 0.1, 3.0):
         printed = 0.5 * (4 * np.sqrt(t) * eps + np.sqrt(2) * np.sqrt(b0(delta))) ** 2
-        assert_allclose(linear_threshold(t, d, delta, eps, printed=True), printed)
-        assert_allclose(linear_threshold(t, d, delta, eps), b0(delta / 2) + 2 * t * eps**2)
+        assert_allclose(paper_linear_threshold(t, d, delta, eps, printed=True), printed)
+        assert_allclose(paper_linear_threshold(t, d, delta, eps), b0(delta / 2) + 2 * t * eps**2)
         # Squares of orthogonal parts never exceed the square of the sum.
-        assert linear_threshold(t, d, delta, eps) <= (1 + 1e-12) * linear_threshold(
+        assert paper_linear_threshold(t, d, delta, eps) <= (1 + 1e-12) * paper_linear_threshold(
             t, d, delta / 2, eps, printed=True
         )
 
@@ -55,19 +57,19 @@ def test_reference_values() -> None:
 
 def test_noise_enters_the_linear_threshold_through_the_information() -> None:
     # Rewards, noise and misspecification in other units: the same threshold.
-    one = linear_threshold(1000, 5, 0.05, 0.2, information=1000 / 4.0)
-    other = linear_threshold(1000, 5, 0.05, 0.2 * 1e3, information=1000 / 4.0e6)
+    one = paper_linear_threshold(1000, 5, 0.05, 0.2, information=1000 / 4.0)
+    other = paper_linear_threshold(1000, 5, 0.05, 0.2 * 1e3, information=1000 / 4.0e6)
     assert_allclose(one, other)
-    assert one < linear_threshold(1000, 5, 0.05, 0.2)
+    assert one < paper_linear_threshold(1000, 5, 0.05, 0.2)
 
 
 def test_extreme_misspecification() -> None:
-    unstructured = unstructured_threshold(1000, 10, 0.05)
+    unstructured = paper_unstructured_threshold(1000, 10, 0.05)
     for printed in (True, False):
-        assert linear_threshold(1000, 5, 0.05, math.inf, printed=printed) == math.inf
+        assert paper_linear_threshold(1000, 5, 0.05, math.inf, printed=printed) == math.inf
         assert paper_threshold(1000, 10, 5, 0.05, math.inf, printed=printed) == unstructured
         assert paper_threshold(1, 10, 5, 0.05, 0.0, printed=printed) < math.inf
-    assert unstructured_threshold(1, 10, 0.05) == math.inf
+    assert paper_unstructured_threshold(1, 10, 0.05) == math.inf
 
 
 @pytest.mark.parametrize("x", [1e-3, 0.1, 1.0, 3.0, 30.0, 300.0])
@@ -88,7 +90,7 @@ def test_unstructured_threshold_holds_for_all_samples_at_once(K: int) -> None:
         constant = K * deviation_constant(math.log(2 / delta) / K)
         for t in np.geomspace(2, 1e16, 40):
             proven = 2 * K * math.log(4 + math.log(max(t / K, 1))) + constant
-            assert proven < unstructured_threshold(t, K, delta)
+            assert proven < paper_unstructured_threshold(t, K, delta)
 
 
 def test_pairs_share_the_confidence() -> None:

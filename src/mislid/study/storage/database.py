@@ -87,18 +87,7 @@ class Database:
 
     @contextmanager
     def connected(self, *, writing: bool = False) -> Iterator[Connection]:
-        """A transaction, which is kept if the block ends without an exception.
-
-        Parameters
-        ----------
-        writing
-            Whether it will write, and waits for other writers from its beginning.
-
-        Yields
-        ------
-        Connection
-            Within the transaction.
-        """
+        """A transaction, which is kept if the block ends without an exception."""
         if self._process != os.getpid():
             self.engine.dispose(close=False)  # the parent goes on with its connections
             self._process = os.getpid()
@@ -165,18 +154,7 @@ _POSTGRESQL: dict[str, Complaint] = {
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Turn the database's errors into those of the package.
-
-    Parameters
-    ----------
-    place
-        The address that messages name.
-
-    Yields
-    ------
-    None
-        For the block in which they may be raised.
-    """
+    """Turn the database's errors into those of the package."""
     try:
         yield
     except (exc.DBAPIError, sqlite3.Error) as problem:

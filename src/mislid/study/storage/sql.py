@@ -164,18 +164,7 @@ def _entries(connection: Connection, key: int, after: int, most: int | None) -> 
 
 
 def ensure_tables(database: Database) -> None:
-    """Make the tables where they are missing; refuse those of another version.
-
-    Parameters
-    ----------
-    database
-        Where they should be.
-
-    Raises
-    ------
-    SchemaVersionError
-        If they are of another version; the message says how to upgrade.
-    """
+    """Make the tables where they are missing; refuse those of another version."""
     with translated(database.place):
         missing = not sa.inspect(database.engine).has_table(SCHEMA.name)
     if missing:
@@ -192,37 +181,13 @@ def ensure_tables(database: Database) -> None:
 
 
 def version_of(connection: Connection) -> tuple[int, str]:
-    """The version of the tables, and who made them.
-
-    Parameters
-    ----------
-    connection
-        To their database.
-
-    Returns
-    -------
-    tuple
-        The version, 0 where the tables do not say, and the release that made them.
-    """
+    """The version of the tables, and who made them."""
     rows = connection.execute(sa.select(SCHEMA)).all()
     return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "an unknown release")
 
 
 def refuse_newer(database: Database, version: int, writer: str) -> None:
-    """Refuse what only a later release understands.
-
-    Parameters
-    ----------
-    database
-        Where the tables are.
-    version, writer
-        Of the tables.
-
-    Raises
-    ------
-    SchemaVersionError
-        If the version is above `VERSION`.
-    """
+    """Refuse what only a later release understands."""
     if version > VERSION:
         raise SchemaVersionError(
             f"storage {database.place!r} has schema version {version}, newer than the {VERSION} of "
@@ -231,25 +196,13 @@ def refuse_newer(database: Database, version: int, writer: str) -> None:
 
 
 def set_version(connection: Connection) -> None:
-    """Record that the tables are of this version and by this release.
-
-    Parameters
-    ----------
-    connection
-        To their database.
-    """
+    """Record that the tables are of this version and by this release."""
     connection.execute(SCHEMA.delete())
     connection.execute(SCHEMA.insert().values(version=VERSION, written_by=_release()))
 
 
 def keep_others_out(database: Database, connection: Connection) -> None:
-    """Let nobody else make or change the tables in the meantime; SQLite has one writer anyway.
-
-    Parameters
-    ----------
-    database, connection
-        The database, and a transaction in it, at whose end others may go on.
-    """
+    """Let nobody else make or change the tables in the meantime; SQLite has one writer anyway."""
     if not database.is_sqlite:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CHANGING_TABLES)))
 

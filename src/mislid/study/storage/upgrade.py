@@ -66,13 +66,7 @@ class UpgradeReport:
     changed: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Values of JSON.
-
-        Returns
-        -------
-        dict
-            By the names of the attributes.
-        """
+        """Values of JSON."""
         return asdict(self)
 
 
@@ -86,28 +80,7 @@ _STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries}
 
 
 def upgrade(database: Database, backup: str | None) -> UpgradeReport:
-    """Bring the tables up to date.
-
-    Parameters
-    ----------
-    database
-        Where they are.
-    backup
-        Where the backup goes: a new file for SQLite, a new schema for PostgreSQL; None for a name
-        made of the version, for PostgreSQL with the time.
-
-    Returns
-    -------
-    UpgradeReport
-        What was done.
-
-    Raises
-    ------
-    StorageError
-        If the storage is not there, damaged, full, or of another release; it is as before then.
-    ProblemError
-        If the backup cannot be there.
-    """
+    """Bring the tables up to date."""
     file = _file_of(database)
     if file is not None and not file.is_file():
         raise StorageError(f"storage {database.place!r} is not there: check the address")
