@@ -82,7 +82,9 @@ class Docstring(Validator):
 
     @property
     def signature_parameters(self) -> tuple[str, ...]:
-        """The arguments that a caller may use."""
+        """The arguments that a caller may use; a protocol is not called."""
+        if getattr(self.obj, "_is_protocol", False):
+            return ()
         return tuple(name for name in super().signature_parameters if not name.startswith("_"))
 
 
