@@ -1,5 +1,6 @@
 """One identification: answers, statuses, seeds and units."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -70,7 +71,8 @@ def test_seeds_decide_everything() -> None:
 
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = identify(INSTANCE, 2, algorithm="mislid-paper")
-    monkeypatch.setattr("mislid.simulation.identify.PAUSE", 7)
+    # The package has a function of the module's name, which a dotted path would lead to.
+    monkeypatch.setattr(sys.modules[identify.__module__], "PAUSE", 7)
     paused = identify(INSTANCE, 2, algorithm="mislid-paper")
     np.testing.assert_array_equal(whole.means, paused.means)
 
