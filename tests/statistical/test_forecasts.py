@@ -25,7 +25,7 @@ class Certain(Forward):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._deviations = np.zeros_like(self._deviations)
+        self._noise = np.zeros_like(self._noise)
 
 
 def looks() -> list[tuple[Snapshot, int]]:

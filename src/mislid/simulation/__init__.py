@@ -1,10 +1,13 @@
-"""Simulated identifications: where rewards come from, one run, many runs."""
+"""Simulated identifications: where rewards come from, one run, many runs.
+
+`mislid.identify` and `mislid.replicate` are published above: here these names are modules.
+"""
 
 from mislid.simulation import environments
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Gaussian, Table
-from mislid.simulation.identify import Identification, identify
+from mislid.simulation.identify import Identification
 from mislid.simulation.progress import Evidence, Progress
-from mislid.simulation.replicate import Row, replicate, replicate_rows
+from mislid.simulation.replicate import Row, replicate_rows
 from mislid.simulation.summary import Summary, summarise
 
 __all__ = [
@@ -19,8 +22,6 @@ __all__ = [
     "Summary",
     "Table",
     "environments",
-    "identify",
-    "replicate",
     "replicate_rows",
     "summarise",
 ]
