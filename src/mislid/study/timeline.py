@@ -58,15 +58,15 @@ class Record:
         """Number of candidates."""
         return self.candidates.K
 
-    @property
-    def samples(self) -> int:
-        """Number of measurements."""
-        return self.arms.size
-
     @cached_property
     def labels(self) -> list[str]:
         """The candidates' labels as texts (K,)."""
         return [str(label) for label in self.candidates.labels]
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self.arms.size
 
     @cached_property
     def noise(self) -> Vector:

@@ -58,10 +58,8 @@ class SQLStorage(Storage):
 
     Parameters
     ----------
-    url
-        An address that SQLAlchemy knows.
-    timeout
-        Seconds to wait for other writers.
+    url, timeout
+        As for `Database`.
     """
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
