@@ -99,7 +99,7 @@ class DTracking:
     Attributes
     ----------
     forced
-        As for `CTracking`.
+        As for `CTracking`; here by default.
     """
 
     forced: bool = True

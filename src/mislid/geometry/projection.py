@@ -106,7 +106,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     Raises
     ------
     ProblemError, CertificateError
-        As in `pair_alternative`.
+        For the reasons that `pair_alternative` names.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     Parameters
     ----------
     overview
-        What `Study.overview` gives.
+        The study, as `Study.overview` gives it.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def draw_evidence(overview: Overview) -> Figure | None:
     Parameters
     ----------
     overview
-        What `Study.overview` gives.
+        As for `draw_candidates`.
 
     Returns
     -------
