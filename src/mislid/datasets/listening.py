@@ -105,7 +105,7 @@ class ListeningCounts:
         Parameters
         ----------
         rank
-            Number of features, from 1 to the number of users or of artists, the smaller one.
+            Number of features, at most the number of users and of artists.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class ListeningCounts:
         Raises
         ------
         ProblemError
-            Where the rank is out of these bounds.
+            Where the rank is less than 1, or too large.
 
         Examples
         --------
