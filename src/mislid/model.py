@@ -49,7 +49,7 @@ class Reduction:
     Attributes
     ----------
     given
-        Number of columns that were given.
+        Number of given columns.
     kept
         Indices of those that were kept, increasing.
 
@@ -155,7 +155,7 @@ class Model(WithFeatures):
         Raises
         ------
         ProblemError
-            If it is negative or no number.
+            If it is negative or not a number.
 
         Examples
         --------

@@ -10,7 +10,7 @@ import numpy as np
 import mislid
 from mislid.engine import Verdict
 from mislid.engine.view import View
-from mislid.study import Progress, Sensitivity, SensitivityRow, Study, WhatIf
+from mislid.study import Sensitivity, SensitivityRow, Study, StudyProgress, WhatIf
 from mislid.study.overview import Overview
 
 FEATURES = {
@@ -83,8 +83,8 @@ def what_if(more: int | None, low: int, high: int | None, **changes: Any) -> Wha
     return WhatIf(more, low, high, "", **given, decided_now=False, answer_now=())
 
 
-def progress(more: int | None, low: int, high: int | None, **others: Any) -> Progress:
-    return Progress(30, more, low, high, **{"note": "", **others})
+def progress(more: int | None, low: int, high: int | None, **others: Any) -> StudyProgress:
+    return StudyProgress(30, more, low, high, **{"note": "", **others})
 
 
 def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:

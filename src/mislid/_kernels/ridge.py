@@ -23,16 +23,7 @@ from mislid._kernels.linalg import (
     transposed_times,
 )
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import (
-    ArmOrder,
-    Indices,
-    Matrix,
-    PerArm,
-    PerFeature,
-    Square,
-    Struct,
-    Vector,
-)
+from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, PerFeature, Square, Struct
 
 # Rank-one updates between two inversions, so that their rounding does not add up.
 PERIOD = 128
@@ -85,7 +76,7 @@ def new_ridge_space(setting: Setting, corner: Matrix) -> RidgeSpace:
 
 
 @inner
-def invert(X: Matrix, weights: Vector, space: RidgeSpace) -> None:
+def invert(X: Matrix, weights: PerArm, space: RidgeSpace) -> None:
     """Compute the images from scratch, in O(K d^2)."""
     copy_matrix(space.ridge, space.factor)
     add_gram(X, space.nobody, space.everyone, weights, space.factor)
@@ -139,7 +130,7 @@ def update_images(setting: Setting, state: State, space: RidgeSpace) -> float:
 
 
 @inner_loop
-def estimate_means(X: Matrix, variance: Vector, sums: Vector, space: RidgeSpace) -> None:
+def estimate_means(X: Matrix, variance: PerArm, sums: PerArm, space: RidgeSpace) -> None:
     """The estimates and the squared lengths of all arms from their images."""
     for k in range(X.shape[0]):
         space.totals[k] = sums[k] / variance[k]

@@ -89,13 +89,7 @@ class MisLid(Algorithm):
     authors: bool = False
 
     def check(self, question: Question) -> None:
-        """Refuse more than one best arm where there is one learner per answer.
-
-        Parameters
-        ----------
-        question
-            What it would have to answer.
-        """
+        """Refuse more than one best arm where there is one learner per answer."""
         _refuse_tricks(self.pulls, self.subset)
         if self.per_answer and question.m != 1:
             raise ProblemError(
@@ -130,13 +124,7 @@ class BestResponse(Algorithm):
     authors: bool = False
 
     def check(self, question: Question) -> None:
-        """Refuse impossible numbers of pulls and challengers.
-
-        Parameters
-        ----------
-        question
-            What it would have to answer.
-        """
+        """Refuse impossible numbers of pulls and challengers."""
         _refuse_tricks(self.pulls, self.subset)
 
 

@@ -60,7 +60,7 @@ class Aggressive:
     Attributes
     ----------
     bonus
-        Whether c is that of the paper's text or of its runs.
+        As for `Optimistic`.
     """
 
     bonus: Literal["paper", "authors"] = "paper"
@@ -99,7 +99,7 @@ class DTracking:
     Attributes
     ----------
     forced
-        Whether arms with fewer than sqrt(t) - K/2 measurements go first.
+        As for `CTracking`; here by default.
     """
 
     forced: bool = True

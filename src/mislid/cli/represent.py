@@ -27,7 +27,7 @@ from mislid.errors import MissingPackageError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.representation import Choice, Observations, Representation, TradeOff
-    from mislid.representation.network import Progress
+    from mislid.representation.network import EpochListener
 
 
 def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -209,7 +209,7 @@ def _naming(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(epochs: int, quiet: bool) -> Iterator[Progress]:
+def _bar(epochs: int, quiet: bool) -> Iterator[EpochListener]:
     """A progress bar on stderr."""
     from tqdm import tqdm
 

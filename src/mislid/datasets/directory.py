@@ -20,7 +20,7 @@ from mislid.datasets.catalogue import (
     collection_named,
     collection_of,
 )
-from mislid.datasets.download import Progress, disk_errors, download
+from mislid.datasets.download import ByteListener, disk_errors, download
 from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
 from mislid.files import alone_in, write_whole
 
@@ -128,7 +128,7 @@ def fetch(
     name: str,
     data: str | os.PathLike[str] | None = None,
     *,
-    progress: Progress | None = None,
+    progress: ByteListener | None = None,
 ) -> tuple[Path, ...]:
     """Make sure that the files of a collection are in the data directory; give their paths.
 
@@ -204,7 +204,7 @@ def _no_other_process(file: DataFile, folder: Path) -> Iterator[None]:
         yield
 
 
-def _download_and_convert(file: DataFile, folder: Path, progress: Progress | None) -> None:
+def _download_and_convert(file: DataFile, folder: Path, progress: ByteListener | None) -> None:
     contents = []
     for wanted in file.downloads:
         place = _place(wanted, folder)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from mislid import __version__
 from mislid.errors import DownloadError
 
-Progress = Callable[[str, int, int | None], object]
+ByteListener = Callable[[str, int, int | None], object]
 """Called with a file's name, the bytes that are there, and all bytes or None."""
 
 _CHUNK = 1 << 16
@@ -26,7 +26,7 @@ _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def download(url: str, place: Path, progress: Progress | None = None) -> None:
+def download(url: str, place: Path, progress: ByteListener | None = None) -> None:
     """Bring a file from the web, whole or not at all; do nothing if it is there.
 
     `progress` is called with the file's name, the bytes that have come, and all bytes or None.

@@ -115,7 +115,7 @@ class ListeningCounts:
         Raises
         ------
         ProblemError
-            Where the rank is too large or not positive.
+            Where the rank is less than 1, or too large.
 
         Examples
         --------

@@ -154,7 +154,7 @@ class StoppingProtocol(Protocol):
         Parameters
         ----------
         view
-            All that is known.
+            As in `SamplingProtocol.propose`.
 
         Returns
         -------

@@ -95,10 +95,8 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     ----------
     model
         The model set.
-    means
-        Means mu (K,) to project.
-    weights
-        Weights w (K,), at least 0 and not all 0.
+    means, weights
+        Means mu (K,) to project; weights w (K,), at least 0 and not all 0.
 
     Returns
     -------
@@ -107,10 +105,8 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 
     Raises
     ------
-    ProblemError
-        An argument has the wrong shape or a value that is not allowed.
-    CertificateError
-        The weights or features are too ill-conditioned for the answer to be proved.
+    ProblemError, CertificateError
+        For the reasons that `pair_alternative` names.
 
     Examples
     --------

@@ -180,14 +180,10 @@ class InitialDesign:
 
     Attributes
     ----------
-    model
-        The model set.
-    rule
-        What decides on the number of rounds: "spanner" or "eigenvalue".
-    spanner
-        Indices of the arms to pull (d,).
-    rounds
-        How often each of them is pulled.
+    model, rule
+        As in `initial_design`.
+    spanner, rounds
+        Indices of the arms to pull (d,), and how often each of them is pulled.
 
     Examples
     --------

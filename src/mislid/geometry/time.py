@@ -370,7 +370,7 @@ def characteristic_curve(
     Raises
     ------
     ProblemError, CertificateError
-        As in `characteristic_time`.
+        As in `characteristic_time`, for any of the misspecifications.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from mislid.plotting.theme import (
     shorten,
 )
 from mislid.plotting.words import number, roughly, whole
-from mislid.study.forecast import Progress, WhatIf
+from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.overview import Overview
 from mislid.study.settings import Settings
 
@@ -40,7 +40,7 @@ class Forecast(NamedTuple):
     note: str
 
     @classmethod
-    def of(cls, question: str, given: Progress | WhatIf) -> Forecast:
+    def of(cls, question: str, given: StudyProgress | WhatIf) -> Forecast:
         """What a study foresees for a question."""
         more, low, high = (
             math.inf if value is None else float(value)

@@ -97,7 +97,7 @@ def plot_evidence(
     Raises
     ------
     ProblemError
-        Where there is no run, or one without anything.
+        Where there are no runs, or one of them is empty.
 
     Examples
     --------

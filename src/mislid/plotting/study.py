@@ -23,7 +23,7 @@ from mislid.plotting.theme import (
 )
 from mislid.plotting.words import number, percent
 from mislid.study.overview import Overview
-from mislid.study.timeline import Arms, Evidence, History
+from mislid.study.timeline import Arms, EvidenceOverTime, History
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     Parameters
     ----------
     overview
-        What `Study.overview` gives.
+        The study, as `Study.overview` gives it.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def draw_evidence(overview: Overview) -> Figure | None:
     Parameters
     ----------
     overview
-        What `Study.overview` gives.
+        As for `draw_candidates`.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def _plot_pairs(axes: Axes, history: History, labels: list[str]) -> None:
     axes.set_title("evidence of every pair, as a share of what is needed")
 
 
-def _top(closest: Evidence) -> float:
+def _top(closest: EvidenceOverTime) -> float:
     """The highest share in the picture: the threshold, and the closest pairs if they fit."""
     now = closest.shares[-1][np.isfinite(closest.shares[-1])]
     if not now.size:
@@ -217,7 +217,7 @@ def _top(closest: Evidence) -> float:
     return max(1.2, 1.2 * float(now.min()), min(_HIGHEST, 1.05 * float(now.max())))
 
 
-def _name_pairs(axes: Axes, closest: Evidence, labels: list[str], top: float) -> None:
+def _name_pairs(axes: Axes, closest: EvidenceOverTime, labels: list[str], top: float) -> None:
     """Names beside the lines' ends, moved apart where these are too close."""
     now = closest.shares[-1]
     known = np.flatnonzero(~np.isnan(now))

@@ -66,7 +66,7 @@ def draw_trade_off(trade_off: TradeOff) -> Figure:
     Parameters
     ----------
     trade_off
-        What `Representation.trade_off` gives.
+        As `Representation.trade_off` gives it.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector
 from mislid.errors import ProblemError
 from mislid.representation.learned import Intercept, Representation, represent
-from mislid.representation.network import Progress, Recipe, Split, train
+from mislid.representation.network import EpochListener, Recipe, Split, train
 from mislid.representation.observations import key_of, numbered
 
 
@@ -30,7 +30,7 @@ def learn(
     epochs: int = 200,
     standardize: bool = True,
     intercept: Intercept = "feature",
-    progress: Progress | None = None,
+    progress: EpochListener | None = None,
 ) -> Representation:
     """Learn features in which rewards are nearly linear, and measure how nearly.
 

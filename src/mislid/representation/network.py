@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sklearn.neural_network import MLPRegressor
 
 Split = Literal["rows", "candidates"]
-Progress = Callable[[int, int, float], None]
+EpochListener = Callable[[int, int, float], None]
+"""Called with the epoch, the number of epochs and the loss."""
 
 # Rows a step: few enough that an epoch of a short table is several steps.
 SMALLEST, LARGEST, STEPS = 16, 256, 16
@@ -135,7 +136,7 @@ class Network:
         return predictions
 
 
-def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None) -> Network:
+def train(X: Matrix, y: Vector, recipe: Recipe, progress: EpochListener | None = None) -> Network:
     """Train on a random part of the rows X (n, p) with rewards y (n,), and test on the others.
 
     Columns and rewards are centred and scaled by what the part trained on shows. Linear algebra
@@ -173,7 +174,7 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None = None
 
 
 def _fit(
-    X: Matrix, y: Vector, recipe: Recipe, progress: Progress | None
+    X: Matrix, y: Vector, recipe: Recipe, progress: EpochListener | None
 ) -> tuple[MLPRegressor, list[float]]:
     try:
         from sklearn.neural_network import MLPRegressor

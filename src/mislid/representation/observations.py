@@ -79,9 +79,10 @@ def read_observations(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "measured.csv"
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "measured.csv")
     ...     _ = path.write_text("name,day,x,reward\na,1,0.5,1\nb,1,0.7,3\na,2,0.5,2\n")
     ...     seen = read_observations(path, target="reward", groups=["day"])
     >>> seen.names, seen.means.tolist(), seen.repeats, seen.columns

@@ -4,7 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
-from mislid.study.forecast import Progress, WhatIf
+from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
     create_study,
@@ -21,10 +21,10 @@ from mislid.study.suspicions import StudyWarning
 __all__ = [
     "AnswerChange",
     "ObservationRow",
-    "Progress",
     "Sensitivity",
     "SensitivityRow",
     "Study",
+    "StudyProgress",
     "StudyResult",
     "StudySummary",
     "StudyWarning",

@@ -23,7 +23,7 @@ from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.events import Decided
-from mislid.study.forward import Data, Forward, data_of
+from mislid.study.forward import Forward, Measured, data_of
 from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import Candidates, Settings, as_settings
@@ -54,7 +54,7 @@ _DONE = ToGo(0, 0, 0, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress(PlainRecord):
+class StudyProgress(PlainRecord):
     """How far a study has come.
 
     Attributes
@@ -100,7 +100,7 @@ class WhatIf(PlainRecord):
     changed
         Which of them differ from the study's own.
     more, more_low, more_high, note
-        Measurements to go, as in `Progress`.
+        Measurements to go, as in `StudyProgress`.
     decided_now, answer_now
         Whether the stopping rule, asked this once, is satisfied by the present data, and the m
         candidates that are best by them. Choosing a question after a look at the data may not be
@@ -131,7 +131,7 @@ class Snapshot:
 
     settings: Settings
     candidates: Candidates
-    data: Data
+    data: Measured
     memory: Memory
     events: int
     decision: Decided | None
@@ -151,18 +151,18 @@ class Snapshot:
             rules=replay.given,
         )
 
-    def progress(self, simulations: int = SIMULATIONS) -> Progress:
+    def progress(self, simulations: int = SIMULATIONS) -> StudyProgress:
         """How far the study has come."""
         count = as_count(simulations, "simulations", 1)
         forward = self._forward(self.settings)
         if forward.missing:
-            return Progress(self.data.samples, *_too_early(forward.missing))
+            return StudyProgress(self.data.samples, *_too_early(forward.missing))
         decided, decision = forward.begin(), self.decision
         best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
         if decision is not None:
             verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
         settled = decided or decision is not None
-        return Progress(
+        return StudyProgress(
             self.data.samples,
             *(_DONE if settled else self._to_go(forward, count)),
             pair=self._labels(verdict.pair) if verdict and verdict.pair else None,

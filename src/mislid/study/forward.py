@@ -32,7 +32,7 @@ ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
 _POSITIONS = 1 << 62
 
 
-class Data(NamedTuple):
+class Measured(NamedTuple):
     """Counts (K,) and sums (K,) of the measurements, more is better; the arms of open trials."""
 
     counts: Vector
@@ -51,9 +51,9 @@ class Data(NamedTuple):
         return means
 
 
-def data_of(engine: Engine, waiting: Sequence[int]) -> Data:
+def data_of(engine: Engine, waiting: Sequence[int]) -> Measured:
     """A copy of what a study has measured."""
-    return Data(engine.counts.astype(np.float64), engine.sums, tuple(waiting))
+    return Measured(engine.counts.astype(np.float64), engine.sums, tuple(waiting))
 
 
 class Forward:
@@ -66,7 +66,7 @@ class Forward:
         self,
         settings: Settings,
         candidates: Candidates,
-        data: Data,
+        data: Measured,
         memory: Memory | None = None,
         rules: tuple[Any, Any] = (None, None),
     ) -> None:

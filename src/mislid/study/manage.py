@@ -235,10 +235,8 @@ def delete_study(*, study_name: str, storage: Address) -> None:
 
     Raises
     ------
-    ProblemError
-        The storage is no address.
-    UnknownStudyError
-        There is no such study.
+    ProblemError, UnknownStudyError
+        The storage is no address, or there is no such study.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
 from mislid.study.certificate import sha256_of
 from mislid.study.events import Created, Event, Observed
-from mislid.study.forecast import Progress, Snapshot, WhatIf
+from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
@@ -98,11 +98,11 @@ class Overview(Record):
         return self.best_now if self.decision is None else self.decision.answer
 
     @cached_property
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """How far the study has come, as `Study.progress` says it."""
         if self.forecaster is None:
             best = self.names(self.best_now)
-            return Progress(self.samples, None, 0, None, NO_RULES, best_now=best)
+            return StudyProgress(self.samples, None, 0, None, NO_RULES, best_now=best)
         return self.forecaster.progress()
 
     @cached_property
@@ -121,7 +121,7 @@ class Overview(Record):
             measured = Observed(tuple(self.arms.tolist()), tuple(self.values.tolist()))
             events.append(Event(2, self.summary.updated, measured))
         replay = Replay(*self.rules)
-        replay.follow(events)
+        replay.take_in(events)
         return sensitivity_of(replay, LEVEL)
 
     @cached_property

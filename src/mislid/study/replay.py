@@ -88,7 +88,7 @@ class Replay:
         if self._script:
             _ = self.engine
 
-    def follow(self, events: Iterable[Event]) -> None:
+    def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):

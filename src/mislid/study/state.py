@@ -95,24 +95,24 @@ class StudyState:
 
     def waiting_arms(self) -> list[int]:
         """The arms of the open trials."""
-        return [self.trials[number].arm for number in self.waiting]
+        return [self.trials[trial_id].arm for trial_id in self.waiting]
 
-    def trial(self, number: int) -> TrialRecord:
+    def trial(self, trial_id: int) -> TrialRecord:
         """The trial of this id."""
-        if not 0 <= number < len(self.trials):
+        if not 0 <= trial_id < len(self.trials):
             known = f"0 to {len(self.trials) - 1}" if self.trials else "none so far"
-            raise UnknownTrialError(f"trial must be one that was asked, {known}; got {number}")
-        return self.trials[number]
+            raise UnknownTrialError(f"trial must be one that was asked, {known}; got {trial_id}")
+        return self.trials[trial_id]
 
-    def news(self, number: int, state: str, value: float | None) -> bool:
+    def news(self, trial_id: int, state: str, value: float | None) -> bool:
         """Whether such a tell says something new; refuses one that contradicts the first."""
-        trial = self.trial(number)
+        trial = self.trial(trial_id)
         if trial.state in (OPEN, REPLACED):
             return True
         if (trial.state, trial.value) == (state, value):
             return False
         raise ConflictingTellError(
-            f"trial {number} has been told {_in_words(trial.state, trial.value)}, which stays; "
+            f"trial {trial_id} has been told {_in_words(trial.state, trial.value)}, which stays; "
             f"got {_in_words(state, value)}"
         )
 
@@ -139,14 +139,14 @@ class StudyState:
             case Asked():
                 self._hand_out(event.fact)
             case Renewed(trials, _, expires):
-                for number in trials:
-                    self.trials[number].expires = expires
-            case Told(number, value):
-                self._close(number, COMPLETE, value)
-                arm = self.trials[number].arm
-                self._observe(event, number, arm, value)
-            case Failed(number):
-                self._close(number, FAIL, None)
+                for trial_id in trials:
+                    self.trials[trial_id].expires = expires
+            case Told(trial_id, value):
+                self._close(trial_id, COMPLETE, value)
+                arm = self.trials[trial_id].arm
+                self._observe(event, trial_id, arm, value)
+            case Failed(trial_id):
+                self._close(trial_id, FAIL, None)
             case Observed(arms, values):
                 for arm, value in zip(arms, values, strict=True):
                     self._observe(event, None, arm, value)
@@ -155,17 +155,17 @@ class StudyState:
                     self.decision = event.fact
 
     def _hand_out(self, asked: Asked) -> None:
-        for number, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
+        for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
             if again is not None:
                 self.trials[again].state = REPLACED
                 del self.waiting[again]
-            self.trials.append(TrialRecord(number, arm, asked.worker, asked.expires))
-            self.waiting[number] = None
+            self.trials.append(TrialRecord(trial_id, arm, asked.worker, asked.expires))
+            self.waiting[trial_id] = None
 
-    def _close(self, number: int, state: str, value: float | None) -> None:
-        trial = self.trials[number]
+    def _close(self, trial_id: int, state: str, value: float | None) -> None:
+        trial = self.trials[trial_id]
         trial.state, trial.value = state, value
-        self.waiting.pop(number, None)
+        self.waiting.pop(trial_id, None)
 
     def _observe(self, event: Event, trial: int | None, arm: int, value: float) -> None:
         self.observations.append(Observation(event.sequence, event.time, trial, arm, value))

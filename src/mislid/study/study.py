@@ -34,7 +34,7 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from mislid.study.forecast import Progress, Snapshot, WhatIf
+    from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
@@ -147,16 +147,16 @@ class Study:
         _refuse_worker(worker)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
-        numbers: list[int] = []
+        trial_ids: list[int] = []
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
             facts, given = _hand_out(replay, count, worker, now, expires)
-            numbers[:] = given
+            trial_ids[:] = given
             return facts
 
         state = self._write(decide)
-        trials = [self._trial(state, number) for number in numbers]
+        trials = [self._trial(state, trial_id) for trial_id in trial_ids]
         return trials[0] if n is None else trials
 
     def tell(self, trial: Trial | int, value: float | None = None, state: str = COMPLETE) -> None:
@@ -174,20 +174,20 @@ class Study:
         state
             "complete" or "fail".
         """
-        number = _trial_number(trial)
+        trial_id = _as_trial_id(trial)
         if state not in (COMPLETE, FAIL):
             raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
         if state == FAIL and value is not None:
             raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
-        number_told = None if state == FAIL else as_value(value)
+        told = None if state == FAIL else as_value(value)
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
-            if not replay.state.news(number, state, number_told):
+            if not replay.state.news(trial_id, state, told):
                 return []
-            if number_told is None:
-                return [Failed(number)]
-            refuse_outside(number_told, replay.state.settings.reward_range)
-            return [Told(number, number_told)]
+            if told is None:
+                return [Failed(trial_id)]
+            refuse_outside(told, replay.state.settings.reward_range)
+            return [Told(trial_id, told)]
 
         self._write(decide)
 
@@ -297,7 +297,7 @@ class Study:
         """The trials that nobody has told yet, in the order in which they were asked."""
         with self._alone:
             state = self._now()
-            return [self._trial(state, number) for number in state.waiting]
+            return [self._trial(state, trial_id) for trial_id in state.waiting]
 
     def observations(self) -> DataFrame:
         """All measurements, in order.
@@ -333,7 +333,7 @@ class Study:
                 for one in state.observations
             ]
 
-    def progress(self, *, simulations: int = 30) -> Progress:
+    def progress(self, *, simulations: int = 30) -> StudyProgress:
         """How many more measurements, and what they are needed for; see docs/studies.md.
 
         Parameters
@@ -343,7 +343,7 @@ class Study:
 
         Returns
         -------
-        Progress
+        StudyProgress
             Measurements to go with a range, the hardest pair, and a lower bound.
         """
         return self._snapshot().progress(simulations)
@@ -503,7 +503,7 @@ class Study:
         if self._replay.state.sequence == 0:
             self._digest = hashlib.sha256()
         self._seal(entries)
-        self._replay.follow(events_of(entries))
+        self._replay.take_in(events_of(entries))
 
     def _seal(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -552,8 +552,8 @@ class Study:
             self._seal(added)
         return True
 
-    def _trial(self, state: StudyState, number: int) -> Trial:
-        record, candidates = state.trials[number], state.candidates
+    def _trial(self, state: StudyState, trial_id: int) -> Trial:
+        record, candidates = state.trials[trial_id], state.candidates
         features = None if candidates.features is None else candidates.features[record.arm]
         label = candidates.labels[record.arm]
         return Trial(record.id, label, features, record.worker, record.expires)
@@ -569,7 +569,7 @@ def _hand_out(
     """
     state = replay.state
     facts: list[Fact] = []
-    waiting = [state.trials[number] for number in state.waiting]
+    waiting = [state.trials[trial_id] for trial_id in state.waiting]
     own = [trial for trial in waiting if worker is not None and trial.worker == worker][:n]
     if any(trial.expires != expires for trial in own) and worker is not None:
         facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
@@ -586,11 +586,11 @@ def _hand_out(
     return facts, [*(trial.id for trial in own), *new]
 
 
-def _trial_number(trial: Any) -> int:
-    number = trial.id if isinstance(trial, Trial) else trial
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
+def _as_trial_id(trial: Any) -> int:
+    trial_id = trial.id if isinstance(trial, Trial) else trial
+    if isinstance(trial_id, bool) or not hasattr(trial_id, "__index__"):
         raise UnknownTrialError(f"trial must be a trial or its id, an integer; got {trial!r}")
-    return int(number)
+    return int(trial_id)
 
 
 def _refuse_worker(worker: Any) -> None:

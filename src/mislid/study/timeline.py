@@ -58,15 +58,15 @@ class Record:
         """Number of candidates."""
         return self.candidates.K
 
-    @property
-    def samples(self) -> int:
-        """Number of measurements."""
-        return self.arms.size
-
     @cached_property
     def labels(self) -> list[str]:
         """The candidates' labels as texts (K,)."""
         return [str(label) for label in self.candidates.labels]
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements."""
+        return self.arms.size
 
     @cached_property
     def noise(self) -> Vector:
@@ -126,7 +126,7 @@ class Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class EvidenceOverTime:
     """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by two proofs (2, n, p).
 
     The first looks at all measurements and the features, the second at the two arms alone. A rule
@@ -165,8 +165,8 @@ class History:
     """
 
     answer: tuple[int, ...]
-    closest: Evidence
-    others: Evidence
+    closest: EvidenceOverTime
+    others: EvidenceOverTime
     undrawn: int
 
     @property
@@ -224,7 +224,7 @@ class Rule:
             threshold if self.by_features else math.inf,
         )
 
-    def evidence(self, times: list[int], pairs: Pairs) -> Evidence:
+    def evidence(self, times: list[int], pairs: Pairs) -> EvidenceOverTime:
         """Evidence of pairs (p, 2) after these numbers of measurements (n,)."""
         statistics = np.zeros((2, len(times), len(pairs)))
         thresholds = np.full(statistics.shape, math.inf)
@@ -238,7 +238,7 @@ class Rule:
                     moment.means, moment.weights, pairs, self.record.settings.tolerance
                 )
                 thresholds[1, n] = self._pair_thresholds(moment, pairs)
-        return Evidence(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
+        return EvidenceOverTime(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
 
     def _costs(self, moment: Moment, pairs: Pairs) -> Vector:
         """What the closest alternatives of the pairs cost (p,)."""

@@ -78,7 +78,7 @@ class SamplingRuleSuite(Suite):
         Parameters
         ----------
         question
-            Of one of the instances here.
+            About one of the suite's instances.
 
         Returns
         -------

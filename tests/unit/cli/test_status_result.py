@@ -15,10 +15,10 @@ from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
 from mislid.study import (
-    Progress,
     Sensitivity,
     SensitivityRow,
     Study,
+    StudyProgress,
     StudyWarning,
     WhatIf,
     overview,
@@ -39,7 +39,7 @@ class FakeVerification:
         return asdict(self)
 
 
-PROGRESS = Progress(
+PROGRESS = StudyProgress(
     *(2, 1234, 20, None, ""),
     pair=("B07", "C33"),
     statistic=3.25,
@@ -64,7 +64,7 @@ WHAT_IF = WhatIf(
 def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Parts that say what is wanted."""
 
-    def saying(progress: Progress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
+    def saying(progress: StudyProgress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
         monkeypatch.setattr(Overview, "progress", property(lambda _: progress))
         monkeypatch.setattr(overview, "_warnings", lambda _: warnings)
 
@@ -118,7 +118,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
 
 
 def test_a_forecast_may_know_nothing_yet(created: Call, forecast) -> None:
-    forecast(Progress(0, None, 4, None, "too early to say", lower_bound=math.inf))
+    forecast(StudyProgress(0, None, 4, None, "too early to say", lower_bound=math.inf))
     table = created("status", "s").out
     for word in ("best now", "limiting", "evidence", "any method"):
         assert word not in table

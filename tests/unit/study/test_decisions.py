@@ -107,7 +107,7 @@ def test_minimizing_is_maximizing_the_negative() -> None:
 
 def replayed(study: Study) -> Replay:
     replay = Replay()
-    replay.follow(study.events())
+    replay.take_in(study.events())
     return replay
 
 
@@ -221,7 +221,7 @@ def test_a_verdict_that_nobody_recorded_is_recorded_by_the_next_writer() -> None
     events = fed_by_the_simulator(study_of(), 0).events()
     assert type(events[-1].fact).__name__ == "Decided"
     lost = Replay()
-    lost.follow(events[:-1])
+    lost.take_in(events[:-1])
     assert lost.state.decision is None
     recorded = lost.record([Observed((0,), (9.0,))], now=0.0)
     assert recorded[-1].fact == events[-1].fact

@@ -16,7 +16,7 @@ from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import NO_PROOF, facts_text, listed
 
 if TYPE_CHECKING:
-    from mislid.study import Progress, Study, WhatIf
+    from mislid.study import Study, StudyProgress, WhatIf
     from mislid.study.overview import Overview
 
 UNDECIDED = 3
@@ -159,7 +159,7 @@ def _answer(seen: Overview) -> list[tuple[str, str]]:
     return rows
 
 
-def _doubts(progress: Progress) -> list[tuple[str, str]]:
+def _doubts(progress: StudyProgress) -> list[tuple[str, str]]:
     rows = []
     if progress.best_now:
         rows.append(("best now", f"{listed(progress.best_now)} (no answer yet)"))
@@ -174,22 +174,22 @@ def _doubts(progress: Progress) -> list[tuple[str, str]]:
     return rows
 
 
-def _evidence(progress: Progress) -> str:
+def _evidence(progress: StudyProgress) -> str:
     """What the limiting pair has, and what it needs."""
     return " of ".join(number(value or 0.0) for value in (progress.statistic, progress.threshold))
 
 
-def forecast_words(given: Progress | WhatIf) -> str:
+def forecast_words(given: StudyProgress | WhatIf) -> str:
     """How many measurements are to go, where None is beyond what can be said.
 
-    >>> from mislid.study import Progress
-    >>> forecast_words(Progress(9, 40, 20, 90, ""))
+    >>> from mislid.study import StudyProgress
+    >>> forecast_words(StudyProgress(9, 40, 20, 90, ""))
     'about 40 more measurements (20 to 90)'
-    >>> forecast_words(Progress(9, None, 20, None, "too far"))
+    >>> forecast_words(StudyProgress(9, None, 20, None, "too far"))
     'at least 20 more measurements (too far)'
-    >>> forecast_words(Progress(9, 1, 1, None, ""))
+    >>> forecast_words(StudyProgress(9, 1, 1, None, ""))
     'about 1 more measurement (at least 1)'
-    >>> forecast_words(Progress(9, None, 0, None, "no forecast"))
+    >>> forecast_words(StudyProgress(9, None, 0, None, "no forecast"))
     'no forecast'
     """
     low, high = number(given.more_low), given.more_high

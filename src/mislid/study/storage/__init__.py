@@ -6,16 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.study.storage.interface import (
-    Collision,
-    Line,
-    Log,
-    Storage,
-    name_taken_error,
-    refuse_gap,
-    study_deleted_error,
-)
+from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
+from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
 
 if TYPE_CHECKING:
     from mislid.study.storage.upgrade import UpgradeReport

@@ -12,14 +12,8 @@ import mislid
 from mislid.errors import SchemaVersionError
 from mislid.study.events import Entry
 from mislid.study.storage.database import TIMEOUT, Database, translated
-from mislid.study.storage.interface import (
-    Line,
-    Log,
-    Storage,
-    name_taken_error,
-    refuse_gap,
-    study_deleted_error,
-)
+from mislid.study.storage.interface import Line, Log, Storage
+from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
 
 # Version 1 had no summaries. `upgrade` has the way from each to the next.
 VERSION = 2
@@ -58,10 +52,8 @@ class SQLStorage(Storage):
 
     Parameters
     ----------
-    url
-        An address that SQLAlchemy knows.
-    timeout
-        Seconds to wait for other writers.
+    url, timeout
+        As for `Database`.
     """
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
