@@ -96,6 +96,12 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
     }
 
 
+def _evidence(result: StudyResult) -> str:
+    if result.threshold == 0.0:
+        return "none told by the stopping rule, which was written in Python"
+    return f"{number(result.statistic)}, {number(result.threshold)} needed"
+
+
 def _answer(form: str, study: Study, result: StudyResult) -> str:
     facts = _facts(study, result)
     if form == "json":
@@ -112,7 +118,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
         ("answer", listed(facts["answer"])),
         ("guarantee", facts["guarantee"]),
         ("measurements", f"{result.samples:,}"),
-        ("evidence", f"{number(result.statistic)}, {number(result.threshold)} needed"),
+        ("evidence", _evidence(result)),
         ("limiting pair", f"{result.pair[0]} against {result.pair[1]}"),
     ]
     if result.observations > result.samples:
