@@ -86,6 +86,10 @@ class Question:
         """Number of arms."""
         return self.model.K
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return _restored, (own,)
+
     def replace(self, **changes: Any) -> Question:
         """The same question but for some of its arguments.
 
@@ -100,5 +104,8 @@ class Question:
             Another one, checked anew.
         """
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        given = {**own, **changes}
-        return Question(given.pop("model"), given.pop("m"), **given)
+        return _restored({**own, **changes})
+
+
+def _restored(given: dict[str, Any]) -> Question:
+    return Question(given.pop("model"), given.pop("m"), **given)

@@ -242,6 +242,16 @@ class Struct:
         """Another one with other values for some fields; arrays that do not change are shared."""
         return type(self)(**{**self.fields(), **changes})
 
+    def is_like(self, other: Self) -> bool:
+        """Whether another one of this class has the same shapes, so that `fill` takes it."""
+        mine, its = self.fields(), other.fields()
+        return all(
+            value.is_like(its[name])
+            if isinstance(value, Struct)
+            else np.shape(value) == np.shape(its[name])
+            for name, value in mine.items()
+        )
+
     def fill(self, other: Self) -> None:
         """Take over all numbers and the contents of all arrays of another one."""
         for name, value in other.fields().items():

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mislid.model import Instance
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
+# Beyond so many, a number of measurements is no longer exact.
+MOST_SAMPLES = 1 << 53
 
 
 class Memory(NamedTuple):
@@ -93,6 +95,8 @@ class Engine:
         every_arm: bool | None = None,
         truth: Instance | None = None,
     ) -> None:
+        if not isinstance(question, Question):
+            raise ProblemError(f"question must be a mislid.Question; got {question!r}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
@@ -103,7 +107,7 @@ class Engine:
         self._every_arm, self._truth, self._seed = every_arm, truth, seed
         self._verdict = Verdict(False)
         self._pretended: State | None = None
-        self._rules, self.design = self._new_rules()
+        self._rules, self._design = self._new_rules()
 
     def _new_rules(self) -> tuple[Rules, NDArray[np.int64]]:
         from mislid._kernels.loop import Rules
@@ -147,6 +151,11 @@ class Engine:
     def is_compiled(self) -> bool:
         """Whether both rules are; others are slower, and do not know the loops below."""
         return self._sampler is not None and self.stopping.judge is None
+
+    @property
+    def design(self) -> NDArray[np.int64]:
+        """The arms (n,) to measure first."""
+        return self._design.copy()
 
     @property
     def samples(self) -> int:
@@ -257,10 +266,10 @@ class Engine:
         """
         from mislid._kernels.state import take_in
 
-        number = float(value)
-        if not math.isfinite(number):
-            raise ProblemError(f"value must be a finite number; got {value!r}")
+        number = as_number(value, "value", low=-math.inf, high=math.inf)
         checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
+        if self.samples + checked[1] > MOST_SAMPLES:
+            raise ProblemError(f"times must leave at most {MOST_SAMPLES} samples; got {times}")
         take_in(self._rules.setting, self._state, *checked, number)
 
     def propose(self, position: int | None = None) -> int:
@@ -276,7 +285,7 @@ class Engine:
         int
             0 to K - 1.
         """
-        where = self.samples if position is None else position
+        where = self.samples if position is None else as_count(position, "position", 0)
         if self._sampler is None:
             return self._as_arm(self.algorithm.propose(self.view(where)))
         from mislid._kernels.loop import next_arm
@@ -327,6 +336,17 @@ class Engine:
         if not isinstance(verdict, Verdict):
             raise ProblemError(
                 f"{self.stopping.name}.judge must return a mislid.engine.Verdict; got {verdict!r}"
+            )
+        if not isinstance(verdict.decided, bool | np.bool_):
+            raise ProblemError(
+                f"{self.stopping.name}.judge must return a Verdict whose decided is True or False; "
+                f"got {verdict.decided!r}"
+            )
+        numbers = verdict.statistic, verdict.threshold
+        if not all(isinstance(number, int | float | np.number) for number in numbers):
+            raise ProblemError(
+                f"{self.stopping.name}.judge must return a Verdict whose statistic and threshold "
+                f"are numbers; got {numbers!r}"
             )
         answer, pair = self.incumbents, verdict.pair
         if verdict.answer is not None:
@@ -399,15 +419,40 @@ class Engine:
         """
         from mislid._kernels.state import begin_with
 
-        rules, K = self._rules, self.question.K
-        begin_with(
-            rules.setting, rules.state, as_vector(counts, "counts", K), as_vector(sums, "sums", K)
-        )
+        if memory is not None:
+            self._refuse_other_memory(memory)
+        rules = self._rules
+        begin_with(rules.setting, rules.state, *self._as_data(counts, sums))
         self._forget_prices()
         self._verdict = Verdict(False)
         if memory is not None:
             rules.sampler.fill(memory.sampler)
             rules.state.rounds, rules.state.queued = memory.rounds, memory.queued
+
+    def _as_data(self, counts: ArrayLike, sums: ArrayLike) -> tuple[Vector, Vector]:
+        K = self.question.K
+        numbers, totals = as_vector(counts, "counts", K), as_vector(sums, "sums", K)
+        whole = (numbers >= 0.0) & (numbers == np.floor(numbers))
+        if not whole.all() or numbers.sum() > MOST_SAMPLES:
+            raise ProblemError(
+                f"counts must be whole numbers from 0 on, at most {MOST_SAMPLES} in all; "
+                f"got {numbers.tolist()!r}"
+            )
+        empty = (numbers == 0.0) & (totals != 0.0)
+        if empty.any():
+            k = int(np.argmax(empty))
+            raise ProblemError(
+                f"sums must be 0 where nothing was counted; got {float(totals[k])!r} for arm {k}"
+            )
+        return numbers, totals
+
+    def _refuse_other_memory(self, memory: Any) -> None:
+        own = self._rules.sampler
+        known = isinstance(memory, Memory) and type(memory.sampler) is type(own)
+        if not known or not own.is_like(memory.sampler):
+            raise ProblemError(
+                f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
+            )
 
     def _forget_prices(self) -> None:
         """Evaluate the mixture anew: what it remembers is of other data."""
@@ -470,8 +515,16 @@ class Engine:
         from mislid._kernels.loop import advance
         from mislid.engine.compiled import new_source
 
-        drawn = new_source(*source)
-        code = advance(self._rules, drawn, self.design, own, generator, budget, pause)
+        K, (kind, parameters, table) = self.question.K, source
+        if parameters.shape != (K, 4) or table.shape[1:] != (K,):
+            raise ProblemError(
+                f"source must have parameters of shape ({K}, 4) and a table of {K} columns; got "
+                f"shapes {parameters.shape} and {table.shape}"
+            )
+        if own and self._rules.own_test == 0:
+            raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
+        drawn = new_source(kind, parameters, table)
+        code = advance(self._rules, drawn, self._design, own, generator, budget, pause)
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
@@ -488,6 +541,7 @@ class Engine:
         tuple
             The first verdict that decides, or None, and the arms (n,) that were chosen.
         """
-        from mislid.engine.script import follow_compiled, follow_in_python
+        from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
+        refuse_impossible(script, self.question.K)
         return (follow_compiled if self.is_compiled else follow_in_python)(self, script)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine.view import Verdict
+from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.engine.engine import Engine
@@ -125,6 +126,15 @@ class Script:
             )
 
 
+def refuse_impossible(script: Script, K: int) -> None:
+    """Refuse arms that there are not, and values that are no numbers."""
+    arms, values = np.array(script.arms, dtype=np.int64), np.array(script.values, dtype=np.float64)
+    if arms.size and not 0 <= arms.min() <= arms.max() < K:
+        raise ProblemError(f"arms must be from 0 to {K - 1}; got {arms.min()} to {arms.max()}")
+    if arms.shape != values.shape or not np.isfinite(values).all():
+        raise ProblemError("values must be finite numbers, one for each arm that was measured")
+
+
 def follow_compiled(engine: Engine, script: Script) -> Followed:
     """Take in all steps without going back to Python in between."""
     from mislid._kernels.replay import Design, Steps, replay
@@ -135,7 +145,7 @@ def follow_compiled(engine: Engine, script: Script) -> Followed:
         # Proposals that pretend have a state of their own: a search leaves things for the next.
         engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
     first = Design.zeros(
-        {"K": engine._state.counts.size}, arms=engine.design, done=_is_begun(engine)
+        {"K": engine._state.counts.size}, arms=engine._design, done=_is_begun(engine)
     )
     steps = Steps(
         places=np.array(script.ends(), dtype=np.int64),
@@ -169,7 +179,7 @@ def follow_in_python(engine: Engine, script: Script) -> Followed:
 
 def _is_begun(engine: Engine) -> bool:
     """Whether all arms of the first design are measured."""
-    return bool(np.all(engine._state.counts[engine.design] > 0.0))
+    return bool(np.all(engine._state.counts[engine._design] > 0.0))
 
 
 def _take_in(engine: Engine, step: Step) -> Verdict | None:
@@ -187,7 +197,7 @@ def _go_round(engine: Engine, waiting: Sequence[int], n: int) -> list[int]:
     np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
     chosen = []
     for _ in range(n):
-        arm = int(engine.design[np.argmin(asked[engine.design])])
+        arm = int(engine._design[np.argmin(asked[engine._design])])
         asked[arm] += 1
         chosen.append(arm)
     return chosen

@@ -139,6 +139,8 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
             f"stopping must be one of {names}, or an object with judge(view); got {stopping!r}"
         )
     name = str(getattr(stopping, "name", type(stopping).__name__))
+    if name in STOPPING_RULES:
+        raise ProblemError(f"stopping must not call itself by a name of this package; got {name!r}")
     proven = bool(getattr(stopping, "guaranteed", False))
     return StoppingRule(
         name, "written in Python", "by its author" if proven else NO_GUARANTEE, judge

@@ -177,7 +177,12 @@ class Snapshot:
         count = as_count(simulations, "simulations", 1)
         asked = {name: value for name, value in changes.items() if value is not None}
         was, K = self.settings, self.candidates.K
-        given = {**dataclasses.asdict(was), "noise": was.deviations(K), **asked}
+        names = was.algorithm, was.stopping
+        rules = (
+            name if rule is None else rule for name, rule in zip(names, self.rules, strict=True)
+        )
+        known = dict(zip(("algorithm", "stopping"), rules, strict=True))
+        given = {**dataclasses.asdict(was), "noise": was.deviations(K), **known, **asked}
         now = as_settings(self.candidates, **given)
         forward = self._forward(now)
         question = {name: getattr(now, name) for name in ASKED}

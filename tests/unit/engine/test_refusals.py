@@ -1,0 +1,140 @@
+"""What someone tries who wants to crash an engine, or to have it decide on nonsense."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.engine import Engine, Script, Verdict
+from mislid.errors import ProblemError
+
+MODEL = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
+QUESTION = mislid.Question(MODEL, 1, noise=0.2)
+INSTANCE = mislid.Instance(MODEL, [0.4, 0.5, 0.8], noise=0.2)
+
+
+@pytest.mark.parametrize(("arms", "values"), [([10**7], [1.0]), ([-1], [1.0]), ([0], [np.nan])])
+def test_scripts_of_impossible_measurements_are_refused(arms, values):
+    script = Script()
+    script.tell(arms, values)
+    with pytest.raises(ProblemError, match="must be"):
+        Engine(QUESTION).follow(script)
+
+
+def test_scripts_with_more_arms_than_values_are_refused():
+    script = Script()
+    script.tell([0] * 1000, [1.0])
+    with pytest.raises(ProblemError, match="one for each arm"):
+        Engine(QUESTION).follow(script)
+
+
+def test_open_trials_of_impossible_arms_are_refused():
+    script = Script()
+    script.tell([0, 1, 2], [1.0, 1.0, 1.0])
+    script.ask(0, 2, [10**7])
+    with pytest.raises(ProblemError, match="arms must be from 0 to 2"):
+        Engine(QUESTION).follow(script)
+
+
+def test_the_compiled_loop_refuses_what_it_would_misread():
+    rng, engine = np.random.default_rng(0), Engine(QUESTION)
+    good = ("gaussian", np.ones((3, 4)), np.zeros((0, 3)))
+    with pytest.raises(ProblemError, match="no test of its own"):
+        engine.advance(good, rng, 100, 100, True)
+    with pytest.raises(ProblemError, match="parameters of shape"):
+        engine.advance(("gaussian", np.ones((1, 1)), np.zeros((0, 3))), rng, 100, 100, False)
+    engine.design[0] = 10**7  # a copy
+    assert engine.advance(good, rng, 10, 100, False) in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sums"), [([-5, -5, -5], [1, 2, 3]), ([0.5] * 3, [1, 1, 1]), ([0, 0, 0], [5, 5, 5])]
+)
+def test_resets_to_impossible_data_change_nothing(counts, sums):
+    engine = Engine(QUESTION)
+    engine.observe(0, 0.1)
+    with pytest.raises(ProblemError, match=r"counts must be|sums must be"):
+        engine.reset(counts, sums)
+    assert engine.samples == 1
+
+
+def test_memory_of_another_engine_changes_nothing():
+    engine = Engine(QUESTION)
+    engine.observe(0, 0.1)
+    wider = mislid.Question(mislid.Model(np.eye(5), 0.1), 1)
+    for memory in (Engine(QUESTION, "lucb").memory(), Engine(wider).memory(), "x"):
+        with pytest.raises(ProblemError, match="memory must come from"):
+            engine.reset([9, 9, 9], [1, 1, 1], memory)
+    assert engine.samples == 1
+
+
+def test_more_measurements_than_can_be_counted_are_refused():
+    engine = Engine(QUESTION)
+    engine.observe(0, 1.0, 2**53)
+    with pytest.raises(ProblemError, match="times must leave at most"):
+        engine.observe(0, 1.0)
+
+
+@pytest.mark.parametrize("value", ["x", None, [1], 1j, np.inf])
+def test_values_that_are_no_numbers_are_refused(value):
+    with pytest.raises(ProblemError, match="value must be"):
+        Engine(QUESTION).observe(0, value)
+
+
+@pytest.mark.parametrize("position", [-1, 2.5, "a", np.nan])
+def test_positions_are_whole_numbers(position):
+    with pytest.raises(ProblemError, match="position must be"):
+        Engine(QUESTION).propose(position)
+
+
+def test_a_question_is_needed():
+    with pytest.raises(ProblemError, match="question must be"):
+        Engine(None)
+
+
+def test_a_pickled_question_is_as_it_was():
+    again = pickle.loads(pickle.dumps(QUESTION))
+    assert (again.m, again.noise.tolist()) == (1, [0.2, 0.2, 0.2])
+    with pytest.raises(ValueError, match="read-only"):
+        again.noise[0] = -1.0
+
+
+@pytest.mark.parametrize("verdict", [Verdict("no"), Verdict(True, "x", "y")])
+def test_verdicts_of_other_kinds_are_refused(verdict):
+    class Rule:
+        def judge(self, view):
+            return verdict
+
+    with pytest.raises(ProblemError, match="must return a Verdict whose"):
+        mislid.identify(INSTANCE, 1, stopping=Rule())
+
+
+def test_no_rule_may_take_the_name_of_another():
+    class Rule:
+        name, guaranteed = "guaranteed", True
+
+        def judge(self, view):
+            return Verdict(True)
+
+    with pytest.raises(ProblemError, match="must not call itself"):
+        mislid.identify(INSTANCE, 1, stopping=Rule())
+
+
+def test_other_questions_can_be_asked_of_rules_that_are_objects():
+    class InTurn:
+        def propose(self, view):
+            return view.samples % 3
+
+    study = mislid.create_study(
+        candidates=[[1, 0], [0, 1], [1, 1]],
+        misspecification=0.1,
+        m=1,
+        noise=0.2,
+        algorithm=InTurn(),
+    )
+    for _ in range(9):
+        trial = study.ask()
+        study.tell(trial, [0.4, 0.5, 0.55][trial.arm])
+    assert study.what_if(delta=0.1, simulations=2).changed == ("delta",)
+    assert len(study.what_ifs(simulations=1)) > 3
