@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 
+from mislid._kernels.aims import Aims, aimed_arm
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_empirical_gains, set_gains
 from mislid._kernels.newton import STALLED
 from mislid._kernels.problem import NOBODY
-from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out, search_around
+from mislid._kernels.rounds import (
+    Round,
+    keep_recent,
+    least_explored,
+    least_measured,
+    leave_out,
+    search_around,
+)
 from mislid._kernels.search import forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import leave_nothing_out, move_pair
+from mislid._kernels.state import NOTHING, Setting, State
+from mislid._kernels.two_arms import leave_nothing_out
 
 
 class BestResponse(Gains, Round):
@@ -19,6 +27,7 @@ class BestResponse(Gains, Round):
 
     power: float  # gain / counts^power
     exploration: float  # arms with fewer than this times sqrt(t) measurements come first
+    aims: Aims
 
 
 @inner
@@ -55,14 +64,7 @@ def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: 
 
 @inner
 def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tuple[int, int, bool]:
-    """Leave the alternative to respond to in `state.test.below`; its pair, and whether it is one.
-
-    Where a proof by two arms alone is likely to end first, it is that of the pair that lags behind.
-    """
-    if state.paired == state.samples:
-        i, j = state.lagging_challenger, state.lagging_incumbent
-        move_pair(state.means, state.weights, i, j, setting.tol, state.test.below)
-        return i, j, True
+    """Leave the alternative to respond to in `state.test.below`; its pair, and whether it is one."""
     if rule.subset == 0 and state.answered == state.samples:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
@@ -76,7 +78,7 @@ def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tup
 
 
 @inner
-def _spared_arm(rule: BestResponse, state: State, uniform: float) -> int:
+def _spared_arm(setting: Setting, rule: BestResponse, state: State, uniform: float) -> int:
     """An arm that needs no search, or NOBODY.
 
     A later pull of a round; or one with fewer than `exploration` sqrt(t) measurements: a misleading
@@ -85,7 +87,9 @@ def _spared_arm(rule: BestResponse, state: State, uniform: float) -> int:
     if state.queued > 0:
         state.queued -= 1
         return most_telling_arm(rule, state, int(NOBODY), int(NOBODY), uniform)
-    least = least_measured(state.counts)
+    if state.aim != NOTHING:
+        return aimed_arm(setting, rule.aims, state, uniform)
+    least = least_explored(state.counts)
     if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):
         return least
     state.queued = rule.pulls - 1
@@ -99,7 +103,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     The one that tells the closest alternative at the counts apart, by empirical gains and with all
     challengers: what the default needs, and nothing else to compile.
     """
-    arm = _spared_arm(rule, state, uniform)
+    arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm
     i, j, found = _find_alternative(setting, rule, state)
@@ -112,7 +116,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
 @kernel
 def any_response(setting: Setting, rule: BestResponse, state: State, uniform: float) -> int:
     """`best_response` with any gains, and with the trick of few challengers."""
-    arm = _spared_arm(rule, state, uniform)
+    arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm
     leave_out(rule, state, state.test, uniform)
@@ -120,7 +124,6 @@ def any_response(setting: Setting, rule: BestResponse, state: State, uniform: fl
     leave_nothing_out(state.test)
     if not found:
         return least_measured(state.counts)
-    if state.paired != state.samples:
-        keep_recent(rule, i)
+    keep_recent(rule, i)
     set_gains(setting, rule, state, state.test.below)
     return most_telling_arm(rule, state, i, j, uniform)

@@ -77,11 +77,10 @@ def _pretend(setting: Setting, state: State, pretended: State, waiting: Indices)
     pretended.samples, pretended.judged = state.samples, state.judged
     pretended.tests, pretended.last_test = state.tests, state.last_test
     pretended.searched, pretended.answered = state.searched, state.answered
-    pretended.paired, pretended.rounds = state.paired, state.rounds
+    pretended.aim, pretended.rounds = state.aim, state.rounds
     pretended.queued, pretended.stalls = state.queued, state.stalls
     pretended.statistic, pretended.threshold = state.statistic, state.threshold
     pretended.challenger, pretended.incumbent = state.challenger, state.incumbent
-    pretended.left = state.left
     pretended.doubt_challenger = state.doubt_challenger
     pretended.doubt_incumbent = state.doubt_incumbent
     copy(state.counts, pretended.counts)

@@ -43,6 +43,16 @@ def least_measured(counts: Vector) -> int:
 
 
 @inner
+def least_explored(counts: Vector) -> int:
+    """The arm with the fewest measurements of those that have any, of several the first."""
+    best = -1
+    for k in range(counts.shape[0]):
+        if counts[k] > 0.0 and (best < 0 or counts[k] < counts[best]):
+            best = k
+    return max(best, 0)
+
+
+@inner
 def search_around(setting: Setting, state: State, weights: Vector, space: SearchSpace) -> Closest:
     """The alternative closest to the projected means, around which `space` is ready to search."""
     eps = setting.eps + setting.widening

@@ -16,6 +16,9 @@ from mislid._kernels.order import list_top
 from mislid._kernels.search import SearchSpace, search_space
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
+# What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
+NOTHING, TWO_ARMS, LINEAR = range(3)
+
 
 class Setting(Struct):
     """What an identification is told and never changes."""
@@ -50,7 +53,6 @@ class State(Struct):
     judged: int
     searched: int  # the closest alternative was searched for
     answered: int  # and left where the sampling rule finds it
-    paired: int  # the proof likely to end first was that of pairs by their two arms alone
     rounds: int  # the sampling rule answered an alternative
     queued: int  # pulls of the present round that are left
     stalls: int  # searches that certified nothing
@@ -59,14 +61,18 @@ class State(Struct):
     threshold: float
     challenger: int
     incumbent: int
-    left: float  # measurements until every pair is settled by its two arms alone, about
     # The alternative that a stopping test found last, and its pair.
     doubt: PerArm
     doubt_challenger: int
     doubt_incumbent: int
-    # The pair that has least of its threshold by its two arms alone.
+    aim: int  # NOTHING, TWO_ARMS or LINEAR
+    # The pair that has least evidence by its two arms alone, and by the features.
     lagging_challenger: int
     lagging_incumbent: int
+    linear_challenger: int
+    linear_incumbent: int
+    linear_statistic: float
+    linear_threshold: float
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
     work: PerArm
@@ -102,7 +108,6 @@ _PAST = (
     "judged",
     "searched",
     "answered",
-    "paired",
     "rounds",
     "queued",
     "stalls",
@@ -110,7 +115,7 @@ _PAST = (
     "threshold",
     "challenger",
     "incumbent",
-    "left",
+    "aim",
 )
 
 

@@ -118,7 +118,7 @@ class BestResponse(Algorithm):
     gain: Gain = field(default_factory=Empirical)
     power: float = 0.0
     exploration: float = 0.3
-    every_arm: bool = True
+    every_arm: bool = False
     pulls: int | None = 1
     subset: int | None = 0
     authors: bool = False

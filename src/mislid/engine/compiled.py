@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mislid._kernels import gains, game, learners, projected_test
+from mislid._kernels.aims import new_aims
 from mislid._kernels.best_response import BestResponse, any_response, best_response
 from mislid._kernels.compile import Kernel
 from mislid._kernels.draw import (
@@ -18,6 +19,7 @@ from mislid._kernels.draw import (
     draw_gaussian,
     draw_row,
 )
+from mislid._kernels.families import Families, Family
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
@@ -34,7 +36,7 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.time import characteristic_time
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.rules.thresholds import pair_constant
+from mislid.rules.evidence import families_of
 
 
 class Sampler(NamedTuple):
@@ -121,6 +123,7 @@ def _best_response(rule: Any, setting: Setting, question: Question, truth: Any) 
         {"K": question.K},
         power=rule.power,
         exploration=rule.exploration,
+        aims=new_aims(setting),
         **_round_fields(rule, setting),
     )
     plain = struct.gain == gains.EMPIRICAL and struct.subset == 0 and not struct.published
@@ -216,21 +219,21 @@ def _projected(kind: int) -> Callable[[Setting], Stopping]:
     return lambda setting: Stopping(new_projected_test(setting, kind), judge_projected)
 
 
-def _proof(by_pairs: bool, by_mixture: bool) -> Callable[[Setting], Stopping]:
-    def make(setting: Setting) -> Stopping:
-        # Two arguments share the error rate.
-        delta = setting.delta / (by_pairs + by_mixture)
-        constant = pair_constant(setting.X.shape[0], setting.m, delta)
-        return Stopping(new_proof(setting, by_pairs, by_mixture, delta, constant), judge_proof)
-
-    return make
+def _proof(setting: Setting) -> Stopping:
+    given = families_of(
+        setting.X.shape[0], setting.m, setting.eps, setting.delta, np.sqrt(setting.variance)
+    )
+    two_arms, linear, diagonal = (
+        Family(scales=one.scales, logs=one.logs)
+        for one in (given.two_arms, given.linear, given.diagonal)
+    )
+    families = Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
+    return Stopping(new_proof(setting, families), judge_proof)
 
 
 # One row for every compiled stopping rule; `mislid.rules.stopping` says what stands behind each.
 STOPPING: dict[str, Callable[[Setting], Stopping]] = {
-    "guaranteed": _proof(by_pairs=True, by_mixture=True),
-    "mixture": _proof(by_pairs=False, by_mixture=True),
-    "pairwise": _proof(by_pairs=True, by_mixture=False),
+    "guaranteed": _proof,
     "paper": _projected(projected_test.PAPER),
     "paper-printed": _projected(projected_test.PAPER_PRINTED),
     "heuristic": _projected(projected_test.HEURISTIC),

@@ -423,7 +423,7 @@ class Engine:
             self._refuse_other_memory(memory)
         rules = self._rules
         begin_with(rules.setting, rules.state, *self._as_data(counts, sums))
-        self._forget_prices()
+        self._forget_settled()
         self._verdict = Verdict(False)
         if memory is not None:
             rules.sampler.fill(memory.sampler)
@@ -454,11 +454,34 @@ class Engine:
                 f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
             )
 
-    def _forget_prices(self) -> None:
-        """Evaluate the mixture anew: what it remembers is of other data."""
-        mixture = getattr(self._rules.stopping, "mixture", None)
-        if mixture is not None:
-            mixture.least = mixture.price = mixture.weight = 0.0
+    def _forget_settled(self) -> None:
+        """Settle all pairs anew: what the proof remembers is of other data."""
+        from mislid._kernels.proof import Proof, begin_anew
+
+        if isinstance(self._rules.stopping, Proof):
+            begin_anew(self._rules.stopping)
+
+    def settled(self) -> dict[tuple[int, int], int]:
+        """When pairs of the present answer were settled by the rule `guaranteed`.
+
+        Returns
+        -------
+        dict
+            From (challenger, incumbent) to the number of samples at which the evidence was first
+            found to be enough; pairs that are open, or settled by another rule, are not in it.
+        """
+        from mislid._kernels.proof import Proof
+
+        if not isinstance(self._rules.stopping, Proof):
+            return {}
+        known = self._rules.stopping.settled
+        claimed = [int(j) for j in self._state.incumbents if known.rows[j] >= 0]
+        return {
+            (int(i), j): int(known.times[known.rows[j], i])
+            for j in claimed
+            for i in np.flatnonzero(known.times[known.rows[j]])
+            if i not in self._state.incumbents
+        }
 
     def memory(self) -> Memory:
         """What the sampling rule remembers, for `reset`.

@@ -56,18 +56,8 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
         for rule in (
             StoppingRule(
                 "guaranteed",
-                "every pair settled by `mixture` or by `pairwise`, each at delta/2",
-                "union of the two",
-            ),
-            StoppingRule(
-                "mixture",
-                "likelihood of the truth against a Gaussian mixture of models",
-                "Ville's inequality for the mixture's likelihood ratio",
-            ),
-            StoppingRule(
-                "pairwise",
-                "every pair on its own two arms, whatever the features",
-                "Kaufmann and Koolen (2021), union over the m (K - m) pairs",
+                "every pair settled, at some time, by evidence centred at the null",
+                "Ville's inequality for the likelihood ratio of displaced means",
             ),
             StoppingRule(
                 "paper",

@@ -1,0 +1,146 @@
+"""Which arm a proof by evidence asks for next: within the family that is likely to end first."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._kernels.compile import inner, inner_loop
+from mislid._kernels.families import Family
+from mislid._kernels.linalg import cholesky_solve, dot
+from mislid._kernels.linear_fit import LinearFit, fit_linear, tube_bias
+from mislid._kernels.state import LINEAR, Setting, State
+from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct
+
+# Arms whose effect on the bias is looked at, besides the pair's own.
+SHORTLIST = 6
+
+
+class Aims(Struct):
+    """Workspace: a fit of its own, and the direction in which a pair is told apart."""
+
+    fit: LinearFit
+    none: Family  # no scales: volumes are not needed here
+    weights: PerArm
+    along: PerFeature  # V^-1 g
+    difference: PerFeature  # g
+    lifted: PerFeature  # V^-1 x_k
+    moved: PerFeature  # V^-1 g after one more measurement
+    drops: PerArm  # of the width
+    listed: Indices  # (SHORTLIST + 2,)
+
+
+def new_aims(setting: Setting) -> Aims:
+    """The workspace."""
+    K, d = setting.X.shape
+    return Aims.zeros(
+        {"K": K, "d": d},
+        fit=LinearFit.zeros({"K": K, "d": d, "n": 0}),
+        none=Family(scales=np.zeros(0), logs=np.zeros(0)),
+        listed=np.zeros(SHORTLIST + 2, np.int64),
+    )
+
+
+@inner
+def _two_arms(state: State, uniform: float) -> int:
+    """One arm of the pair that lags behind, by the share of its evidence that the other one limits."""
+    i, j = state.lagging_challenger, state.lagging_incumbent
+    wi, wj = state.weights[i], state.weights[j]
+    if wi == 0.0 or wj == 0.0:
+        return i if wi == 0.0 else j
+    return i if uniform * (wi + wj) < wj else j
+
+
+@inner_loop
+def _set_drops(setting: Setting, aims: Aims) -> None:
+    """How much one more measurement of each arm takes off g' V^-1 g; at most, without leverage."""
+    X, d = setting.X, setting.X.shape[1]
+    for k in range(X.shape[0]):
+        s = 0.0
+        for a in range(d):
+            s += X[k, a] * aims.along[a]
+        aims.drops[k] = s * s / setting.variance[k]
+
+
+@inner
+def _shortlist(setting: Setting, aims: Aims, i: int, j: int) -> int:
+    """The arms with the largest drops, and the pair's own; how many."""
+    X, d, size = setting.X, setting.X.shape[1], 0
+    listed = aims.listed
+    while size < SHORTLIST and size < X.shape[0]:
+        best, most = -1, 0.0
+        for k in range(X.shape[0]):
+            drop = aims.drops[k]
+            if drop <= most:
+                continue
+            if drop > 0.0:
+                cholesky_solve(aims.fit.factor, d, X[k], aims.lifted)
+                drop /= 1.0 + dot(X[k], aims.lifted) / setting.variance[k]
+            if drop > most:
+                best, most = k, drop
+        if best < 0:
+            break
+        aims.drops[best] = -1.0
+        listed[size] = best
+        size += 1
+    for k in (i, j):
+        if aims.drops[k] >= 0.0:
+            listed[size] = k
+            size += 1
+    return size
+
+
+@inner
+def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: float, k: int) -> float:
+    """What the pair's gap beyond its bias is in standard errors, after one more measurement of k."""
+    X, d, fit = setting.X, setting.X.shape[1], aims.fit
+    cholesky_solve(fit.factor, d, X[k], aims.lifted)
+    total = setting.variance[k] + dot(X[k], aims.lifted)
+    step = dot(X[k], aims.along) / total
+    left = width - step * step * total
+    beyond = gap
+    if setting.eps > 0.0:
+        for a in range(d):
+            aims.moved[a] = aims.along[a] - step * aims.lifted[a]
+        before, size = aims.weights[k], fit.size
+        aims.weights[k] = before + 1.0 / setting.variance[k]
+        if before == 0.0:
+            fit.measured[size] = k
+            fit.size = size + 1
+        beyond -= setting.eps * tube_bias(setting, aims.weights, i, j, aims.moved, fit)
+        aims.weights[k], fit.size = before, size
+    return beyond / math.sqrt(max(left, 1e-300))
+
+
+@inner
+def _along_features(setting: Setting, aims: Aims, state: State) -> int:
+    """The arm whose measurement tells the pair apart best along the features, bias included."""
+    X, d, fit = setting.X, setting.X.shape[1], aims.fit
+    i, j = state.linear_challenger, state.linear_incumbent
+    for k in range(X.shape[0]):
+        aims.weights[k] = state.counts[k] / setting.variance[k]
+    if not fit_linear(setting, aims.weights, state.means, state.test, aims.none, fit):
+        return i if aims.weights[i] < aims.weights[j] else j
+    for a in range(d):
+        aims.difference[a] = X[j, a] - X[i, a]
+    cholesky_solve(fit.factor, d, aims.difference, aims.along)
+    centre = state.test.linear
+    gap = dot(aims.difference, fit.theta) + (centre[j] - centre[i]) + setting.tol
+    width = dot(aims.difference, aims.along)
+    _set_drops(setting, aims)
+    best, most = i, -np.inf
+    for n in range(_shortlist(setting, aims, i, j)):
+        k = aims.listed[n]
+        worth = _worth(setting, aims, i, j, gap, width, k)
+        if worth > most:
+            best, most = k, worth
+    return best
+
+
+@inner
+def aimed_arm(setting: Setting, aims: Aims, state: State, uniform: float) -> int:
+    """The arm to measure next."""
+    if state.aim == LINEAR:
+        return _along_features(setting, aims, state)
+    return _two_arms(state, uniform)

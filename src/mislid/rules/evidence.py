@@ -1,0 +1,260 @@
+"""Evidence centred at the null: what the rule `guaranteed` compares with ln(1/delta).
+
+For means lambda let M(lambda) be an average of likelihood ratios of displaced means lambda + z
+against lambda itself, over displacements z with weights that are fixed beforehand. If the means are
+lambda, M starts at 1 and is a supermartingale, whatever rule chooses the arms: it ever reaches
+1/delta with probability at most delta (Ville). An answer is given once M(lambda) has reached
+1/delta, at some time, for every lambda of the tube with another answer; pair by pair, for every
+lambda at which a challenger beats an incumbent by the tolerance. docs/certificate.md has the proof.
+
+Three families of displacements, each in closed form or by one convex program a pair:
+
+two arms
+    The incumbent up and the challenger down, by N(s, (0.45 s)^2) each; the m (K - m) pairs of
+    lambda's own answer share the weight. Features are not used.
+linear
+    X b with b ~ N(0, s^2 I), X the features in coordinates of a spanner.
+diagonal
+    N(0, s^2) for every arm.
+
+Scales s are in units of the geometric mean of the noise. An infimum of a sum is at least the sum of
+the infima, so the scales of a family add up, pair by pair.
+
+Written for clarity; `mislid._kernels` has the same compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Matrix, Vector
+
+Pairs = NDArray[np.int64]
+
+# Shares of the families in M. Where nothing is linear, two arms have all of it.
+TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE = 0.55, 0.40, 0.05
+# Scales, in units of the noise.
+TWO_ARMS_SCALES = tuple(2.0**power for power in range(-9, 3))
+LINEAR_SCALES = tuple(0.004 * 2.5**power for power in range(8))
+DIAGONAL_SCALES = tuple(0.015 * 3.0**power for power in range(6))
+# A scale's weight falls by a factor e for every factor exp(TAIL) away from CENTRE.
+CENTRE, TAIL = 0.15, 2.0
+# Spread of the displacements of two arms around their scale, in multiples of it.
+SPREAD = 0.45
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Displacements of one kind.
+
+    Attributes
+    ----------
+    scales
+        Their sizes (n,), in the unit of the means.
+    logs
+        Logarithms of their weights in M (n,); of two arms, those of one pair.
+    """
+
+    scales: Vector
+    logs: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Families:
+    """All displacements in M.
+
+    Attributes
+    ----------
+    level
+        ln(1/delta), what the logarithm of M has to reach.
+    two_arms, linear, diagonal
+        The families.
+    """
+
+    level: float
+    two_arms: Family
+    linear: Family
+    diagonal: Family
+
+
+def families_of(K: int, m: int, misspecification: float, delta: float, noise: Vector) -> Families:
+    """The displacements in M for a question.
+
+    Parameters
+    ----------
+    K, m
+        Numbers of arms and of best ones.
+    misspecification
+        The declared one; it only matters whether it is infinite.
+    delta
+        Error rate.
+    noise
+        Standard deviations (K,).
+
+    Returns
+    -------
+    Families
+        With weights that add up to 1 over scales and pairs.
+
+    Examples
+    --------
+    >>> families = families_of(5, 2, 0.1, 0.05, np.ones(5))
+    >>> logs = families.two_arms.logs
+    >>> round(6 * float(np.exp(logs).sum()), 3), round(families.level, 3)
+    (0.55, 2.996)
+    """
+    unit = math.exp(float(np.mean(np.log(noise))))
+    shares = TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE
+    if math.isinf(misspecification):
+        shares = 1.0, 0.0, 0.0
+    return Families(
+        -math.log(delta),
+        _family(TWO_ARMS_SCALES, unit, shares[0] / (m * (K - m))),
+        _family(LINEAR_SCALES, unit, shares[1]),
+        _family(DIAGONAL_SCALES, unit, shares[2]),
+    )
+
+
+def _family(sizes: tuple[float, ...], unit: float, share: float) -> Family:
+    scales = np.array(sizes)
+    weights = np.exp(-np.abs(np.log(scales / CENTRE)) / TAIL)
+    with np.errstate(divide="ignore"):
+        logs: Vector = np.log(share * weights / weights.sum())
+    return Family(unit * scales, logs)
+
+
+def by_two_arms(family: Family, gap: Vector, challenger: Vector, incumbent: Vector) -> Vector:
+    """Evidence of pairs by their own two arms.
+
+    For displacements N((s, -s), t^2 I) of incumbent j and challenger i:
+
+    ln = (gap + (s / t^2) v)_+^2 / (2 (v + u / t^2)) - s^2 / t^2
+         - 1/2 ln((1 + w_i t^2)(1 + w_j t^2)),  v = 1/w_i + 1/w_j,  u = 1/w_i^2 + 1/w_j^2.
+
+    Parameters
+    ----------
+    family
+        Scales and weights of one pair.
+    gap
+        Empirical mean of the incumbent less the challenger's, plus the tolerance (n,).
+    challenger, incumbent
+        Their weights, counts over squared noise (n,).
+
+    Returns
+    -------
+    ndarray
+        Logarithms of M's infimum (n,); minus infinity where an arm was never measured.
+
+    Examples
+    --------
+    >>> family = families_of(5, 2, 0.1, 0.05, np.ones(5)).two_arms
+    >>> by_two_arms(family, np.array([1.0, 1.0]), np.array([10, 50]), np.array([10, 50])).round(2)
+    array([-1.27,  7.07])
+    """
+    measured = (challenger > 0.0) & (incumbent > 0.0)
+    wi, wj = (np.where(measured, w, 1.0)[:, None] for w in (challenger, incumbent))
+    s, t2 = family.scales, (SPREAD * family.scales) ** 2
+    v, u = 1.0 / wi + 1.0 / wj, 1.0 / wi**2 + 1.0 / wj**2
+    beyond = np.maximum(np.asarray(gap)[:, None] + s / t2 * v, 0.0)
+    logs = beyond**2 / (2.0 * (v + u / t2)) - s**2 / t2
+    logs -= 0.5 * (np.log1p(wi * t2) + np.log1p(wj * t2))
+    return np.where(measured, np.logaddexp.reduce(logs + family.logs, axis=1), -np.inf)
+
+
+def by_features(
+    family: Family,
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    misspecification: float,
+    tolerance: float,
+    pairs: Pairs,
+) -> Vector:
+    """Evidence of pairs by the linear model, less the largest bias that the tube allows.
+
+    With V = X' W X, theta = V^-1 X' W y, g = x_j - x_i and P = V^-1 X' W,
+
+    ln = (g'theta + tol - eps |e_i - e_j + P'g|_1)_+^2 / (2 (g'V^-1 g + g'V^-2 g / s^2))
+         - 1/2 ln det(I + s^2 V).
+
+    Parameters
+    ----------
+    family
+        Scales and weights.
+    X
+        Features in coordinates of a spanner (K, d).
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    misspecification, tolerance
+        Of the null: any, whatever was declared.
+    pairs
+        Challengers and incumbents (n, 2).
+
+    Returns
+    -------
+    ndarray
+        Logarithms of M's infimum (n,); minus infinity where the measured arms do not span.
+
+    Examples
+    --------
+    >>> X, counts = np.array([[0.1], [1.0], [0.5]]), np.array([9.0, 9.0, 0.0])
+    >>> means, pairs = np.array([0.1, 3.0, 0.0]), np.array([[0, 1]])
+    >>> family = families_of(3, 1, 0.1, 0.05, np.ones(3)).linear
+    >>> for eps in (0.0, 0.1, np.inf):
+    ...     print(by_features(family, X, counts, means, eps, 0.0, pairs).round(2))
+    [33.96]
+    [33.35]
+    [-inf]
+    """
+    V = (X * weights[:, None]).T @ X
+    if math.isinf(misspecification) or np.linalg.matrix_rank(V, hermitian=True) < len(V):
+        return np.full(len(pairs), -np.inf)
+    i, j = pairs.T
+    g = X[j] - X[i]
+    along = np.linalg.solve(V, g.T).T
+    theta = np.linalg.solve(V, X.T @ (weights * means))
+    weighed = along @ (X * weights[:, None]).T
+    rows = np.arange(len(pairs))
+    weighed[rows, i] += 1.0
+    weighed[rows, j] -= 1.0
+    bias = misspecification * np.abs(weighed).sum(axis=1)
+    beyond = np.maximum(g @ theta + tolerance - bias, 0.0)[:, None]
+    s = family.scales
+    width = np.einsum("na,na->n", g, along)[:, None]
+    bend = np.einsum("na,na->n", along, along)[:, None]
+    volumes = [0.5 * np.linalg.slogdet(np.eye(len(V)) + scale**2 * V)[1] for scale in s]
+    logs = beyond**2 / (2.0 * (width + bend / s**2)) - np.array(volumes)
+    found: Vector = np.logaddexp.reduce(logs + family.logs, axis=1)
+    return found
+
+
+def diagonal_weights(weights: Vector, scale: float) -> tuple[Vector, float]:
+    """Weights q of the closest alternative, and what its cost is reduced by, at one scale.
+
+    ln M(lambda) = 1/2 sum_k q_k (y_k - lambda_k)^2 - 1/2 sum_k ln(1 + w_k s^2) for displacements
+    N(0, s^2) of every arm, with q_k = w_k^2 s^2 / (1 + w_k s^2).
+
+    Parameters
+    ----------
+    weights
+        Counts over squared noise (K,).
+    scale
+        s, in the unit of the means.
+
+    Returns
+    -------
+    tuple
+        q (K,) and half the logarithms' sum.
+
+    Examples
+    --------
+    >>> q, price = diagonal_weights(np.array([0.0, 4.0]), 0.5)
+    >>> q.tolist(), round(price, 3)
+    ([0.0, 2.0], 0.347)
+    """
+    expected = weights * scale**2
+    return weights * expected / (1.0 + expected), 0.5 * float(np.sum(np.log1p(expected)))
