@@ -13,6 +13,7 @@ import os
 import platform
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,18 @@ import numpy as np
 
 from mislid import __version__
 from mislid._validation import Vector
+from mislid.engine import Engine, Script
 from mislid.errors import CertificateError
 from mislid.files import write_whole
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.duality import all_pairs
 from mislid.study.events import Decided
-from mislid.study.evidence import PAIRWISE, Data, Judgement, PairEvidence
-from mislid.study.settings import Candidates, Settings, is_python
+from mislid.study.evidence import Data, Judgement, PairEvidence
+from mislid.study.proof import Claim, Moment, Search, Settlement
+from mislid.study.settings import Candidates, Settings, is_python, question_of
 from mislid.study.state import Observation
 
-SCHEMA, VERSION = "mislid-certificate", 1
+SCHEMA, GUARANTEED = "mislid-certificate", "guaranteed"
 # What the file says of the question; a setting that changes decisions needs a new version.
 SETTINGS = (
     "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm", "stopping",
@@ -115,20 +120,17 @@ class Certificate:
         return json.dumps(record, allow_nan=False) + "\n"
 
     def _record(self) -> dict[str, Any]:
-        settings, decision = self._settings, self._decision
+        settings = self._settings
         if is_python(settings.stopping):
             raise CertificateError(
                 f"there is no certificate: the stopping rule {settings.stopping!r} was written in "
                 "Python, and only those of this package can be derived again from the data"
             )
-        data = _data_of(self._observations[: decision.samples], self._candidates.K)
-        judgement = Judgement(settings, self._candidates, data)
-        evidence = judgement.evidence(decision.answer)
-        limiting = _limiting(evidence, decision.pair)
         plain = self._candidates.plain()
+        settled = settings.stopping == GUARANTEED
         return {
             "schema": SCHEMA,
-            "version": VERSION,
+            "version": 2 if settled else 1,
             "study": self._study_name,
             "versions": {
                 "mislid": __version__,
@@ -137,15 +139,65 @@ class Certificate:
             },
             "candidates": {**plain, "sha256": sha256_of(plain)},
             "settings": {name: settings.plain()[name] for name in SETTINGS},
-            "data": _plain_data(data),
-            "model": None if plain["features"] is None else _plain_model(judgement),
+            "model": None if plain["features"] is None else self._plain_model(),
+            **(self._settled() if settled else self._distances()),
+        }
+
+    def _plain_model(self) -> dict[str, Any]:
+        model = self._candidates.model(self._settings.misspecification)
+        columns = range(model.d) if model.reduction is None else model.reduction.kept
+        return {"columns": list(columns), "spanner": coordinates(model).basis.tolist()}
+
+    def _settled(self) -> dict[str, Any]:
+        """Version 2: when every pair was settled, and by what."""
+        log = Log(self._settings, self._candidates, self._observations[: self._decision.samples])
+        evidence = log.settle(self._decision.answer)
+        limiting = min(evidence, key=lambda one: one.evidence)
+        times = sorted({one.samples for one in evidence} - {self._decision.samples})
+        return {
+            "data": _plain_data(log.after(self._decision.samples)),
+            "times": [_plain_data(log.after(samples)) for samples in times],
+            "decision": {
+                **self._plain_decision(limiting.pair),
+                "evidence": _finite(limiting.evidence),
+                "level": -math.log(self._settings.delta),
+            },
+            "evidence": [self._plain_settlement(one) for one in evidence],
+        }
+
+    def _plain_settlement(self, one: Settlement) -> dict[str, Any]:
+        found = {
+            **self._plain_pair(one.pair),
+            "family": one.family,
+            "samples": one.samples,
+            "evidence": _finite(one.evidence),
+        }
+        if one.values is not None:
+            found |= {"scale": one.scale, "values": self._signed(one.values), "alpha": one.alpha}
+        return found
+
+    def _distances(self) -> dict[str, Any]:
+        """Version 1: how far alternatives are from the data of the decision."""
+        decision = self._decision
+        data = Log(self._settings, self._candidates, self._observations).after(decision.samples)
+        judgement = Judgement(self._settings, self._candidates, data)
+        evidence = judgement.evidence(decision.answer)
+        limiting = _limiting(evidence, decision.pair)
+        known = (data.counts > 0).tolist()
+        means = [mean if one else None for mean, one in zip(_plain(data.means), known, strict=True)]
+        return {
+            "data": {**_plain_data(data), "means": means},
             "projection": _plain_projection(judgement),
-            "decision": self._plain_decision(limiting),
+            "decision": {
+                **self._plain_decision(limiting.pair),
+                "statistic": _finite(limiting.statistic),
+                "threshold": limiting.threshold,
+            },
             "evidence": [self._plain_evidence(one) for one in evidence],
             "limiting": self._plain_limiting(judgement, limiting),
         }
 
-    def _plain_decision(self, limiting: PairEvidence) -> dict[str, Any]:
+    def _plain_decision(self, pair: tuple[int, int]) -> dict[str, Any]:
         from mislid.rules.stopping import STOPPING_RULES
 
         labels, rule = self._candidates.labels, self._settings.stopping
@@ -153,17 +205,17 @@ class Certificate:
             "answer": [labels[arm] for arm in self._decision.answer],
             "rule": rule,
             "proven": STOPPING_RULES[rule].guaranteed,
-            "pair": [labels[arm] for arm in limiting.pair],
-            "statistic": _finite(limiting.statistic),
-            "threshold": limiting.threshold,
+            "pair": [labels[arm] for arm in pair],
         }
 
+    def _plain_pair(self, pair: tuple[int, int]) -> dict[str, Any]:
+        challenger, incumbent = (self._candidates.labels[arm] for arm in pair)
+        return {"challenger": challenger, "incumbent": incumbent}
+
     def _plain_evidence(self, one: PairEvidence) -> dict[str, Any]:
-        challenger, incumbent = (self._candidates.labels[arm] for arm in one.pair)
-        found: dict[str, Any] = {
-            "challenger": challenger,
-            "incumbent": incumbent,
-            "proof": one.proof,
+        found = {
+            **self._plain_pair(one.pair),
+            "proof": self._settings.stopping,
             "statistic": _finite(one.statistic),
             "threshold": one.threshold,
         }
@@ -206,20 +258,67 @@ def sha256_of(plain: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _data_of(observations: Sequence[Observation], K: int) -> Data:
-    """Counts and sums, added up in the order in which the rules did."""
-    counts, sums = np.zeros((2, K))
-    for one in observations:
-        counts[one.arm] += 1.0
-        sums[one.arm] += one.value
-    return Data(counts, sums)
+class Log:
+    """The measurements up to a decision, in their order and in the user's sign."""
+
+    def __init__(
+        self, settings: Settings, candidates: Candidates, observations: Sequence[Observation]
+    ) -> None:
+        self._settings, self._candidates = settings, candidates
+        self._observations = observations
+        self._arms = np.array([one.arm for one in observations], dtype=np.int64)
+        self._values = np.array([one.value for one in observations])
+
+    def after(self, samples: int) -> Data:
+        """Counts and sums, added up in the order in which the rules did."""
+        arms, K = self._arms[:samples], self._candidates.K
+        counts, sums = np.bincount(arms, minlength=K), np.bincount(arms, self._values[:samples], K)
+        return Data(counts.astype(np.float64), sums.astype(np.float64))
+
+    def settle(self, answer: tuple[int, ...]) -> list[Settlement]:
+        """What settled every pair of an answer, sorted by pair."""
+        claim, last = Claim(self._settings, self._candidates), self._arms.size
+        sign = self._settings.sign
+
+        def moment(samples: int) -> Moment:
+            counts, sums = self.after(samples)
+            return Moment(claim, counts, sign * sums)
+
+        search = Search(moment, last, self._replayed())
+        left = search.settle(all_pairs(self._candidates.K, np.sort(np.array(answer))))
+        if len(left):
+            labels = self._candidates.labels
+            i, j = (labels[arm] for arm in left[0].tolist())
+            raise CertificateError(
+                f"there is no certificate: after the {last} measurements of the decision this "
+                f"release does not find {j!r} proven better than {i!r} ({len(left)} such pairs). A "
+                "decision of an earlier release stands on the proof of that release, whose "
+                "certificate stays valid; write it with that release, or measure on in a new study"
+            )
+        return [search.settled[pair] for pair in sorted(search.settled)]
+
+    def _replayed(self) -> dict[tuple[int, int], int]:
+        """When the rule settled pairs: a replay of the measurements, told as they came."""
+        engine = Engine(
+            question_of(self._settings, self._candidates),
+            "uniform",
+            GUARANTEED,
+            every_arm=self._candidates.features is None,
+        )
+        script = Script()
+        for _, told in groupby(self._observations, key=lambda one: one.sequence):
+            group = list(told)
+            script.tell(
+                [one.arm for one in group], [self._settings.sign * one.value for one in group]
+            )
+        engine.follow(script)
+        return engine.settled()
 
 
 def _limiting(evidence: list[PairEvidence], recorded: tuple[int, int]) -> PairEvidence:
-    """The pair that is hardest to tell apart: by the mixture, where that had to settle any."""
-    open_ = [one for one in evidence if one.proof != PAIRWISE] or evidence
-    hardest = min(open_, key=lambda one: one.ratio)
-    for one in open_:
+    """The pair that is hardest to tell apart."""
+    hardest = min(evidence, key=lambda one: one.ratio)
+    for one in evidence:
         if one.pair == recorded and one.ratio <= hardest.ratio * (1.0 + AS_HARD):
             return one
     return hardest
@@ -227,16 +326,7 @@ def _limiting(evidence: list[PairEvidence], recorded: tuple[int, int]) -> PairEv
 
 def _plain_data(data: Data) -> dict[str, Any]:
     counts = [int(count) for count in data.counts]
-    means = [
-        mean if count else None for mean, count in zip(_plain(data.means), counts, strict=True)
-    ]
-    return {"samples": sum(counts), "counts": counts, "sums": _plain(data.sums), "means": means}
-
-
-def _plain_model(judgement: Judgement) -> dict[str, Any]:
-    model = judgement.model
-    columns = range(model.d) if model.reduction is None else model.reduction.kept
-    return {"columns": list(columns), "spanner": judgement.at.basis.tolist()}
+    return {"samples": sum(counts), "counts": counts, "sums": _plain(data.sums)}
 
 
 def _plain_projection(judgement: Judgement) -> dict[str, Any]:

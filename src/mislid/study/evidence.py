@@ -1,7 +1,9 @@
-"""What the data of a decision prove of every pair, from counts and sums alone.
+"""What the data of a decision prove of every pair by a rule that measures distances.
 
-The rules decided while measurements came in, with searches that remember. Here the same data are
-judged once more from the beginning, every pair is solved, and what proves its cost is kept.
+These rules, of the paper and of the published runs, compare how far alternatives are from the
+projection with one threshold. They decided while measurements came in, with searches that remember.
+Here the same data are judged once more from the beginning, every pair is solved, and what proves
+its cost is kept. `proof` is of the rule `guaranteed`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from mislid.engine import Engine
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import (
-    Pairs,
     all_pairs,
     balanced,
     is_unstructured,
@@ -30,10 +31,6 @@ from mislid.geometry.projection import project
 from mislid.model import Model
 from mislid.study.polish import Problem, polished
 from mislid.study.settings import Candidates, Settings, question_of
-
-GUARANTEED, MIXTURE, PAIRWISE = "guaranteed", "mixture", "pairwise"
-# Of two proofs that both fall short by rounding, the one that was meant.
-ROUNDING = 1e-9
 
 Pair = tuple[int, int]
 
@@ -59,14 +56,13 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairEvidence:
-    """What is proved of one pair: by which argument, how much, and how much is enough.
+    """What is proved of one pair: how much, and how much is enough.
 
     `values` (d,), the linear part of the closest alternative at the spanner's arms, and `alpha`
     prove the statistic where features matter.
     """
 
     pair: Pair
-    proof: str
     statistic: float
     threshold: float
     values: Vector | None = None
@@ -102,7 +98,6 @@ class Judgement:
         self.noise = settings.deviations(candidates.K)
         self.means = settings.sign * data.means
         self.weights = data.counts / self.noise**2
-        self.share = 0.5 if settings.stopping == GUARANTEED else 1.0
 
     @cached_property
     def at(self) -> Coordinates:
@@ -144,25 +139,15 @@ class Judgement:
         return Problem(self.at.matrix, eps, self.means, self.weights)
 
     @cached_property
-    def given(self) -> Vector:
-        """The means (K,) that alternatives are searched around."""
-        by_means = self.settings.stopping in (GUARANTEED, MIXTURE)
-        return self.means if by_means else self.projected
-
-    @cached_property
     def is_free(self) -> bool:
         """Whether features say nothing of any pair."""
-        return is_unstructured(self.model, self.given, self.settings.tolerance)
+        return is_unstructured(self.model, self.projected, self.settings.tolerance)
 
     @cached_property
-    def common_threshold(self) -> float:
-        """What every pair must reach that is not settled by its two arms alone.
-
-        A stopping test on the same numbers, by the compiled rules.
-        """
-        settings, rule = self.settings, self.settings.stopping
-        question = question_of(settings, self.candidates).replace(delta=self.share * settings.delta)
-        engine = Engine(question, stopping=MIXTURE if rule == GUARANTEED else rule)
+    def threshold(self) -> float:
+        """What every pair must reach: a stopping test on the same numbers, by the compiled rule."""
+        settings = self.settings
+        engine = Engine(question_of(settings, self.candidates), stopping=settings.stopping)
         engine.reset(self.data.counts, settings.sign * self.data.sums)
         verdict = engine.judge()
         if engine.unsolved > 0:
@@ -175,53 +160,34 @@ class Judgement:
     def evidence(self, incumbents: tuple[int, ...]) -> list[PairEvidence]:
         """What is proved of every pair of these incumbents, sorted by pair."""
         pairs = all_pairs(self.model.K, np.sort(np.array(incumbents)))
-        settled: dict[Pair, PairEvidence] = {}
-        if self.settings.stopping in (GUARANTEED, PAIRWISE):
-            settled = self._by_two_arms(pairs)
-        return [settled.get((i, j)) or self._by_model((i, j)) for i, j in pairs.tolist()]
-
-    def _by_two_arms(self, pairs: Pairs) -> dict[Pair, PairEvidence]:
-        """The pairs that their own two arms settle; all of them where nothing else may."""
-        from mislid.rules.thresholds import pairwise_threshold
-
-        settings, counts, K = self.settings, self.data.counts, self.model.K
-        costs = unstructured_bounds(self.means, self.weights, pairs, settings.tolerance)
-        delta = self.share * settings.delta
-        found = {}
-        for (i, j), cost in zip(pairs.tolist(), costs.tolist(), strict=True):
-            threshold = pairwise_threshold(counts[i], counts[j], K, settings.m, delta)
-            if settings.stopping == PAIRWISE or cost >= threshold * (1.0 - ROUNDING):
-                found[i, j] = PairEvidence((i, j), PAIRWISE, cost, threshold)
-        return found
+        return [self._of_pair((i, j)) for i, j in pairs.tolist()]
 
     @cached_property
     def _solver(self) -> PairSolver:
-        return PairSolver(self.model, self.given, self.weights)
+        return PairSolver(self.model, self.projected, self.weights)
 
-    def _by_model(self, pair: Pair) -> PairEvidence:
-        rule = self.settings.stopping
-        proof, threshold = MIXTURE if rule == GUARANTEED else rule, self.common_threshold
-        i, j = pair
+    def _of_pair(self, pair: Pair) -> PairEvidence:
+        (i, j), threshold = pair, self.threshold
         tol, features = self.settings.tolerance, self.model.features
         if np.all(features[i] == features[j]) and tol > 2.0 * self.model.misspecification:
-            return PairEvidence(pair, proof, math.inf, threshold)
+            return PairEvidence(pair, math.inf, threshold)
         if self.is_free:
-            costs = unstructured_bounds(self.given, self.weights, np.array([pair]), tol)
-            return PairEvidence(pair, proof, float(costs[0]), threshold)
+            costs = unstructured_bounds(self.projected, self.weights, np.array([pair]), tol)
+            return PairEvidence(pair, float(costs[0]), threshold)
         solved = self._solver.solve(pair, tol)
         values, alpha = polished(self._around(pair), solved.values, solved.alpha)
         bound = self._proved(pair, values, alpha)[0]
-        return PairEvidence(pair, proof, bound, threshold, values, alpha)
+        return PairEvidence(pair, bound, threshold, values, alpha)
 
     def _around(self, pair: Pair) -> Problem:
         eps, tol = self.model.misspecification, self.settings.tolerance
-        return Problem(self.at.matrix, eps, self.given, self.weights, pair, tol)
+        return Problem(self.at.matrix, eps, self.projected, self.weights, pair, tol)
 
     def _proved(self, pair: Pair, values: Vector, alpha: float) -> tuple[float, Vector]:
         """A lower bound on the pair's cost, and the multipliers (K,) that prove it."""
         z = self._around(pair).multipliers(values, alpha)
         z = balanced(self.at.matrix, self.weights, z, alpha)
-        tol, given, weights = self.settings.tolerance, self.given, self.weights
+        tol, given, weights = self.settings.tolerance, self.projected, self.weights
         bound = proved_bound(self._within, given, weights, z, alpha, pair, tol, values)
         return bound, z
 
@@ -231,7 +197,7 @@ class Judgement:
             return self._meeting(evidence)
         pair, values, alpha = evidence.pair, evidence.values, evidence.alpha
         means = self._around(pair).nearest(values, alpha)
-        cost = 0.5 * float(np.sum(self.weights * (means - self.given) ** 2))
+        cost = 0.5 * float(np.sum(self.weights * (means - self.projected) ** 2))
         bound, z = self._proved(pair, values, alpha)
         return ClosestAlternative(means, self.at.theta(self.model, values), z, alpha, cost, bound)
 
@@ -243,14 +209,13 @@ class Judgement:
 
     def _meeting(self, evidence: PairEvidence) -> ClosestAlternative:
         """Only the two arms move, and meet at their weighted mean."""
-        by_two = evidence.proof == PAIRWISE
-        means = (self.means if by_two else self.given).copy()
+        means = self.projected.copy()
         (i, j), w = evidence.pair, self.weights
         gap = max(float(means[j] - means[i]) + self.settings.tolerance, 0.0)
         share = float(w[j] / (w[i] + w[j])) if w[i] + w[j] > 0.0 else 1.0
         means[i] += share * gap
         means[j] -= (1.0 - share) * gap
-        anything = by_two or math.isinf(self.model.misspecification)
+        anything = math.isinf(self.model.misspecification)
         return ClosestAlternative(
             means=means,
             theta=None if anything else np.zeros(self.model.d),

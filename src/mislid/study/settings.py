@@ -29,6 +29,8 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
+# Rules of earlier releases, by the one that takes their place: it is proven for any data.
+SUCCESSORS = {"mixture": "guaranteed", "pairwise": "guaranteed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +198,7 @@ class Settings:
         read: dict[str, Any] = dict(plain)
         read |= {name: float(plain[name]) for name in numbers}
         read["noise"] = tuple(float(value) for value in plain["noise"])
+        read["stopping"] = SUCCESSORS.get(plain["stopping"], plain["stopping"])
         if "reward_range" in plain:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
@@ -305,6 +308,8 @@ def _as_stopping(value: Any) -> str:
 
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
+    if isinstance(value, str):
+        value = SUCCESSORS.get(value, value)
     return _one_of(value, "stopping", STOPPING_RULES)
 
 

@@ -9,23 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from mislid.verification import settled
 from mislid.verification.answer import read_decision, read_projection
 from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
 from mislid.verification.geometry import Duality
 from mislid.verification.question import (
+    Data,
     read_candidates,
     read_data,
     read_model,
+    read_moment,
     read_settings,
 )
 from mislid.verification.reading import Failure, Label, Value, read_certificate, sha256_of
+from mislid.verification.settled import Question
 from mislid.verification.thresholds import PROVEN
 
-SCHEMA, VERSION = "mislid-certificate", 1
-_PARTS = (
-    "schema", "version", "study", "versions", "candidates", "settings", "data", "model",
-    "projection", "decision", "evidence", "limiting", "seal",
-)  # fmt: skip
+SCHEMA = "mislid-certificate"
+_SHARED = ("schema", "version", "study", "versions", "candidates", "settings", "data", "model")
+# The parts of every version, and the rules whose decisions it records.
+_PARTS = {
+    1: (*_SHARED, "projection", "decision", "evidence", "limiting", "seal"),
+    2: (*_SHARED, "times", "decision", "evidence", "seal"),
+}
+_RULES = {1: tuple(PROVEN), 2: ("guaranteed",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,45 +128,67 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
 
 
 def _check_all(whole: Value, trail: _Trail) -> None:
-    parts = _read_parts(whole)
+    version, parts = _read_parts(whole)
     trail.checks.append("schema")
     candidates = read_candidates(parts["candidates"])
     trail.checks.append("candidates")
-    settings = read_settings(parts["settings"], candidates)
+    settings = read_settings(parts["settings"], candidates, *_RULES[version])
     trail.checks.append("settings")
-    data = read_data(parts["data"], candidates, settings)
+    read = read_data if version == 1 else read_moment
+    data = read(parts["data"], candidates, settings)
     trail.checks.append("data")
     model = read_model(parts["model"], candidates, settings.eps)
     trail.checks.append("model")
-    duality = Duality(model, data.weights)
+    question = Question(candidates, settings, model)
+    (_check_distances if version == 1 else _check_settled)(parts, question, data, trail)
+    _check_seal(parts["seal"], whole.given)
+    trail.checks.append("seal")
+
+
+def _check_distances(
+    parts: dict[str, Value], question: Question, data: Data, trail: _Trail
+) -> None:
+    """Version 1: whatever reverses the answer is far from the data of the decision."""
+    candidates, settings = question.candidates, question.settings
+    duality = Duality(question.model, data.weights)
     projection = read_projection(parts["projection"], settings, data, duality)
     trail.checks.append("projection")
-    decision, answer = read_decision(parts["decision"], candidates, settings, projection)
-    trail.answer, trail.rule = answer, settings.stopping
+    decision, trail.answer = read_decision(parts["decision"], candidates, settings, projection)
+    trail.rule = settings.stopping
     trail.checks.append("answer")
     rule = Rule(candidates, settings, data, projection, duality)
     evidence = read_evidence(parts["evidence"], rule, decision.arms)
     trail.checks.append("evidence of every pair")
     check_hardest_pair(parts["limiting"], decision, rule, evidence)
     trail.checks.append("closest alternative")
-    _check_seal(parts["seal"], whole.given)
-    trail.checks.append("seal")
 
 
-def _read_parts(whole: Value) -> dict[str, Value]:
-    """A certificate of the version that is understood here, with the parts that belong to it."""
-    if isinstance(whole.given, Mapping):
-        # A file of another kind or version may well have other parts.
-        kind = Value(whole.given.get("schema"), "schema")
-        version = Value(whole.given.get("version"), "version")
-        kind.text(SCHEMA)
-        if version.whole(1) != VERSION:
-            raise version.fail(f"{VERSION}, the one that this release can check")
-    parts = whole.parts(*_PARTS)
+def _check_settled(parts: dict[str, Value], question: Question, data: Data, trail: _Trail) -> None:
+    """Version 2: every pair was settled at some time."""
+    times = settled.read_times(parts["times"], question, data)
+    trail.checks.append("times")
+    decision = settled.read_decision(parts["decision"], question)
+    trail.answer, trail.rule = decision.answer, question.settings.stopping
+    trail.checks.append("answer")
+    settled.check_evidence(parts["evidence"], question, times, decision)
+    trail.checks.append("evidence of every pair")
+
+
+def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:
+    """A certificate of a version that is understood here, with the parts that belong to it."""
+    if not isinstance(whole.given, Mapping):
+        raise whole.fail("an object")
+    # A file of another kind or version may well have other parts.
+    Value(whole.given.get("schema"), "schema").text(SCHEMA)
+    given = Value(whole.given.get("version"), "version")
+    version = given.whole(1)
+    if version not in _PARTS:
+        raise given.fail("1 or 2, which this release can check; a later release may know it")
+    parts = whole.parts(*_PARTS[version])
     parts["study"].text()
-    for version in parts["versions"].parts("mislid", "numpy", "python").values():
-        version.text()
-    return parts
+    for release in parts["versions"].parts("mislid", "numpy", "python").values():
+        release.text()
+    return version, parts
 
 
 def _check_seal(seal: Value, whole: Mapping[str, Any]) -> None:

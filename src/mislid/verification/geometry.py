@@ -120,11 +120,15 @@ class Duality:
 
     def pair_bound(self, given: Vector, witness: Witness, pair: Pair, tol: float) -> float:
         """What the closest alternative's values and alpha prove of a pair's cost."""
-        v = self.weights * (given - self.nearest(given, witness, pair))
-        z = self._balanced(_moved(v, witness.alpha, pair))
+        z = self.multipliers(given, witness, pair)
         if not self.is_balanced(z, witness.alpha):
             return 0.0
         return self.proved(given, z, witness, pair, tol)
+
+    def multipliers(self, given: Vector, witness: Witness, pair: Pair) -> Vector:
+        """The z (K,) to which a witness leads, moved until X'z = 0 up to rounding."""
+        v = self.weights * (given - self.nearest(given, witness, pair))
+        return self._balanced(_moved(v, witness.alpha, pair))
 
     def _balanced(self, z: Vector) -> Vector:
         """The z with X'z = 0 that is nearest to the given one, in sum_k dz_k^2 / w_k."""

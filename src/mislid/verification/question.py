@@ -17,9 +17,10 @@ from mislid.verification.reading import (
     refuse_difference,
     sha256_of,
 )
-from mislid.verification.thresholds import PROVEN
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
+# Beyond so many, numbers of measurements are no longer exact.
+MOST_SAMPLES = 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +52,11 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Counts (K,) and empirical means (K,) in a sign where more is better; 0 if never measured."""
+    """Counts, sums and means (K,) in a sign where more is better; 0 where never measured."""
 
     samples: int
     counts: Vector
+    sums: Vector
     means: Vector
     weights: Vector  # (K,) counts over squared noise
 
@@ -70,8 +72,8 @@ def read_candidates(given: Value) -> Candidates:
     return Candidates(labels, {label: k for k, label in enumerate(labels)}, features)
 
 
-def read_settings(given: Value, candidates: Candidates) -> Settings:
-    """The question is one that can be asked of these candidates."""
+def read_settings(given: Value, candidates: Candidates, *rules: str) -> Settings:
+    """The question is one that can be asked of these candidates, of one of these rules."""
     parts = given.parts(
         "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm",
         "stopping", "seed", "mean_bound",
@@ -96,30 +98,45 @@ def read_settings(given: Value, candidates: Candidates) -> Settings:
         noise=np.broadcast_to(np.array(noise), (candidates.K,)),
         tol=parts["tolerance"].number(0.0),
         sign=SIGNS[parts["direction"].text(*SIGNS)],
-        stopping=parts["stopping"].text(*PROVEN),
+        stopping=parts["stopping"].text(*rules),
     )
 
 
 def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
     """Counts add up, and the means are the sums over them."""
     parts = given.parts("samples", "counts", "sums", "means")
-    K = candidates.K
-    counts = [entry.whole(0) for entry in parts["counts"].entries(K)]
-    samples = parts["samples"].whole(1)
-    if sum(counts) != samples:
-        raise Failure(f"data.samples must be the sum of data.counts, {sum(counts)}; got {samples}")
-    means = np.zeros(K)
-    sums, stated = parts["sums"].entries(K), parts["means"].entries(K)
-    for k, count in enumerate(counts):
-        if count:
-            means[k] = sums[k].number() / count
-            refuse_difference(stated[k], stated[k].number(), float(means[k]), 1e-15)
-        elif not stated[k].absent or sums[k].number() != 0.0:
-            raise Failure(f"data.sums[{k}] must be 0 and data.means[{k}] null: never measured")
-    weights = np.array(counts, dtype=np.float64) / settings.noise**2
+    data = _data_of(parts, candidates.K, settings)
+    for k, stated in enumerate(parts["means"].entries(candidates.K)):
+        if data.counts[k] == 0.0:
+            if not stated.absent:
+                raise stated.fail("null where nothing was measured")
+        else:
+            mean = settings.sign * float(data.means[k])
+            refuse_difference(stated, stated.number(), mean, 1e-15)
+    return data
+
+
+def read_moment(given: Value, candidates: Candidates, settings: Settings) -> Data:
+    """Counts add up."""
+    return _data_of(given.parts("samples", "counts", "sums"), candidates.K, settings)
+
+
+def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
+    counts = np.array(
+        [entry.whole(0, MOST_SAMPLES) for entry in parts["counts"].entries(K)], dtype=np.float64
+    )
+    samples, total = parts["samples"].whole(1), int(np.sum(counts))
+    if total != samples or samples > MOST_SAMPLES:
+        raise parts["samples"].fail(f"the sum of the counts, {total}, at most {MOST_SAMPLES}")
+    sums = parts["sums"].vector(K)
+    wrong = (counts == 0.0) & (sums != 0.0)
+    if np.any(wrong):
+        raise Failure(f"{parts['sums'].name}[{int(np.argmax(wrong))}] must be 0: never measured")
+    means = np.divide(sums, counts, out=np.zeros(K), where=counts > 0.0)
+    weights = counts / settings.noise**2
     if not np.all(np.isfinite(weights)):
         raise Failure("settings.noise must be so large that counts can be divided by its square")
-    return Data(samples, np.array(counts, dtype=np.float64), settings.sign * means, weights)
+    return Data(samples, counts, settings.sign * sums, settings.sign * means, weights)
 
 
 def read_model(given: Value, candidates: Candidates, eps: float) -> Model:

@@ -1,0 +1,262 @@
+"""What measurements prove of pairs by the rule `guaranteed`, at one time or at the best of several.
+
+The compiled rule decided while measurements came in. Here the same evidence is worked out from
+counts and sums, in NumPy, for certificates and pictures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.errors import CertificateError
+from mislid.geometry.coordinates import Coordinates, coordinates
+from mislid.geometry.duality import Pairs, balanced, proved_bound, unstructured_bounds
+from mislid.geometry.pair_solver import PairSolver
+from mislid.model import Model
+from mislid.rules.evidence import (
+    Families,
+    Family,
+    by_features,
+    by_two_arms,
+    diagonal_weights,
+    families_of,
+)
+from mislid.study.polish import Problem, polished
+from mislid.study.settings import Candidates, Settings
+
+TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
+FAMILIES = (TWO_ARMS, LINEAR, DIAGONAL)
+# Evidence may fall short of the level by so much: compiled and in NumPy it is rounded differently.
+ROUNDING = 5e-7
+# Times that are compared when one is chosen, and in a search without a hint.
+COMPARED, SEARCHED = 24, 300
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settlement:
+    """What settled a pair: a family, after so many measurements, with so much evidence.
+
+    For the family of all arms also the number of its scale and what proves the distance there: the
+    linear part `values` (d,) of the closest alternative at the spanner's arms, and `alpha`.
+    """
+
+    pair: Pair
+    family: str
+    samples: int
+    evidence: float
+    scale: int | None = None
+    values: Vector | None = None
+    alpha: float = 0.0
+
+
+class Claim:
+    """What a study claims, and the displacements by which it can be proved."""
+
+    def __init__(self, settings: Settings, candidates: Candidates) -> None:
+        self.model: Model = candidates.model(settings.misspecification)
+        self.noise = settings.deviations(candidates.K)
+        self.tolerance = settings.tolerance
+        self.families: Families = families_of(
+            candidates.K, settings.m, settings.misspecification, settings.delta, self.noise
+        )
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether features take part."""
+        return math.isfinite(self.model.misspecification)
+
+    @cached_property
+    def at(self) -> Coordinates:
+        """The spanner, and the features in its coordinates."""
+        return coordinates(self.model)
+
+
+class Moment:
+    """Evidence from counts (K,) and sums (K,), where more is better."""
+
+    def __init__(self, claim: Claim, counts: Vector, sums: Vector) -> None:
+        self.claim, self.counts = claim, counts
+        self.samples = int(np.sum(counts))
+        self.means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        self.weights = counts / claim.noise**2
+
+    def closed_forms(self, pairs: Pairs) -> Matrix:
+        """Evidence of pairs (n, 2) by their two arms and by the features, (2, n)."""
+        claim, (i, j) = self.claim, pairs.T
+        gaps = self.means[j] - self.means[i] + claim.tolerance
+        own = by_two_arms(claim.families.two_arms, gaps, self.weights[i], self.weights[j])
+        if not claim.is_structured:
+            return np.stack([own, np.full(len(pairs), -math.inf)])
+        return np.stack([own, self._by_features(claim.families.linear, pairs)])
+
+    def _by_features(self, family: Family, pairs: Pairs) -> Vector:
+        claim = self.claim
+        eps, tolerance = claim.model.misspecification, claim.tolerance
+        # Equal features are never further apart than the tube is wide: a division by 0.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = by_features(
+                family, claim.at.matrix, self.weights, self.means, eps, tolerance, pairs
+            )
+        return np.where(np.isnan(found), -math.inf, found)
+
+    def costs(self, pairs: Pairs) -> Matrix:
+        """How far pairs (n, 2) are from a tie, by their two arms and by the features, (2, n).
+
+        Half a squared distance: the evidence before the price of the displacements is paid.
+        """
+        claim = self.claim
+        own = unstructured_bounds(self.means, self.weights, pairs, claim.tolerance)
+        along = np.zeros(len(pairs))
+        if claim.is_structured:
+            # Displacements of any size in the features, without their price.
+            size = 1e6 * claim.families.linear.scales[-1]
+            X = claim.at.matrix
+            V = size**2 * (X * self.weights[:, None]).T @ X
+            price = 0.5 * float(np.linalg.slogdet(np.eye(len(V)) + V)[1])
+            along = self._by_features(Family(np.array([size]), np.array([price])), pairs)
+        return np.stack([own, np.maximum(along, 0.0)])
+
+    def settle(self, pairs: Pairs) -> dict[Pair, Settlement]:
+        """The pairs that their two arms or the features settle, by the one with more evidence."""
+        evidence = self.closed_forms(pairs)
+        best = np.argmax(evidence, axis=0)
+        most = evidence[best, np.arange(len(pairs))]
+        return {
+            (i, j): Settlement((i, j), FAMILIES[family], self.samples, value)
+            for (i, j), family, value in zip(
+                pairs.tolist(), best.tolist(), most.tolist(), strict=True
+            )
+            if value >= self.claim.families.level - ROUNDING
+        }
+
+    def settle_by_all_arms(self, pairs: Pairs) -> dict[Pair, Settlement]:
+        """The pairs that displacements of all arms settle."""
+        if not self.claim.is_structured:
+            return {}
+        scales, found = list(range(len(self.claim.families.diagonal.scales))), {}
+        for i, j in pairs.tolist():
+            for scale in scales.copy():
+                one = self.by_all_arms((i, j), scale)
+                if one.evidence >= self.claim.families.level - ROUNDING:
+                    found[i, j] = one
+                    # Most likely it is the one for the next pair as well.
+                    scales.remove(scale)
+                    scales.insert(0, scale)
+                    break
+        return found
+
+    def by_all_arms(self, pair: Pair, scale: int) -> Settlement:
+        """What displacements of all arms at one scale prove of a pair."""
+        claim, solver = self.claim, self._solver(scale)
+        q, price = self._diagonal[scale]
+        X, eps, tolerance = claim.at.matrix, claim.model.misspecification, claim.tolerance
+        price -= float(claim.families.diagonal.logs[scale])
+        try:
+            solved = solver.solve(pair, tolerance)
+        except CertificateError:  # proves nothing
+            return Settlement(pair, DIAGONAL, self.samples, -math.inf)
+        problem = Problem(X, eps, self.means, q, pair, tolerance)
+        values, alpha = polished(problem, solved.values, solved.alpha)
+        z = balanced(X, q, problem.multipliers(values, alpha), alpha)
+        within = Model(X, eps)
+        cost = proved_bound(within, self.means, q, z, alpha, pair, tolerance, values)
+        return Settlement(pair, DIAGONAL, self.samples, cost - price, scale, values, alpha)
+
+    @cached_property
+    def _diagonal(self) -> list[tuple[Vector, float]]:
+        """Of every scale, its weights (K,) and its price."""
+        scales = self.claim.families.diagonal.scales.tolist()
+        return [diagonal_weights(self.weights, scale) for scale in scales]
+
+    def _solver(self, scale: int) -> PairSolver:
+        if scale not in self._solvers:
+            q = self._diagonal[scale][0]
+            self._solvers[scale] = PairSolver(self.claim.model, self.means, q)
+        return self._solvers[scale]
+
+    @cached_property
+    def _solvers(self) -> dict[int, PairSolver]:
+        return {}
+
+
+class Search:
+    """Looks for the times at which pairs are settled: few, and the last one where that will do.
+
+    Parameters
+    ----------
+    after
+        The moment after so many measurements.
+    last
+        The number of measurements of the decision.
+    hints
+        When the rule settled pairs, for those where that is known.
+    """
+
+    def __init__(self, after: Callable[[int], Moment], last: int, hints: dict[Pair, int]) -> None:
+        self._after, self._last, self._hints = cache(after), last, hints
+        self.settled: dict[Pair, Settlement] = {}
+
+    def settle(self, pairs: Pairs) -> Pairs:
+        """Settle what can be settled of pairs (n, 2); those that are left over."""
+        left = self._cover(pairs, [self._last])
+        tried: set[int] = set()
+        while len(times := self._hinted(left, tried)):
+            left = self._cover(left, times)
+            tried |= set(times)
+        left = self._cover_by_all_arms(left)
+        return self._cover(left, _spread(range(1, self._last), SEARCHED)) if len(left) else left
+
+    def _hinted(self, pairs: Pairs, tried: set[int]) -> list[int]:
+        """Some of the times, not tried yet, at which the rule settled pairs."""
+        times = {self._hints.get((i, j), self._last) for i, j in pairs.tolist()}
+        return _spread(sorted(times - tried - {self._last}), COMPARED)
+
+    def _cover(self, left: Pairs, times: Iterable[int]) -> Pairs:
+        """Settle pairs in closed form at as few of these times as a greedy choice finds."""
+        found = {samples: self._after(samples).settle(left) for samples in times}
+        while len(left):
+            # Of equals the last.
+            best = max(found, key=lambda samples: (len(found[samples]), samples))
+            if not found[best]:
+                break
+            taken = found.pop(best)
+            left = self._take(left, taken)
+            found = {
+                samples: {pair: one for pair, one in table.items() if pair not in taken}
+                for samples, table in found.items()
+            }
+            if not found:
+                break
+        return left
+
+    def _cover_by_all_arms(self, left: Pairs) -> Pairs:
+        """Settle pairs by displacements of all arms, at the end or when the rule did."""
+        hinted = {self._hints[i, j] for i, j in left.tolist() if (i, j) in self._hints}
+        for samples in sorted({*hinted, self._last}, reverse=True):
+            if len(left):
+                left = self._take(left, self._after(samples).settle_by_all_arms(left))
+        return left
+
+    def _take(self, left: Pairs, found: dict[Pair, Settlement]) -> Pairs:
+        self.settled |= found
+        rest: Pairs = left[[(i, j) not in found for i, j in left.tolist()]]
+        return rest
+
+
+def _spread(times: Sequence[int], most: int) -> list[int]:
+    """At most so many of the times, evenly spread, with the first and the last.
+
+    >>> _spread(range(1, 10), 3)
+    [1, 5, 9]
+    """
+    if len(times) <= most:
+        return list(times)
+    return [times[round(at)] for at in np.linspace(0, len(times) - 1, most).tolist()]

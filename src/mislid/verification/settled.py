@@ -1,0 +1,185 @@
+"""Whether every pair of the answer was settled, at some time: certificates of version 2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from mislid.verification.evidence import read_pair
+from mislid.verification.families import (
+    DIAGONAL,
+    LINEAR,
+    TWO_ARMS,
+    Family,
+    Moment,
+    by_two_arms,
+    families_of,
+)
+from mislid.verification.geometry import Model, Pair, Witness
+from mislid.verification.question import Candidates, Data, Settings, read_moment
+from mislid.verification.reading import EQUAL, Failure, Label, Value, refuse_difference
+
+# Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
+ENOUGH = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of which candidates, and the possible means."""
+
+    candidates: Candidates
+    settings: Settings
+    model: Model
+
+    @property
+    def level(self) -> float:
+        """What the evidence of every pair has to reach."""
+        return -math.log(self.settings.delta)
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The displacements, by the name of their family."""
+        settings = self.settings
+        return families_of(self.candidates.K, settings.m, settings.eps, settings.noise)
+
+    def is_impossible(self, pair: Pair) -> bool:
+        """Whether no model reverses the pair: equal features are at most 2 eps apart."""
+        features = self.candidates.features
+        if features is None or not self.settings.tol > 2.0 * self.settings.eps:
+            return False
+        return bool(np.all(features[pair[0]] == features[pair[1]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The answer, and what the file says of the pair that has least evidence."""
+
+    answer: tuple[Label, ...]
+    arms: list[int]
+    pair: Value
+    evidence: Value
+
+
+def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
+    """The data by their number of measurements: earlier times, in order, and the decision's.
+
+    From one to the next nothing is lost: counts do not fall, and where a count has not changed
+    neither has the sum.
+    """
+    entries = given.entries()
+    data = [read_moment(entry, question.candidates, question.settings) for entry in entries]
+    for entry, (before, after) in zip(entries, pairwise([*data, last]), strict=True):
+        if not before.samples < after.samples:
+            raise Failure(f"{entry.name}.samples must be fewer than those of the next time")
+        if np.any(before.counts > after.counts):
+            k = int(np.argmax(before.counts > after.counts))
+            raise Failure(f"{entry.name}.counts[{k}] must be at most that of the next time")
+        changed = (before.counts == after.counts) & (before.sums != after.sums)
+        if np.any(changed):
+            k = int(np.argmax(changed))
+            raise Failure(f"{entry.name}.sums[{k}] must be that of the next time, as the count is")
+    return {one.samples: one for one in (*data, last)}
+
+
+def read_decision(given: Value, question: Question) -> Decision:
+    """The answer has m candidates; rule and level are those of the settings."""
+    parts = given.parts("answer", "rule", "proven", "pair", "evidence", "level")
+    index, m = question.candidates.index, question.settings.m
+    answer = tuple(entry.label(index) for entry in parts["answer"].entries(m))
+    if len(set(answer)) < m:
+        raise parts["answer"].fail(f"{m} different candidates")
+    parts["rule"].text(question.settings.stopping)
+    if not parts["proven"].flag():
+        raise parts["proven"].fail(f"true for the rule {question.settings.stopping}")
+    refuse_difference(parts["level"], parts["level"].number(), question.level, 1e-14)
+    arms = [index[label] for label in answer]
+    return Decision(answer, arms, parts["pair"], parts["evidence"])
+
+
+def check_evidence(
+    given: Value, question: Question, times: dict[int, Data], decision: Decision
+) -> None:
+    """Every pair is there once, with evidence that is enough at one of the times."""
+    checker = _Checker(question, times)
+    found: dict[Pair, float] = {}
+    for entry in given.entries():
+        pair, evidence = checker.read(entry, decision.arms)
+        if pair in found:
+            raise Failure(f"{entry.name} must be of a pair that did not come before")
+        if not evidence >= question.level - ENOUGH:
+            raise Failure(
+                f"{entry.name} must reach the level {question.level!r}; only {evidence!r} is proved"
+            )
+        found[pair] = evidence
+    m = question.settings.m
+    missing = m * (question.candidates.K - m) - len(found)
+    if missing:
+        raise Failure(f"evidence must cover every pair of the answer; {missing} are missing")
+    idle = sorted(set(times) - checker.used - {max(times)})
+    if idle:
+        raise Failure(f"times must be those of some pair; none was settled at {idle[0]}")
+    _check_limiting(decision, question, found)
+
+
+class _Checker:
+    """Derives the evidence of pairs again."""
+
+    def __init__(self, question: Question, times: dict[int, Data]) -> None:
+        self.question, self.times = question, times
+        self.used: set[int] = set()
+        self._moments = {
+            samples: Moment(question.model, data.means, data.weights)
+            for samples, data in times.items()
+        }
+
+    def read(self, entry: Value, answer: list[int]) -> tuple[Pair, float]:
+        """A pair and its evidence, which must be as stated."""
+        names = ["challenger", "incumbent", "family", "samples", "evidence"]
+        if isinstance(entry.given, Mapping) and entry.given.get("family") == DIAGONAL:
+            names += ["scale", "values", "alpha"]
+        parts = entry.parts(*names)
+        pair = read_pair(parts["challenger"], parts["incumbent"], self.question.candidates, answer)
+        family = parts["family"].text(*self.question.families)
+        samples = parts["samples"].whole(1)
+        if samples not in self.times:
+            raise parts["samples"].fail("that of the decision or of one of the times")
+        self.used.add(samples)
+        evidence = self._evidence(parts, family, samples, pair)
+        stated = parts["evidence"].number(infinite=True)
+        finite = math.isfinite(evidence)
+        rounding = self._moments[samples].rounding(abs(evidence)) if finite else 0.0
+        refuse_difference(parts["evidence"], stated, evidence, EQUAL, rounding)
+        return pair, evidence
+
+    def _evidence(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
+        question, moment = self.question, self._moments[samples]
+        displaced, tol = question.families[family], question.settings.tol
+        if family == TWO_ARMS:
+            (i, j), y, w = pair, moment.means, moment.weights
+            gap = float(y[j] - y[i]) + tol
+            return by_two_arms(displaced, gap, float(w[i]), float(w[j]))
+        if family == LINEAR:
+            if question.is_impossible(pair):
+                return math.inf
+            found = moment.by_features(displaced, pair, tol)
+            return found if found < math.inf else math.nan
+        scale = parts["scale"].whole(0, displaced.scales.size - 1)
+        values = question.settings.sign * parts["values"].vector(question.model.X.shape[1])
+        witness = Witness(values, parts["alpha"].number(0.0))
+        return moment.by_all_arms(displaced, scale, witness, pair, tol)
+
+
+def _check_limiting(decision: Decision, question: Question, found: dict[Pair, float]) -> None:
+    """The pair that the decision names has the least evidence."""
+    challenger, incumbent = decision.pair.entries(2)
+    pair = read_pair(challenger, incumbent, question.candidates, decision.arms)
+    least = min(found.values())
+    if not found[pair] <= least + ENOUGH:
+        raise decision.pair.fail("the pair with the least evidence")
+    stated = decision.evidence.number(infinite=True)
+    refuse_difference(decision.evidence, stated, found[pair], EQUAL, ENOUGH)
