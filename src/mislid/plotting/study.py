@@ -231,13 +231,21 @@ def _name_pairs(axes: Axes, closest: EvidenceOverTime, labels: list[str], top: f
         axes.text(
             1.025,
             height,
-            f"{incumbent} before {challenger}: {percent(now[p])}",
+            f"{incumbent} before {challenger}: {_standing(closest, p)}",
             transform=sideways,
             va="center",
             fontsize=8.0,
             color=BEST if first else INK,
             fontweight="bold" if first else "normal",
         )
+
+
+def _standing(closest: EvidenceOverTime, p: int) -> str:
+    """How far a pair has come: its share, or since when it is settled."""
+    since = float(closest.since[p])
+    if since <= closest.times[-1]:
+        return f"settled at {since:,.0f}"
+    return percent(closest.shares[-1, p])
 
 
 def apart(wanted: Vector, distance: float, low: float, high: float) -> Vector:

@@ -158,12 +158,15 @@ def _evidence(overview: Overview) -> Html:
     if history is None or figure is None:
         return Html()
     caption = (
-        f"For {_leaders(overview)} and every other candidate: how far the data are from a model in "
-        "which the order is the other way round, as a share of the threshold of the rule "
-        f"“{overview.rule.name}”. The study is decided when all reach 100%; what comes later is "
-        "not drawn. Early evidence may fall: it also counts how badly a few measurements fit any "
-        "model. "
+        f"For {_leaders(overview)} and every other candidate: how far the data are from means in "
+        f"the other order, as a share of what the rule “{overview.rule.name}” needs. The study is "
+        "decided when all reach 100%; what comes later is not drawn. "
     )
+    if overview.rule.name == "guaranteed":
+        caption += (
+            "A pair that has reached 100% once is settled, whatever comes later. It may be told "
+            "apart by its own two candidates, by the features, or by the measurements of all. "
+        )
     if history.undrawn:
         caption += f"{history.undrawn:,} pairs that are further from the threshold are not drawn."
     return _section("Evidence", _figure(caption, as_markup(figure, "evidence over time", "e")))

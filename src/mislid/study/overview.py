@@ -69,6 +69,7 @@ class Overview(Record):
             arms=np.array([one.arm for one in state.observations], dtype=np.int64),
             values=np.array([one.value for one in state.observations], dtype=np.float64),
             decision=state.decision,
+            settled=replay.engine.settled() if replay.has_rules else {},
             summary=summary_of(name, state),
             events=state.sequence,
             fingerprint=fingerprint,

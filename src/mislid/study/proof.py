@@ -155,12 +155,10 @@ class Moment:
 
     def by_all_arms(self, pair: Pair, scale: int) -> Settlement:
         """What displacements of all arms at one scale prove of a pair."""
-        claim, solver = self.claim, self._solver(scale)
-        q, price = self._diagonal[scale]
+        claim, (q, price) = self.claim, self._diagonal[scale]
         X, eps, tolerance = claim.at.matrix, claim.model.misspecification, claim.tolerance
-        price -= float(claim.families.diagonal.logs[scale])
         try:
-            solved = solver.solve(pair, tolerance)
+            solved = self._solver(scale).solve(pair, tolerance)
         except CertificateError:  # proves nothing
             return Settlement(pair, DIAGONAL, self.samples, -math.inf)
         problem = Problem(X, eps, self.means, q, pair, tolerance)
@@ -170,11 +168,29 @@ class Moment:
         cost = proved_bound(within, self.means, q, z, alpha, pair, tolerance, values)
         return Settlement(pair, DIAGONAL, self.samples, cost - price, scale, values, alpha)
 
+    def costs_of_all_arms(self, pairs: Pairs) -> tuple[Vector, float]:
+        """How far pairs (n, 2) are from a tie by all arms, (n,), and what that has to reach.
+
+        At the scale that is best for the first of them.
+        """
+        level, scales = self.claim.families.level, range(len(self._diagonal))
+        i, j = pairs[0].tolist()
+        scale = max(scales, key=lambda one: self._cost((i, j), one) - self._diagonal[one][1])
+        costs = [self._cost((i, j), scale) for i, j in pairs.tolist()]
+        return np.array(costs), level + self._diagonal[scale][1]
+
+    def _cost(self, pair: Pair, scale: int) -> float:
+        try:
+            return self._solver(scale).solve(pair, self.claim.tolerance).cost
+        except CertificateError:
+            return 0.0
+
     @cached_property
     def _diagonal(self) -> list[tuple[Vector, float]]:
-        """Of every scale, its weights (K,) and its price."""
-        scales = self.claim.families.diagonal.scales.tolist()
-        return [diagonal_weights(self.weights, scale) for scale in scales]
+        """Of every scale, its weights (K,) and what its cost is reduced by."""
+        family = self.claim.families.diagonal
+        found = [diagonal_weights(self.weights, scale) for scale in family.scales.tolist()]
+        return [(q, price - log) for (q, price), log in zip(found, family.logs, strict=True)]
 
     def _solver(self, scale: int) -> PairSolver:
         if scale not in self._solvers:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
-from mislid.engine import Engine
 from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
-from mislid.rules.thresholds import arm_allowance, deviation_constant, pair_constant
+from mislid.rules.thresholds import arm_allowance, deviation_constant
+from mislid.study import proof
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
-from mislid.study.settings import Candidates, Settings, is_python, question_of
+from mislid.study.settings import Candidates, Settings, is_python
 
 Arms = NDArray[np.int64]
 
@@ -27,7 +27,9 @@ FINE, COARSE = 60, 30
 CLOSEST = 10
 # Pairs drawn, and pairs of which these are chosen: a solve takes about a third of a millisecond.
 DRAWN, SOLVED = 400, 2_000
-BY_FEATURES, BY_TWO_ARMS = "by all measurements and the features", "by its two arms alone"
+# How a pair is told apart by `guaranteed`, in the order of its families, and by other rules.
+BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS = "by its two arms", "by the features", "by all arms"
+BY_DISTANCE = "by the distance to a model in which the order is the other way round"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Record:
         The n measurements in their order: indices of candidates, and values in the user's sign.
     decision
         The recorded one, or None before there is one.
+    settled
+        When the rule settled pairs (challenger, incumbent), in measurements; only of `guaranteed`.
     rules
         Sampling and stopping rule, where they take the place of those that the settings name.
     """
@@ -51,6 +55,7 @@ class Record:
     arms: Arms
     values: Vector
     decision: Decided | None
+    settled: dict[tuple[int, int], int]
     rules: tuple[Any, Any]
 
     @property
@@ -127,22 +132,28 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceOverTime:
-    """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by two proofs (2, n, p).
+    """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by proofs (f, n, p).
 
-    The first looks at all measurements and the features, the second at the two arms alone. A rule
-    that has only one of them has thresholds that are infinite for the other.
+    `proofs` names the f ways in which a pair can be told apart; one is enough. A threshold is
+    infinite where a proof has nothing to say. `since` (p,) tells from how many measurements on a
+    pair has been settled, for good, infinite where it is open.
     """
 
     times: Vector
     pairs: Pairs
+    proofs: tuple[str, ...]
     statistics: Matrix
     thresholds: Matrix
+    since: Vector
 
     @cached_property
     def shares(self) -> Matrix:
-        """Statistics as shares of their thresholds (n, p), by the better of the proofs."""
-        shares: Matrix = np.fmax(*self._ratios)
-        return shares
+        """Statistics as shares of their thresholds (n, p), by the best of the proofs.
+
+        At least 1 for pairs that are settled.
+        """
+        shares: Matrix = np.fmax.reduce(self._ratios)
+        return np.where(self.times[:, None] >= self.since, np.fmax(shares, 1.0), shares)
 
     @cached_property
     def _ratios(self) -> Matrix:
@@ -151,9 +162,8 @@ class EvidenceOverTime:
 
     def of_pair(self, p: int) -> tuple[str, Vector, Vector]:
         """The proof that is further for a pair at the end, its statistics and its thresholds."""
-        proof = int(np.argmax(np.nan_to_num(self._ratios[:, -1, p])))
-        name = (BY_FEATURES, BY_TWO_ARMS)[proof]
-        return name, self.statistics[proof, :, p], self.thresholds[proof, :, p]
+        best = int(np.argmax(np.nan_to_num(self._ratios[:, -1, p])))
+        return self.proofs[best], self.statistics[best, :, p], self.thresholds[best, :, p]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,32 +190,20 @@ class Rule:
 
     def __init__(self, record: Record) -> None:
         settings = record.settings
-        name, question = settings.stopping, question_of(settings, record.candidates)
-        self.record = record
-        self.at_projected = name in ("heuristic", "paper", "paper-printed")
-        self.by_pairs = name in ("pairwise", "guaranteed")
-        self.by_features = name != "pairwise" and not is_python(name)
-        share = 0.5 if name == "guaranteed" else 1.0
-        own = new_engine(settings, record.candidates, *stand_ins(settings, record.rules))
-        self._design = own.design
-        self._engine = Engine(
-            question.replace(delta=share * settings.delta),
-            own.algorithm,
-            "mixture" if name == "guaranteed" else own.stopping,
-        )
-        self._pair_constant = pair_constant(record.K, settings.m, share * settings.delta)
-        wide = own.widening if self.at_projected else 0.0
-        self._model = record.candidates.model(settings.misspecification + wide)
+        self.record, self.settles = record, settings.stopping == "guaranteed"
+        self._engine = new_engine(settings, record.candidates, *stand_ins(settings, record.rules))
+        wide = settings.misspecification + self._engine.widening
+        self._model = record.candidates.model(wide)
 
     @property
     def has_evidence(self) -> bool:
         """Whether its evidence is known; that of a rule that is written in Python is not."""
-        return self.by_features or self.by_pairs
+        return not is_python(self.record.settings.stopping)
 
     @cached_property
     def first(self) -> int | None:
         """The number of measurements from which on there is an estimate; None before that."""
-        order = [np.flatnonzero(self.record.arms == arm)[:1] for arm in self._design]
+        order = [np.flatnonzero(self.record.arms == arm)[:1] for arm in self._engine.design]
         seen = np.concatenate(order)
         return int(seen.max()) + 1 if seen.size == len(order) else None
 
@@ -214,45 +212,68 @@ class Rule:
         counts, engine = self.record.counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
         engine.reset(counts, self.record.settings.sign * self.record.sums_after(samples))
-        threshold = engine.judge(test=self.has_evidence).threshold
+        shared = self.has_evidence and not self.settles
+        threshold = engine.judge(test=shared).threshold
         return Moment(
             samples,
             counts,
             engine.means,
             engine.weights,
             engine.estimate,
-            threshold if self.by_features else math.inf,
+            threshold if shared else math.inf,
         )
 
     def evidence(self, times: list[int], pairs: Pairs) -> EvidenceOverTime:
         """Evidence of pairs (p, 2) after these numbers of measurements (n,)."""
-        statistics = np.zeros((2, len(times), len(pairs)))
-        thresholds = np.full(statistics.shape, math.inf)
-        for n, samples in enumerate(times):
-            moment = self.after(samples)
-            if self.by_features:
-                statistics[0, n] = self._costs(moment, pairs)
-                thresholds[0, n] = moment.threshold
-            if self.by_pairs:
-                statistics[1, n] = unstructured_bounds(
-                    moment.means, moment.weights, pairs, self.record.settings.tolerance
-                )
-                thresholds[1, n] = self._pair_thresholds(moment, pairs)
-        return EvidenceOverTime(np.array(times, dtype=np.float64), pairs, statistics, thresholds)
+        look = self._by_families if self.settles else self._distances
+        proofs = (BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS) if self.settles else (BY_DISTANCE,)
+        shown = [look(samples, pairs) for samples in times]
+        statistics = np.stack([one for one, _ in shown], axis=1)
+        thresholds = np.stack([other for _, other in shown], axis=1)
+        at = np.array(times, dtype=np.float64)
+        return EvidenceOverTime(at, pairs, proofs, statistics, thresholds, self._since(pairs))
 
-    def _costs(self, moment: Moment, pairs: Pairs) -> Vector:
-        """What the closest alternatives of the pairs cost (p,)."""
-        given = moment.projected if self.at_projected else moment.means
-        model, tolerance = self._model, self.record.settings.tolerance
+    def _since(self, pairs: Pairs) -> Vector:
+        """From when on pairs were settled (p,), infinite where they are not."""
+        known, decision = self.record.settled, self.record.decision
+        last = math.inf if decision is None or not self.settles else decision.samples
+        return np.array([min(known.get((i, j), math.inf), last) for i, j in pairs.tolist()])
+
+    def _distances(self, samples: int, pairs: Pairs) -> tuple[Matrix, Matrix]:
+        """What the closest alternatives of the pairs cost (1, p), and what they have to."""
+        now, tolerance = self.after(samples), self.record.settings.tolerance
+        given, model = now.projected, self._model
         if is_unstructured(model, given, tolerance):
-            return unstructured_bounds(given, moment.weights, pairs, tolerance)
-        solver = PairSolver(model, given, moment.weights)
-        return np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
+            costs = unstructured_bounds(given, now.weights, pairs, tolerance)
+        else:
+            solver = PairSolver(model, given, now.weights)
+            costs = np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
+        return costs[None, :], np.full((1, len(pairs)), now.threshold)
 
-    def _pair_thresholds(self, moment: Moment, pairs: Pairs) -> Vector:
-        allowances = _allowances(moment.counts)
-        thresholds: Vector = self._pair_constant + allowances[pairs].sum(axis=1)
-        return thresholds
+    def _by_families(self, samples: int, pairs: Pairs) -> tuple[Matrix, Matrix]:
+        """How far the pairs are from a tie by every family (3, p), and how far they have to be.
+
+        All arms are looked at only for pairs that nothing else settles: that takes long.
+        """
+        sums = self.record.settings.sign * self.record.sums_after(samples)
+        moment = proof.Moment(self._claim, self.record.counts_after(samples), sums)
+        costs, evidence = moment.costs(pairs), moment.closed_forms(pairs)
+        statistics, thresholds = np.zeros((3, len(pairs))), np.full((3, len(pairs)), math.inf)
+        statistics[:2] = costs
+        # Where no model reverses a pair both are infinite, and there is no price.
+        prices = np.where(evidence < math.inf, costs - evidence, 0.0)
+        thresholds[:2] = self._claim.families.level + prices
+        reached = np.fmax.reduce(costs / thresholds[:2])
+        open_ = np.flatnonzero(reached < 1.0)
+        if open_.size and 0.0 < self._claim.model.misspecification < math.inf:
+            hardest_first = open_[np.argsort(reached[open_], kind="stable")]
+            found = moment.costs_of_all_arms(pairs[hardest_first])
+            statistics[2, hardest_first], thresholds[2, hardest_first] = found
+        return statistics, thresholds
+
+    @cached_property
+    def _claim(self) -> proof.Claim:
+        return proof.Claim(self.record.settings, self.record.candidates)
 
 
 def _allowances(counts: Vector) -> Vector:
