@@ -21,6 +21,29 @@ WITNESSES = (
 )
 
 
+def harmless(certificate: dict[str, Any]) -> str:
+    """Places that may be changed without changing what is proved."""
+    found = f"{INFORMATION}|{WITNESSES}|seal"
+    used = {one.get("family", one.get("proof")) for one in certificate["evidence"]}
+    if used <= {"two arms", "pairwise"}:
+        # Features prove nothing here, so that the answer holds for other tubes as well.
+        found += r"|settings\.misspecification|model\.spanner\.\*"
+    return found
+
+
+def unused_sums(certificate: dict[str, Any]) -> Iterator[Path]:
+    """Places of sums on which no pair's evidence rests, in a certificate of version 2."""
+    labels = certificate["candidates"]["labels"]
+    moments: list[tuple[Path, dict[str, Any]]] = [(("data",), certificate["data"])]
+    moments += [(("times", n), one) for n, one in enumerate(certificate["times"])]
+    for place, moment in moments:
+        pairs = [one for one in certificate["evidence"] if one["samples"] == moment["samples"]]
+        if any(one["family"] != "two arms" for one in pairs):
+            continue
+        seen = {one[side] for one in pairs for side in ("challenger", "incumbent")}
+        yield from ((*place, "sums", k) for k, one in enumerate(labels) if one not in seen)
+
+
 def pattern(path: Path) -> str:
     """A place without indices."""
     return ".".join("*" if isinstance(key, int) else key for key in path)

@@ -125,17 +125,13 @@ class Moment:
         return np.stack([own, np.maximum(along, 0.0)])
 
     def settle(self, pairs: Pairs) -> dict[Pair, Settlement]:
-        """The pairs that their two arms or the features settle, by the one with more evidence."""
-        evidence = self.closed_forms(pairs)
-        best = np.argmax(evidence, axis=0)
-        most = evidence[best, np.arange(len(pairs))]
-        return {
-            (i, j): Settlement((i, j), FAMILIES[family], self.samples, value)
-            for (i, j), family, value in zip(
-                pairs.tolist(), best.tolist(), most.tolist(), strict=True
-            )
-            if value >= self.claim.families.level - ROUNDING
-        }
+        """The pairs that their two arms settle, whatever the features say, or else the features."""
+        found: dict[Pair, Settlement] = {}
+        for family, values in zip(FAMILIES, self.closed_forms(pairs), strict=False):
+            for n in np.flatnonzero(values >= self.claim.families.level - ROUNDING).tolist():
+                i, j = pairs[n].tolist()
+                found.setdefault((i, j), Settlement((i, j), family, self.samples, float(values[n])))
+        return found
 
     def settle_by_all_arms(self, pairs: Pairs) -> dict[Pair, Settlement]:
         """The pairs that displacements of all arms settle."""

@@ -60,7 +60,7 @@ def read_projection(given: Value, settings: Settings, data: Data, duality: Duali
         values = settings.sign * parts["values"].vector(duality.model.X.shape[1])
         near = duality.nearest(data.means, Witness(values))
         projected = np.where(data.weights > 0.0, near, duality.model.X @ values)
-        least = duality.projection_bound(data.means, projected, values)
+        least = duality.projection_bound(data.means, projected)
     refuse_differences(parts["means"], settings.sign, projected)
     reached = cost(data.means, data.weights, projected)
     rounding = duality.rounding(data.means, reached)

@@ -288,4 +288,4 @@ def _least(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> float:
         return two_arm_cost(given, rule.data.weights, limiting.pair, tol)
     if not rule.duality.is_balanced(z, limiting.witness.alpha):
         raise Failure("limiting.multipliers must be orthogonal to the features")
-    return rule.duality.proved(given, z, limiting.witness, limiting.pair, tol)
+    return rule.duality.proved(given, z, limiting.witness.alpha, limiting.pair, tol)

@@ -12,12 +12,21 @@ v'(mu - lambda) >= v'mu + alpha tol - eps |z|_1, and by Cauchy and Schwarz's ine
 
 It does not matter where v and alpha come from. The best ones follow from the closest lambda: its
 values b and alpha are all that a file has to say of a pair.
+
+Numbers of a computer leave rho = X'z other than 0. With any f, r = |mu - X f|_w, V = X'WX and
+h^2 = rho'V^-1 rho, what z'lambda adds is
+
+    |rho'(f - b)|  <=  h |X (f - b)|_w  <=  h ( r + |mu - lambda|_w + eps sqrt(sum_k w_k) ),
+
+which is taken off above and added below. So no v and alpha prove more than the truth, whatever
+their size.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +37,10 @@ from mislid.verification.reading import Arms, Failure, Matrix, Vector
 ROUNDING = 1e-9
 # What X'z may be off by, relative to |z|_1 + 2 alpha.
 BALANCE = 1e-9
+# Weights whose square roots in the features differ by more do not span.
+SINGULAR = 1e-12
+# At least what rounding takes from a sum, relative to its terms.
+LAST_DIGIT = 4e-16
 
 Pair = tuple[int, int]
 
@@ -95,35 +108,70 @@ class Duality:
         allowed = BALANCE * (float(np.sum(np.abs(z))) + 2.0 * alpha)
         return bool(np.max(np.abs(self.model.X.T @ z)) <= allowed)
 
+    @cached_property
+    def root(self) -> Matrix:
+        """R (d, d) with R'R = V; by orthogonal steps, which lose half as many digits."""
+        scaled = np.sqrt(self.weights)[:, None] * self.model.X
+        root: Matrix = np.asarray(np.linalg.qr(scaled, mode="r"), np.float64)
+        sizes = np.abs(np.diag(root))
+        if root.shape[0] < scaled.shape[1] or not np.min(sizes) > SINGULAR * np.max(sizes):
+            raise np.linalg.LinAlgError("the arms that were measured do not span the features")
+        return root
+
+    def fit(self, given: Vector) -> Vector:
+        """Weighted least squares (d,), with what rounding left of it fitted once more."""
+        X, root = self.model.X, np.sqrt(self.weights)
+        scaled = root[:, None] * X
+        first = np.linalg.lstsq(scaled, root * given, rcond=None)[0]
+        rest = np.linalg.lstsq(scaled, root * (given - X @ first), rcond=None)[0]
+        return np.asarray(first + rest, np.float64)
+
     def proved(
-        self, given: Vector, z: Vector, witness: Witness, pair: Pair | None = None, tol: float = 0.0
+        self,
+        given: Vector,
+        z: Vector,
+        alpha: float = 0.0,
+        pair: Pair | None = None,
+        tol: float = 0.0,
     ) -> float:
-        """The bound above for balanced z (K,).
-
-        The witness's values only keep digits: X'z = 0 lets one subtract X values from all means.
-        """
-        alpha, linear = witness.alpha, self.model.X @ witness.values
+        """The bound above for any z (K,) and alpha."""
+        size = max(float(np.max(np.abs(z))), alpha)
+        if not 0.0 < size < math.inf:
+            return 0.0
+        z, alpha = z / size, alpha / size  # only their ratios matter
         v = z if pair is None else _moved(z, -alpha, pair)
-        value = float(v @ (given - linear)) - self.model.eps * float(np.sum(np.abs(z)))
-        if pair is not None:
-            value += alpha * (tol + float(linear[pair[1]] - linear[pair[0]]))
         heavy = self.weights > 0.0
-        if np.any(np.abs(v[~heavy]) > BALANCE * alpha):
+        if np.any(v[~heavy] != 0.0):
             return 0.0  # an arm that was never measured proves nothing
-        spread = float(np.sum(v[heavy] ** 2 / self.weights[heavy]))
-        return max(value, 0.0) ** 2 / (2.0 * spread) if spread > 0.0 else 0.0
+        f = self.fit(given)
+        off = given - self.model.X @ f
+        value = float(v @ off) - self.lost(z, alpha, off)
+        if pair is not None:
+            value += alpha * (tol + float((self.model.X[pair[1]] - self.model.X[pair[0]]) @ f))
+        spread = math.sqrt(float(np.sum(v[heavy] ** 2 / self.weights[heavy])))
+        spread += self.imbalance(z, alpha)
+        return max(value, 0.0) ** 2 / (2.0 * spread**2) if spread > 0.0 else 0.0
 
-    def projection_bound(self, given: Vector, projected: Vector, values: Vector) -> float:
+    def lost(self, z: Vector, alpha: float, off: Vector) -> float:
+        """What the tube and an imbalance take from a bound, around a fit that is `off` (K,)."""
+        w, eps = self.weights, self.model.eps
+        far = math.sqrt(float(np.sum(w * off**2))) + eps * math.sqrt(float(np.sum(w)))
+        return eps * float(np.sum(np.abs(z))) + self.imbalance(z, alpha) * far
+
+    def imbalance(self, z: Vector, alpha: float) -> float:
+        """At least h: from X'z as it is computed, and what rounding may have hidden of it."""
+        length = float(np.sum(np.abs(z))) + 2.0 * alpha
+        rho = np.abs(self.model.X.T @ z) + LAST_DIGIT * (z.size + 4.0) * length
+        return float(np.sum(np.abs(np.linalg.inv(self.root.T)) @ rho))
+
+    def projection_bound(self, given: Vector, projected: Vector) -> float:
         """What the residual of a projection proves: no model is nearer than that."""
-        z = self._balanced(self.weights * (given - projected))
-        return self.proved(given, z, Witness(values)) if self.is_balanced(z, 0.0) else 0.0
+        return self.proved(given, self._balanced(self.weights * (given - projected)))
 
     def pair_bound(self, given: Vector, witness: Witness, pair: Pair, tol: float) -> float:
         """What the closest alternative's values and alpha prove of a pair's cost."""
         z = self.multipliers(given, witness, pair)
-        if not self.is_balanced(z, witness.alpha):
-            return 0.0
-        return self.proved(given, z, witness, pair, tol)
+        return self.proved(given, z, witness.alpha, pair, tol)
 
     def multipliers(self, given: Vector, witness: Witness, pair: Pair) -> Vector:
         """The z (K,) to which a witness leads, moved until X'z = 0 up to rounding."""

@@ -26,6 +26,8 @@ from mislid.verification.reading import EQUAL, Failure, Label, Value, refuse_dif
 
 # Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
+# Evidence beyond this is of features that are nearly equal, and asked for with fewer digits.
+AMPLE = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +110,14 @@ def check_evidence(
     checker = _Checker(question, times)
     found: dict[Pair, float] = {}
     for entry in given.entries():
-        pair, evidence = checker.read(entry, decision.arms)
+        pair, stated, evidence = checker.read(entry, decision.arms)
         if pair in found:
             raise Failure(f"{entry.name} must be of a pair that did not come before")
         if not evidence >= question.level - ENOUGH:
             raise Failure(
                 f"{entry.name} must reach the level {question.level!r}; only {evidence!r} is proved"
             )
-        found[pair] = evidence
+        found[pair] = stated
     m = question.settings.m
     missing = m * (question.candidates.K - m) - len(found)
     if missing:
@@ -137,8 +139,8 @@ class _Checker:
             for samples, data in times.items()
         }
 
-    def read(self, entry: Value, answer: list[int]) -> tuple[Pair, float]:
-        """A pair and its evidence, which must be as stated."""
+    def read(self, entry: Value, answer: list[int]) -> tuple[Pair, float, float]:
+        """A pair and its evidence, as stated and as derived again; they must agree."""
         names = ["challenger", "incumbent", "family", "samples", "evidence"]
         if isinstance(entry.given, Mapping) and entry.given.get("family") == DIAGONAL:
             names += ["scale", "values", "alpha"]
@@ -153,8 +155,9 @@ class _Checker:
         stated = parts["evidence"].number(infinite=True)
         finite = math.isfinite(evidence)
         rounding = self._moments[samples].rounding(abs(evidence)) if finite else 0.0
-        refuse_difference(parts["evidence"], stated, evidence, EQUAL, rounding)
-        return pair, evidence
+        equal = EQUAL * max(1.0, evidence / AMPLE)
+        refuse_difference(parts["evidence"], stated, evidence, equal, rounding)
+        return pair, stated, evidence
 
     def _evidence(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
         question, moment = self.question, self._moments[samples]
@@ -178,8 +181,6 @@ def _check_limiting(decision: Decision, question: Question, found: dict[Pair, fl
     """The pair that the decision names has the least evidence."""
     challenger, incumbent = decision.pair.entries(2)
     pair = read_pair(challenger, incumbent, question.candidates, decision.arms)
-    least = min(found.values())
-    if not found[pair] <= least + ENOUGH:
+    if found[pair] > min(found.values()):
         raise decision.pair.fail("the pair with the least evidence")
-    stated = decision.evidence.number(infinite=True)
-    refuse_difference(decision.evidence, stated, found[pair], EQUAL, ENOUGH)
+    refuse_difference(decision.evidence, decision.evidence.number(infinite=True), found[pair], 0.0)
