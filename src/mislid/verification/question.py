@@ -127,7 +127,8 @@ def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
     )
     samples, total = parts["samples"].whole(1), int(np.sum(counts))
     if total != samples or samples > MOST_SAMPLES:
-        raise parts["samples"].fail(f"the sum of the counts, {total}, at most {MOST_SAMPLES}")
+        name, counted = parts["samples"].name, parts["counts"].name
+        raise Failure(f"{name} must be the sum of {counted}, {total}; got {samples}")
     sums = parts["sums"].vector(K)
     wrong = (counts == 0.0) & (sums != 0.0)
     if np.any(wrong):

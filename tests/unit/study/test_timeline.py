@@ -14,7 +14,7 @@ from mislid.rules.stopping import STOPPING_RULES
 from mislid.rules.thresholds import deviation_constant
 from mislid.study import Study
 from mislid.study.overview import Overview
-from mislid.study.timeline import BY_ALL_ARMS, BY_FEATURES, BY_TWO_ARMS, DRAWN, Rule, history
+from mislid.study.timeline import BY_ALL_ARMS, BY_FEATURES, BY_TWO_ARMS, DRAWN, Rule, grid, history
 
 
 def test_half_widths_are_those_of_the_deviation_inequality() -> None:
@@ -82,7 +82,7 @@ def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
         assert np.fmax.reduce(shown.statistics / shown.thresholds)[0, 0] >= 1.0 - 1e-9
         assert shown.since[0] == samples
     # From then on it stays there, whatever comes.
-    every = rule.evidence(list(range(rule.first, overview.decision.samples + 1)), pairs)
+    every = rule.evidence(grid(rule.first, overview.decision.samples, 40), pairs)
     settled = every.times[:, None] >= every.since
     assert np.all(every.shares[settled] >= 1.0)
     assert np.all(settled[-1])
