@@ -2,9 +2,12 @@
 
 Nothing of mislid is imported here, so that an error in the rules or in their geometry cannot hide
 itself: every number is derived again from the file. `docs/certificate.md` describes the file and
-says why these checks imply what it claims. `checks` goes through the file: `question`, `answer` and
-`evidence` each check a part of it. `reading` takes values from it, `geometry` says which means are
-possible and how far away they are, `thresholds` how far is far enough.
+says why these checks imply what it claims.
+
+`checks` goes through the file; `question` and `reading` take what was asked and measured from it,
+`geometry` says which means are possible and how far away they are. Version 2: `settled` checks when
+every pair was settled, by the evidence of `families`. Version 1: `answer` and `evidence` check
+distances against `thresholds`.
 """
 
 from mislid.verification.checks import Verification, verify
