@@ -205,7 +205,7 @@ def test_a_certificate_is_written_and_holds(decided: Call, folder: Path) -> None
     (folder / "forged.json").write_text(json.dumps(forged))
     done = decided("verify", "forged.json")
     assert done.status == 1
-    assert "FAILS  data." in done.out
+    assert "FAILS  evidence[0].evidence must be" in done.out
     assert done.err.startswith("Error: 'forged.json' does not hold: data.")
 
 

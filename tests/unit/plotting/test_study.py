@@ -152,6 +152,18 @@ def test_the_decision_is_marked(decided_overview: Overview, running_overview: Ov
     assert not any("decided" in text.get_text() for text in other.axes[0].texts)
 
 
+def test_settled_pairs_say_since_when(decided_overview: Overview) -> None:
+    figure, seen = draw_evidence(decided_overview), decided_overview.history
+    assert figure is not None
+    assert seen is not None
+    above, below = figure.axes
+    texts = [text.get_text() for text in above.texts]
+    for (challenger, incumbent), since in zip(seen.closest.pairs, seen.closest.since, strict=True):
+        names = (decided_overview.labels[arm] for arm in (incumbent, challenger))
+        assert f"{' before '.join(names)}: settled at {since:,.0f}" in texts
+    assert below.get_title(loc="left") == f"the limiting pair, {seen.closest.of_pair(0)[0]}"
+
+
 @pytest.mark.parametrize("wanted", [[0.5] * 10, [0.0] * 10, [1.0] * 10, [0.1, 0.9, 0.11, 1.0]])
 def test_labels_are_moved_apart(wanted: list[float]) -> None:
     heights = apart(np.array(wanted), 0.06, 0.0, 1.0)
