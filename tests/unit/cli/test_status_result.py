@@ -206,7 +206,7 @@ def test_a_certificate_is_written_and_holds(decided: Call, folder: Path) -> None
     done = decided("verify", "forged.json")
     assert done.status == 1
     assert "FAILS  evidence[0].evidence must be" in done.out
-    assert done.err.startswith("Error: 'forged.json' does not hold: data.")
+    assert done.err.startswith("Error: 'forged.json' does not hold: evidence[0].evidence")
 
 
 def test_verify(study_command: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
