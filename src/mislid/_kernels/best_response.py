@@ -64,7 +64,7 @@ def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: 
 
 @inner
 def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tuple[int, int, bool]:
-    """Leave the alternative to respond to in `state.test.below`; its pair, and whether it is one."""
+    """Leave the alternative to respond to in `state.test.below`; its pair, and if it is one."""
     if rule.subset == 0 and state.answered == state.samples:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
