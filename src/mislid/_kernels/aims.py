@@ -11,6 +11,7 @@ from mislid._kernels.linalg import cholesky_solve, dot
 from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid._kernels.state import LINEAR, Setting, State
 from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct
+from mislid._kernels.two_arms import list_challengers, pair_cost
 
 # Arms whose effect on the bias is looked at, besides the pair's own.
 SHORTLIST = 6
@@ -38,7 +39,29 @@ def new_aims(setting: Setting) -> Aims:
 
 
 @inner
-def _two_arms(state: State, uniform: float) -> int:
+def find_overdue(setting: Setting, state: State) -> None:
+    """Make the pair that is most overdue the lagging one.
+
+    That is the one with the least cost plus logarithms of its counts (Jourdan et al., 2022). The
+    cost alone would return for ever to two arms that are level, while an unlucky one waits.
+    """
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    list_challengers(state.counts.shape[0], incumbents, challengers)
+    logs, least = state.work, np.inf
+    for k in range(logs.shape[0]):
+        logs[k] = math.log(max(state.counts[k], 0.5))
+    for a in range(state.counts.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            if cost + logs[i] + logs[j] < least:
+                least = cost + logs[i] + logs[j]
+                state.lagging_challenger, state.lagging_incumbent = i, j
+
+
+@inner
+def lagging_arm(state: State, uniform: float) -> int:
     """One arm of the pair that lags behind, at random (You et al., 2023).
 
     Each by the share of the pair's evidence that it limits, so that in the long run an arm of many
@@ -143,4 +166,4 @@ def aimed_arm(setting: Setting, aims: Aims, state: State, uniform: float) -> int
     """The arm to measure next."""
     if state.aim == LINEAR:
         return _along_features(setting, aims, state)
-    return _two_arms(state, uniform)
+    return lagging_arm(state, uniform)

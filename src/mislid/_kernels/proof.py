@@ -103,10 +103,9 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
 
 @inner
 def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
-    """Settle pairs by their own two arms; the pair that is most overdue becomes the lagging one.
+    """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
 
-    That is the one with the least cost plus logarithms of its counts (Jourdan et al., 2022). The
-    cost alone would return for ever to two arms that are level, while an unlucky one waits.
+    As in `find_overdue`, among pairs that are open.
     """
     incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
     families, w, means = rule.families, rule.weights, state.means
