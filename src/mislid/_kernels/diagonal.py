@@ -100,7 +100,7 @@ def _search(
 
 
 @inner
-def settles_the_rest(
+def price_of_the_rest(
     setting: Setting,
     state: State,
     weights: Vector,
@@ -108,14 +108,14 @@ def settles_the_rest(
     family: Family,
     level: float,
     diagonal: Diagonal,
-) -> bool:
-    """Whether displacements of all arms settle every open pair.
+) -> tuple[float, float]:
+    """What all open pairs cost at least by displacements of all arms, and what would settle them.
 
-    Not while a known model that reverses one of them has too little evidence against it.
+    Not looked at while a known model that reverses one of them has too little evidence against it.
     """
     n, evidence = _best_scale(family, weights, state.means, diagonal)
     if evidence < level or state.samples < diagonal.next:
-        return False
+        return 0.0, np.inf
     diagonal.next = PAUSE * state.samples
     cost = _search(setting, state, weights, settled, family.scales[n], diagonal)
-    return cost - half_volume(weights, family.scales[n]) + family.logs[n] >= level
+    return cost, level + half_volume(weights, family.scales[n]) - family.logs[n]

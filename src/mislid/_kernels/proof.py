@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.diagonal import Diagonal, settles_the_rest
+from mislid._kernels.diagonal import Diagonal, price_of_the_rest
 from mislid._kernels.families import Families, two_arm_evidence
+from mislid._kernels.linalg import copy
 from mislid._kernels.linear_fit import (
     LinearFit,
     aim_along,
@@ -102,6 +103,16 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
 
 
 @inner
+def _is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
+    """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
+    if evidence < rule.families.level:
+        return False
+    settle(rule.settled, i, j, state.samples)
+    record(state, cost, rule.families.level + cost - evidence, i, j)
+    return True
+
+
+@inner
 def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
 
@@ -122,11 +133,9 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
             if testing and cost >= floor:
                 changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
                 gap = means[j] - means[i] + setting.tol
-                if (
-                    changed
-                    and two_arm_evidence(families.two_arms, gap, w[i], w[j]) >= families.level
+                if changed and _is_enough(
+                    rule, state, cost, two_arm_evidence(families.two_arms, gap, w[i], w[j]), i, j
                 ):
-                    settle(rule.settled, i, j, state.samples)
                     continue
             rule.open += 1
             overdue = cost + rule.overdue[i] + rule.overdue[j]
@@ -179,11 +188,10 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
                 families.linear, families.level, beyond, width, curvature, fit
             ):
                 found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
-                if found[0] >= families.level:
-                    settle(rule.settled, i, j, state.samples)
+                beyond = found[1]
+                if _is_enough(rule, state, beyond * beyond / (2.0 * width), found[0], i, j):
                     rule.open -= 1
                     continue
-                beyond = found[1]
             size = beyond / math.sqrt(width)
             if size < least or state.linear_challenger < 0:
                 least = size
@@ -258,8 +266,9 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
     factor = growth_needed(families.linear, families.level, beyond, width, curvature, fit)
     if (factor - 1.0) * state.samples < _left_by_two_arms(setting, rule, state):
         state.aim = LINEAR
-        cost = max(beyond, 0.0) ** 2 / (2.0 * width)
-        record(state, cost, families.level + cost - evidence, i, j)
+        if testing:
+            cost = max(beyond, 0.0) ** 2 / (2.0 * width)
+            record(state, cost, families.level + cost - evidence, i, j)
     return True
 
 
@@ -273,10 +282,19 @@ def _look_by_features(setting: Setting, rule: Proof, state: State, testing: bool
         return
     rule.scanned = state.samples
     families = rule.families
-    if setting.eps > 0.0 and settles_the_rest(
-        setting, state, rule.weights, rule.settled, families.diagonal, families.level, rule.diagonal
-    ):
-        _settle_the_rest(setting, rule, state)
+    if setting.eps > 0.0:
+        cost, threshold = price_of_the_rest(
+            setting,
+            state,
+            rule.weights,
+            rule.settled,
+            families.diagonal,
+            families.level,
+            rule.diagonal,
+        )
+        if cost >= threshold:
+            record(state, cost, threshold, state.challenger, state.incumbent)
+            _settle_the_rest(setting, rule, state)
 
 
 @kernel
@@ -287,14 +305,16 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         return False
     if testing:
         count_test(state)
+        # Shown where an answer had all of its pairs settled in the past.
+        state.statistic = state.threshold = rule.families.level
     _take_counts(setting, rule, state)
     give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_two_arms(setting, rule, state, testing)
     if testing:
-        for k in range(rule.tested.shape[0]):
-            rule.tested[k] = state.counts[k]
+        copy(state.counts, rule.tested)
     if rule.open > 0:
-        _record_two_arms(setting, rule, state)
+        if testing:
+            _record_two_arms(setting, rule, state)
         if np.isinf(setting.eps):
             state.aim = TWO_ARMS
         else:

@@ -104,8 +104,9 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES` or of a rule that is retired, or an object. Its attribute `guaranteed` says whether its error
-        rate is proven to be at most delta; without it nothing is claimed.
+        A name in `STOPPING_RULES` or of a rule that is retired, or an object. Its attribute
+        `guaranteed` says whether its error rate is proven to be at most delta; without it nothing
+        is claimed.
 
     Returns
     -------
