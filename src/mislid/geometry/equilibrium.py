@@ -39,6 +39,8 @@ FINENESS = 0.3
 PART = 0.1
 # Cuts that are kept, and asked for at once, beyond multiples of the number that take part.
 SPARE = 200
+# Cuts are forgotten where the gap is at most this share of what it was the last time.
+SHRUNK = 0.8
 
 
 class Near(NamedTuple):
@@ -168,6 +170,7 @@ class _Game:
         self._mixture, self._support = np.empty(0), pool.only(np.arange(0))
         self.best = best
         self.lower, self.upper = 0.0, np.inf
+        self._gap_then = np.inf  # when cuts were forgotten last
         self.parts = 0  # number of cuts that take part in the last mixture
 
     def answer(self, query: Vector, near: Near) -> None:
@@ -221,15 +224,21 @@ class _Game:
         return f"{1.0 / self.upper!r}, {longest!r}"
 
     def _forget(self, ahead: Vector, mixture: Vector) -> None:
-        """Keep the cuts that take part and those lowest at the game's allocation."""
+        """Keep the cuts that take part and those lowest at the game's allocation.
+
+        Only where the gap has shrunk since the last time, or the same cuts would come and go.
+        """
         takes_part = mixture >= PART / mixture.size
         # A vertex mixes no more cuts than there are arms, whatever else is as good.
         self.parts = min(int(np.sum(takes_part)), ahead.size)
-        if mixture.size > SPARE + 4 * self.parts:
+        gap = self.upper - self.lower
+        most = SPARE + (4 if gap <= SHRUNK * self._gap_then else 12) * self.parts
+        if mixture.size > most:
             rank = np.where(takes_part, -mixture, self._table @ ahead)
-            order = np.argsort(rank, kind="stable")[: SPARE // 2 + 2 * self.parts]
+            order = np.argsort(rank, kind="stable")[: SPARE // 2 + most // 2]
             kept = np.sort(order)
             self._pool, self._table = self._pool.only(kept), self._table[kept]
+            self._gap_then = gap
 
 
 def _solve_cuts(table: Matrix, unit: float, tolerance: float) -> tuple[Vector, Vector]:
