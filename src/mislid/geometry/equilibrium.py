@@ -23,7 +23,7 @@ from mislid.geometry.duality import (
     top_arms,
     unstructured_bounds,
 )
-from mislid.geometry.matrix_game import solve_matrix_game
+from mislid.geometry.matrix_game import Parts, solve_matrix_game
 
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5
@@ -35,7 +35,10 @@ MOST_IDLE = 40
 # The game over the cuts is solved to this share of the gap: a finer solution of a crude picture
 # is not worth its steps, and mixtures away from vertices are better queries.
 FINENESS = 0.3
-# A cut takes part in a mixture where its probability is at least this share of the average.
+# Queries keep this share of the gap for all arms: they lose no more by that, and alternatives
+# at weights of zero make shallow cuts.
+EVERYWHERE = 0.1
+# A cut or an arm takes part in a mixture where it has at least this share of the average.
 PART = 0.1
 # Cuts that are kept, and asked for at once, beyond multiples of the number that take part.
 SPARE = 200
@@ -168,7 +171,10 @@ class _Game:
         self._means, self._noise = means, noise
         self._pool, self._table = pool, gains(means, pool.means, noise)
         self._mixture, self._support = np.empty(0), pool.only(np.arange(0))
-        self.best = best
+        # What takes part in the game over the cuts, as far as is known.
+        self._cuts = np.ones(len(pool.means), dtype=bool)
+        self._arms = np.zeros(means.size, dtype=bool)
+        self.best = self._start = best
         self.lower, self.upper = 0.0, np.inf
         self._gap_then = np.inf  # when cuts were forgotten last
         self.parts = 0  # number of cuts that take part in the last mixture
@@ -177,29 +183,47 @@ class _Game:
         """Take the closest alternatives at a query, and its lower side if better."""
         self._pool = self._pool.and_also(near)
         self._table = np.concatenate([self._table, gains(self._means, near.means, self._noise)])
+        self._cuts = np.append(self._cuts, np.ones(len(near.means), dtype=bool))
         proved = float(np.min(near.bounds))
         if proved > self.lower:
             self.lower, self.best = proved, query
 
     def improve(self, rtol: float) -> Vector:
         """Solve the game over the cuts, take its upper side if better; return its allocation."""
-        unit = self._unit()
         gap = self.upper / self.lower - 1.0 if self.lower > 0.0 else np.inf
-        ahead, mixture = _solve_cuts(self._table, unit, FINENESS * min(max(gap, rtol), 1.0))
+        gap = min(max(gap, rtol), 1.0)
+        ahead, mixture = self._solve(FINENESS * gap)
         upper = worst_gain(mixture, self._table)
         if upper < self.upper:
             used = mixture > 0.0
             self.upper, self._mixture, self._support = upper, mixture[used], self._pool.only(used)
-        self._forget(ahead, mixture)
-        return ahead
+        self._arms, self._cuts = ahead > 0.0, _takes_part(mixture)
+        self._forget(ahead)
+        return (1.0 - EVERYWHERE * gap) * ahead + EVERYWHERE * gap * self._start
+
+    def _solve(self, tolerance: float) -> tuple[Vector, Vector]:
+        """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or a vertex."""
+        unit = self._unit()
+        scaled = self._table / unit
+        # An arm that no present one replaces has the largest gain in some cut.
+        arms = self._arms.copy()
+        arms[np.argmax(scaled[self._cuts], axis=1)] = True
+        ahead, mixture = solve_matrix_game(scaled, tolerance, Parts(self._cuts, arms))
+        if worst_gain(mixture, scaled) - float(np.min(scaled @ ahead)) <= tolerance:
+            return ahead, mixture
+        return solve_master(self._table, unit)
 
     def simplify(self, rtol: float) -> None:
         """Mix few cuts, as a vertex does, if they close the gap to `rtol` as well."""
-        takes_part = self._mixture >= PART / self._mixture.size
-        for chosen in (takes_part, self._mixture > 0.0):
+        everything = np.ones(self._mixture.size, dtype=bool), np.ones(self.best.size, dtype=bool)
+        for chosen, arms in (
+            (_takes_part(self._mixture), self._arms),
+            (everything[0], self._arms),
+            everything,
+        ):
             cuts = self._support.only(chosen)
             table = gains(self._means, cuts.means, self._noise)
-            mixture = solve_master(table, self.upper)[1]
+            mixture = solve_master(table[:, arms], self.upper)[1]
             upper = worst_gain(mixture, table)
             if upper <= self.lower * (1.0 + rtol):
                 used = mixture > 0.0
@@ -223,31 +247,26 @@ class _Game:
         longest = 1.0 / self.lower if self.lower > 0.0 else np.inf
         return f"{1.0 / self.upper!r}, {longest!r}"
 
-    def _forget(self, ahead: Vector, mixture: Vector) -> None:
+    def _forget(self, ahead: Vector) -> None:
         """Keep the cuts that take part and those lowest at the game's allocation.
 
-        Only where the gap has shrunk since the last time, or the same cuts would come and go.
+        Few where the gap has shrunk since the last time; or the same cuts would come and go.
         """
-        takes_part = mixture >= PART / mixture.size
         # A vertex mixes no more cuts than there are arms, whatever else is as good.
-        self.parts = min(int(np.sum(takes_part)), ahead.size)
+        self.parts = min(int(np.sum(self._cuts)), ahead.size)
         gap = self.upper - self.lower
         most = SPARE + (4 if gap <= SHRUNK * self._gap_then else 12) * self.parts
-        if mixture.size > most:
-            rank = np.where(takes_part, -mixture, self._table @ ahead)
-            order = np.argsort(rank, kind="stable")[: SPARE // 2 + most // 2]
-            kept = np.sort(order)
+        if self._cuts.size > most:
+            rank = np.where(self._cuts, -1.0, self._table @ ahead)
+            kept = np.sort(np.argsort(rank, kind="stable")[: SPARE // 2 + most // 2])
             self._pool, self._table = self._pool.only(kept), self._table[kept]
-            self._gap_then = gap
+            self._cuts, self._gap_then = self._cuts[kept], gap
 
 
-def _solve_cuts(table: Matrix, unit: float, tolerance: float) -> tuple[Vector, Vector]:
-    """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or an optimal vertex."""
-    scaled = table / unit
-    ahead, mixture = solve_matrix_game(scaled, tolerance)
-    if worst_gain(mixture, scaled) - float(np.min(scaled @ ahead)) <= tolerance:
-        return ahead, mixture
-    return solve_master(table, unit)
+def _takes_part(mixture: Vector) -> NDArray[np.bool_]:
+    """Which entries (n,) are not tiny, compared with the others that are not zero."""
+    chosen: NDArray[np.bool_] = mixture >= PART / np.count_nonzero(mixture)
+    return chosen
 
 
 def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:

@@ -13,26 +13,65 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 
+Chosen = NDArray[np.bool_]
+
+# Rounds in which rows and columns are added, and how many beyond the number that is there.
+MOST_ROUNDS, MOST_MORE = 50, 30
 # Beyond so many steps rounding, not the method, keeps both sides apart.
 MOST_STEPS = 60
 # How much of the way to the nearest wall a step goes, and how far ahead it aims at least.
 NEAR_WALL, LEAST_TARGET = 0.95, 1e-3
 
 
-def solve_matrix_game(table: Matrix, tolerance: float) -> tuple[Vector, Vector]:
+class Parts(NamedTuple):
+    """Rows (n,) and columns (A,) of a table that take part in its game, as far as is known."""
+
+    rows: Chosen
+    columns: Chosen
+
+
+def solve_matrix_game(table: Matrix, tolerance: float, guess: Parts) -> tuple[Vector, Vector]:
     """Mixtures w (A,) of columns and q (n,) of rows whose sides differ by `tolerance` at most.
 
-    Rounding may leave more between them, on tables whose entries differ by many orders.
+    A game has far fewer rows and columns that matter than others: the game of the guessed ones is
+    solved, and those that it would have needed are added, until there are none. Rounding may leave
+    more than `tolerance` between both sides, on tables whose entries differ by many orders.
 
     Examples
     --------
-    >>> w, q = solve_matrix_game(np.array([[3.0, 0.0], [0.0, 1.0]]), 1e-9)
+    >>> all_of_it = Parts(np.array([True, False]), np.array([True, True]))
+    >>> w, q = solve_matrix_game(np.array([[3.0, 0.0], [0.0, 1.0]]), 1e-9, all_of_it)
     >>> w.round(6).tolist(), q.round(6).tolist()
     ([0.25, 0.75], [0.25, 0.75])
     """
+    rows, columns = guess.rows.copy(), guess.columns.copy()
+    q, w = np.zeros(rows.size), np.zeros(columns.size)
+    for _ in range(MOST_ROUNDS):
+        w[columns], q[rows] = _solve_part(table[np.ix_(rows, columns)], 0.5 * tolerance)
+        reached, exposed = table @ w, q @ table
+        too_low = np.min(reached[rows]) - 0.25 * tolerance - reached
+        too_high = exposed - np.max(exposed[columns]) - 0.25 * tolerance
+        missing = _worst(too_low, rows), _worst(too_high, columns)
+        if not any(np.any(part) for part in missing):
+            break
+        rows |= missing[0]
+        columns |= missing[1]
+    return w, q
+
+
+def _worst(excess: Vector, known: Chosen) -> Chosen:
+    """The positive entries (n,), but not many more of them than are known already."""
+    order = np.argsort(-excess, kind="stable")[: MOST_MORE + np.sum(known)]
+    chosen: Chosen = np.zeros(excess.size, dtype=bool)
+    chosen[order] = excess[order] > 0.0
+    return chosen & ~known
+
+
+def _solve_part(table: Matrix, tolerance: float) -> tuple[Vector, Vector]:
     n, columns = table.shape
     if n < columns:  # the same game with both players' roles exchanged
         q, w = _follow_path(-table.T, tolerance)

@@ -98,9 +98,7 @@ class PairSearch:
             )
         return bounds
 
-    def _proofs(
-        self, kept: list[tuple[Vector, float]], chosen: NDArray[np.int64]
-    ) -> Proofs:
+    def _proofs(self, kept: list[tuple[Vector, float]], chosen: NDArray[np.int64]) -> Proofs:
         return Proofs(
             self._pairs[chosen],
             np.array([multipliers for multipliers, _ in kept]),
