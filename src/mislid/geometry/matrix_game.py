@@ -10,7 +10,8 @@ so every iterate proves both sides, and the steps follow q s = w r = const to ze
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,16 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 
 Chosen = NDArray[np.bool_]
+# A matrix, dense or of SciPy's sparse arrays: both know @, * and .T.
+Table = Any
 
 # Rounds in which rows and columns are added, and how many beyond the number that is there.
 MOST_ROUNDS, MOST_MORE = 50, 30
 # Beyond so many steps rounding, not the method, keeps both sides apart.
 MOST_STEPS = 60
+# Tables with at most this share of entries other than zero are treated as sparse: without
+# structure an alternative moves two arms.
+SPARSE = 0.05
 # How much of the way to the nearest wall a step goes, and how far ahead it aims at least.
 NEAR_WALL, LEAST_TARGET = 0.95, 1e-3
 
@@ -72,7 +78,11 @@ def _worst(excess: Vector, known: Chosen) -> Chosen:
 
 
 def _solve_part(table: Matrix, tolerance: float) -> tuple[Vector, Vector]:
+    from scipy.sparse import csr_array
+
     n, columns = table.shape
+    if np.count_nonzero(table) <= SPARSE * table.size:
+        return _follow_path(csr_array(table), tolerance)
     if n < columns:  # the same game with both players' roles exchanged
         q, w = _follow_path(-table.T, tolerance)
         return w, q
@@ -101,7 +111,7 @@ class _Point(NamedTuple):
         return 1.0 / max(1.0, *ratios)
 
 
-def _follow_path(G: Matrix, tolerance: float) -> tuple[Vector, Vector]:
+def _follow_path(G: Table, tolerance: float) -> tuple[Vector, Vector]:
     n, columns = G.shape
     at = _with_slacks(G, np.full(columns, 1.0 / columns), np.full(n, 1.0 / n), 0.1, 0.0)
     for _ in range(MOST_STEPS):
@@ -120,7 +130,7 @@ def _sides_apart(at: _Point) -> float:
     return at.distance() - float(np.min(at.s)) - float(np.min(at.r))
 
 
-def _with_slacks(G: Matrix, w: Vector, q: Vector, share: float, distance: float) -> _Point:
+def _with_slacks(G: Table, w: Vector, q: Vector, share: float, distance: float) -> _Point:
     """Levels a `share` of both sides' distance beyond them, or as far apart as `distance`."""
     reached, exposed = G @ w, q @ G
     low, high = float(np.min(reached)), float(np.max(exposed))
@@ -130,7 +140,7 @@ def _with_slacks(G: Matrix, w: Vector, q: Vector, share: float, distance: float)
     return _Point(w, q, high + beyond - exposed, reached - low + beyond)
 
 
-def _predicted_and_corrected(G: Matrix, at: _Point) -> _Point | None:
+def _predicted_and_corrected(G: Table, at: _Point) -> _Point | None:
     """Mehrotra's step; None where rounding allows no more."""
     from scipy.linalg import LinAlgError
 
@@ -141,7 +151,7 @@ def _predicted_and_corrected(G: Matrix, at: _Point) -> _Point | None:
         left = at.moved(straight, at.room(straight)).distance() / at.distance()
         target = max(left**3, LEAST_TARGET) * mean
         step = newton.step(target - straight.w * straight.r, target - straight.q * straight.s)
-    except LinAlgError:
+    except (LinAlgError, RuntimeError):  # the latter says that a sparse matrix is singular
         return None
     if not all(np.all(np.isfinite(part)) for part in step):
         return None
@@ -155,15 +165,10 @@ class _Newton:
     sums fix dt and du.
     """
 
-    def __init__(self, G: Matrix, at: _Point) -> None:
-        from scipy.linalg import cho_factor, cho_solve
-
+    def __init__(self, G: Table, at: _Point) -> None:
         self._G, self._at = G, at
         self._D = at.q / at.s
-        matrix = (G.T * self._D) @ G
-        matrix.flat[:: at.w.size + 1] += at.r / at.w
-        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
-        self._solve = lambda right: cho_solve(factor, right, check_finite=False)
+        self._solve = _factorised((G.T * self._D) @ G, at.r / at.w)
         self._DG = self._D @ G
         self._by_u, self._by_t = self._solve(np.stack([np.ones_like(at.w), self._DG], axis=1)).T
 
@@ -180,3 +185,21 @@ class _Newton:
         ds = G @ dw - dt
         dq = b_q - self._D * ds
         return _Point(dw, dq, du - dq @ G, ds)
+
+
+def _factorised(matrix: Table, diagonal: Vector) -> Callable[[Vector], Vector]:
+    """What solves with `matrix` + diag(`diagonal`), which is positive definite."""
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.sparse import diags_array, issparse
+    from scipy.sparse.linalg import splu
+
+    if issparse(matrix):
+        shifted = (matrix + diags_array(diagonal)).tocsc()
+        symmetric = {"SymmetricMode": True}
+        solve: Callable[[Vector], Vector] = splu(
+            shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric
+        ).solve
+        return solve
+    matrix.flat[:: diagonal.size + 1] += diagonal
+    factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    return lambda right: cho_solve(factor, right, check_finite=False)
