@@ -22,7 +22,6 @@ from mislid.geometry.linear_bounds import closed_form_bounds
 from mislid.geometry.pair_solver import PairSolution, PairSolver
 from mislid.model import Model
 
-
 # Numbers in multipliers that are remembered, and that are looked at together.
 MOST_KEPT, MOST_NUMBERS = 1 << 22, 1 << 17
 
