@@ -90,72 +90,71 @@ def _solve_part(table: Matrix, tolerance: float) -> tuple[Vector, Vector]:
 
 
 class _Point(NamedTuple):
-    """Mixtures w (A,) and q (n,) with their slacks r (A,) and s (n,)."""
+    """Mixtures w (A,) and q (n,), one after the other, and slacks r (A,) and s (n,) likewise."""
 
-    w: Vector
-    q: Vector
-    r: Vector
-    s: Vector
+    mixtures: Vector
+    slacks: Vector
 
     def moved(self, step: _Point, length: float) -> _Point:
-        w, q, r, s = (at + length * by for at, by in zip(self, step, strict=True))
-        return _Point(w, q, r, s)
+        return _Point(self.mixtures + length * step.mixtures, self.slacks + length * step.slacks)
 
     def distance(self) -> float:
         """Between both levels."""
-        return float(self.q @ self.s + self.w @ self.r)
+        return float(self.mixtures @ self.slacks)
 
     def room(self, step: _Point) -> float:
         """How much of a step, at most all of it, keeps everything positive."""
-        ratios = [np.max(-by / at) for at, by in zip(self, step, strict=True)]
-        return 1.0 / max(1.0, *ratios)
+        return 1.0 / max(
+            1.0, (-step.mixtures / self.mixtures).max(), (-step.slacks / self.slacks).max()
+        )
 
 
 def _follow_path(G: Table, tolerance: float) -> tuple[Vector, Vector]:
     n, columns = G.shape
-    at = _with_slacks(G, np.full(columns, 1.0 / columns), np.full(n, 1.0 / n), 0.1, 0.0)
+    w, q = np.full(columns, 1.0 / columns), np.full(n, 1.0 / n)
+    at, apart = _with_slacks(G, w, q, 0.1, 0.0)
     for _ in range(MOST_STEPS):
-        if _sides_apart(at) <= tolerance:
+        if apart <= tolerance:
             break
-        ahead = _predicted_and_corrected(G, at)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ahead = _predicted_and_corrected(G, at)
         if ahead is None:
             break
-        w, q = np.maximum(ahead.w, 0.0), np.maximum(ahead.q, 0.0)
-        at = _with_slacks(G, w / w.sum(), q / q.sum(), 0.0, ahead.distance())
-    return at.w, at.q
+        w, q = ahead.mixtures[:columns], ahead.mixtures[columns:]
+        w, q = w / w.sum(), q / q.sum()
+        at, apart = _with_slacks(G, w, q, 0.0, ahead.distance())
+    return w, q
 
 
-def _sides_apart(at: _Point) -> float:
-    """max_k (G'q)_k - min_i (Gw)_i, which no slack makes larger."""
-    return at.distance() - float(np.min(at.s)) - float(np.min(at.r))
+def _with_slacks(
+    G: Table, w: Vector, q: Vector, share: float, distance: float
+) -> tuple[_Point, float]:
+    """Levels a `share` of both sides' distance beyond them, or as far apart as `distance`.
 
-
-def _with_slacks(G: Table, w: Vector, q: Vector, share: float, distance: float) -> _Point:
-    """Levels a `share` of both sides' distance beyond them, or as far apart as `distance`."""
+    Also how far apart both sides are.
+    """
     reached, exposed = G @ w, q @ G
-    low, high = float(np.min(reached)), float(np.max(exposed))
+    low, high = float(reached.min()), float(exposed.max())
     size = max(abs(low), abs(high))
     apart = max(high - low, 1e-15 * size)
     beyond = max(share * max(apart, 1e-3 * size), 0.5 * (distance - apart), 1e-3 * apart)
-    return _Point(w, q, high + beyond - exposed, reached - low + beyond)
+    slacks = np.concatenate([high + beyond - exposed, reached - (low - beyond)])
+    return _Point(np.concatenate([w, q]), slacks), high - low
 
 
 def _predicted_and_corrected(G: Table, at: _Point) -> _Point | None:
     """Mehrotra's step; None where rounding allows no more."""
-    from scipy.linalg import LinAlgError
-
-    mean = at.distance() / (at.w.size + at.q.size)
+    distance = at.distance()
     try:
         newton = _Newton(G, at)
-        straight = newton.step(0.0, 0.0)
-        left = at.moved(straight, at.room(straight)).distance() / at.distance()
-        target = max(left**3, LEAST_TARGET) * mean
-        step = newton.step(target - straight.w * straight.r, target - straight.q * straight.s)
-    except (LinAlgError, RuntimeError):  # the latter says that a sparse matrix is singular
+    except ArithmeticError:
         return None
-    if not all(np.all(np.isfinite(part)) for part in step):
-        return None
-    return at.moved(step, NEAR_WALL * at.room(step))
+    straight = newton.step(0.0)
+    left = at.moved(straight, at.room(straight)).distance() / distance
+    target = max(left**3, LEAST_TARGET) * distance / at.slacks.size
+    step = newton.step(target - straight.mixtures * straight.slacks)
+    ahead = at.moved(step, NEAR_WALL * at.room(step))
+    return ahead if np.all(ahead.mixtures > 0.0) and np.all(ahead.slacks > 0.0) else None
 
 
 class _Newton:
@@ -166,40 +165,47 @@ class _Newton:
     """
 
     def __init__(self, G: Table, at: _Point) -> None:
-        self._G, self._at = G, at
-        self._D = at.q / at.s
-        self._solve = _factorised((G.T * self._D) @ G, at.r / at.w)
-        self._DG = self._D @ G
-        self._by_u, self._by_t = self._solve(np.stack([np.ones_like(at.w), self._DG], axis=1)).T
+        self._G, self._at, self._columns = G, at, G.shape[1]
+        ratios = at.mixtures / at.slacks
+        self._D = ratios[self._columns :]
+        self._solve = _factorised((G.T * self._D) @ G, 1.0 / ratios[: self._columns])
+        self._DG = DG = self._D @ G
+        self._by_u, self._by_t = by_u, by_t = self._solve(np.stack([np.ones_like(DG), DG])).T
+        self._sums = -by_u.sum(), by_t.sum(), DG @ by_u, self._D.sum() - DG @ by_t
 
-    def step(self, w_target: Vector | float, q_target: Vector | float) -> _Point:
-        """Towards w r = w_target and q s = q_target, to first order."""
-        G, at, by_u, by_t = self._G, self._at, self._by_u, self._by_t
-        b_q = q_target / at.s - at.q
-        dw = self._solve(w_target / at.w - at.r + b_q @ G)
-        sums = np.array(
-            [[-by_u.sum(), by_t.sum()], [self._DG @ by_u, self._D.sum() - self._DG @ by_t]]
-        )
-        du, dt = np.linalg.solve(sums, [-dw.sum(), self._DG @ dw - b_q.sum()])
-        dw += dt * by_t - du * by_u
+    def step(self, target: Vector | float) -> _Point:
+        """Towards w r and q s, one after the other, equal to the target, to first order."""
+        G, columns, (a, b, c, d) = self._G, self._columns, self._sums
+        mixtures, slacks = self._at
+        towards_w = target / mixtures - slacks  # only its first part means something
+        b_q = (target / slacks - mixtures)[columns:]
+        dw = self._solve((towards_w[:columns] + b_q @ G)[None, :])[:, 0]
+        e, f = -dw.sum(), self._DG @ dw - b_q.sum()
+        determinant = a * d - b * c
+        du, dt = (e * d - b * f) / determinant, (a * f - e * c) / determinant
+        dw = dw + dt * self._by_t - du * self._by_u
         ds = G @ dw - dt
         dq = b_q - self._D * ds
-        return _Point(dw, dq, du - dq @ G, ds)
+        return _Point(np.concatenate([dw, dq]), np.concatenate([du - dq @ G, ds]))
 
 
-def _factorised(matrix: Table, diagonal: Vector) -> Callable[[Vector], Vector]:
-    """What solves with `matrix` + diag(`diagonal`), which is positive definite."""
-    from scipy.linalg import cho_factor, cho_solve
+def _factorised(matrix: Table, diagonal: Vector) -> Callable[[Matrix], Matrix]:
+    """What solves with `matrix` + diag(`diagonal`), positive definite, for rows on the right."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
     from scipy.sparse import diags_array, issparse
     from scipy.sparse.linalg import splu
 
     if issparse(matrix):
         shifted = (matrix + diags_array(diagonal)).tocsc()
-        symmetric = {"SymmetricMode": True}
-        solve: Callable[[Vector], Vector] = splu(
-            shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric
-        ).solve
-        return solve
+        try:
+            factor = splu(
+                shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError as singular:
+            raise ArithmeticError(str(singular)) from None
+        return lambda rows: factor.solve(rows.T)
     matrix.flat[:: diagonal.size + 1] += diagonal
-    factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
-    return lambda right: cho_solve(factor, right, check_finite=False)
+    factor, failed = dpotrf(matrix)
+    if failed:
+        raise ArithmeticError("not positive definite")
+    return lambda rows: dpotrs(factor, rows.T)[0]
