@@ -205,9 +205,10 @@ class _Game:
         """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or a vertex."""
         unit = self._unit()
         scaled = self._table / unit
-        # An arm that no present one replaces has the largest gain in some cut.
-        arms = self._arms.copy()
-        arms[np.argmax(scaled[self._cuts], axis=1)] = True
+        # Arms with the largest gain in some cut; both of a pair whose gains only rounding tells apart.
+        cuts = scaled[self._cuts]
+        largest = (1.0 - 1e-6) * np.max(cuts, axis=1, keepdims=True)
+        arms = self._arms | np.any(cuts >= largest, axis=0)
         ahead, mixture = solve_matrix_game(scaled, tolerance, Parts(self._cuts, arms))
         if worst_gain(mixture, scaled) - float(np.min(scaled @ ahead)) <= tolerance:
             return ahead, mixture
