@@ -205,7 +205,7 @@ class _Game:
         """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or a vertex."""
         unit = self._unit()
         scaled = self._table / unit
-        # Arms with the largest gain in some cut; both of a pair whose gains only rounding tells apart.
+        # Arms with the largest gain in some cut; both where only rounding tells two gains apart.
         cuts = scaled[self._cuts]
         largest = (1.0 - 1e-6) * np.max(cuts, axis=1, keepdims=True)
         arms = self._arms | np.any(cuts >= largest, axis=0)
@@ -215,7 +215,7 @@ class _Game:
         return solve_master(self._table, unit)
 
     def simplify(self, rtol: float) -> None:
-        """Mix few cuts, as a vertex does, if they close the gap to `rtol` as well."""
+        """Mix few cuts, as a vertex does, if one is found that closes the gap to `rtol` as well."""
         everything = np.ones(self._mixture.size, dtype=bool), np.ones(self.best.size, dtype=bool)
         for chosen, arms in (
             (_takes_part(self._mixture), self._arms),
@@ -224,7 +224,10 @@ class _Game:
         ):
             cuts = self._support.only(chosen)
             table = gains(self._means, cuts.means, self._noise)
-            mixture = solve_master(table[:, arms], self.upper)[1]
+            try:
+                mixture = solve_master(table[:, arms], self.upper)[1]
+            except CertificateError:
+                continue
             upper = worst_gain(mixture, table)
             if upper <= self.lower * (1.0 + rtol):
                 used = mixture > 0.0

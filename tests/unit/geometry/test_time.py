@@ -504,3 +504,15 @@ def test_the_simplex_method_steps_in_where_the_interior_point_does_not_arrive(
     time = characteristic_time(Model(features, 0.05), means, 3, rtol=1e-5)
     assert_allclose(time.value, exact.value, rtol=1e-5)
     assert time.check(), str(time.check())
+
+
+def test_a_mixture_of_many_alternatives_will_do(instance, monkeypatch):
+    def fails(table, unit):
+        raise CertificateError("the linear program of the characteristic time failed")
+
+    features, means = instance
+    few = characteristic_time(Model(features, 0.05), means, 3)
+    monkeypatch.setattr(equilibrium, "solve_master", fails)
+    many = characteristic_time(Model(features, 0.05), means, 3)
+    assert many.mixture.size > few.mixture.size
+    assert many.check(), str(many.check())
