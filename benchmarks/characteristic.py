@@ -9,7 +9,7 @@ import numpy as np
 
 from mislid import CharacteristicTime, Model, characteristic_time
 
-from .cases import PUBLISHED, Case, MissingData, published_case
+from .cases import PUBLISHED, Case, Floats, MissingData, published_case
 from .measuring import Timed, timed
 from .report import Spread, digits, progress, table
 
@@ -23,7 +23,7 @@ class Large(NamedTuple):
     """A question whose features (K, d) and theta are standard normal."""
 
     model: Model
-    means: np.ndarray
+    means: Floats
     m: int
 
 
@@ -42,7 +42,7 @@ def large_case(arms: int, dimension: int, m: int, width: float, seed: int) -> La
     return Large(Model(features, misspecification), means, m)
 
 
-def measure(model: Model, means: np.ndarray, m: int, name: str) -> Timed[CharacteristicTime]:
+def measure(model: Model, means: Floats, m: int, name: str) -> Timed[CharacteristicTime]:
     """One call, whose certificate is checked outside the timer."""
     call = timed(partial(characteristic_time, model, means, m, rtol=RTOL))
     check = call.found.check()
