@@ -10,7 +10,7 @@ from typing import Any
 
 from mislid.errors import CorruptStorageError
 from mislid.files import as_plain
-from mislid.study.settings import SUCCESSORS, Candidates, Settings
+from mislid.study.settings import Candidates, Settings, present_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _fact(kind: str, plain: dict[str, Any]) -> Fact:
         return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
     if kind == "decided":
         plain["statistic"] = float(plain["statistic"])
-        plain["rule"] = SUCCESSORS.get(plain["rule"], plain["rule"])
+        plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():
         if isinstance(value, list):
             plain[name] = tuple(value)

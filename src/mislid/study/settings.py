@@ -29,8 +29,6 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
-# Rules of earlier releases, by the one that takes their place: it is proven for any data.
-SUCCESSORS = {"mixture": "guaranteed", "pairwise": "guaranteed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ class Settings:
         read: dict[str, Any] = dict(plain)
         read |= {name: float(plain[name]) for name in numbers}
         read["noise"] = tuple(float(value) for value in plain["noise"])
-        read["stopping"] = SUCCESSORS.get(plain["stopping"], plain["stopping"])
+        read["stopping"] = present_rule(plain["stopping"])
         if "reward_range" in plain:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
@@ -296,6 +294,17 @@ def is_python(rule: str) -> bool:
     return rule.startswith(PYTHON)
 
 
+def present_rule(name: str) -> str:
+    """The stopping rule that an old log means: the proof of `guaranteed` is valid for any data.
+
+    >>> present_rule("pairwise"), present_rule("paper")
+    ('guaranteed', 'paper')
+    """
+    from mislid.rules.stopping import RETIRED
+
+    return "guaranteed" if name in RETIRED else name
+
+
 def _called(rule: Any) -> str:
     """What the log calls an object: a study goes on elsewhere with one of the same class."""
     from mislid.rules.stopping import PYTHON
@@ -304,12 +313,12 @@ def _called(rule: Any) -> str:
 
 
 def _as_stopping(value: Any) -> str:
-    from mislid.rules.stopping import STOPPING_RULES, as_stopping_rule
+    from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
 
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
-    if isinstance(value, str):
-        value = SUCCESSORS.get(value, value)
+    if isinstance(value, str) and value in RETIRED:
+        value = as_stopping_rule(value).name
     return _one_of(value, "stopping", STOPPING_RULES)
 
 

@@ -203,7 +203,8 @@ def test_settings_are_read_as_they_were_written(change: dict[str, Any]) -> None:
 def test_rules_of_earlier_releases_are_read_as_their_successor(name: str) -> None:
     candidates = as_candidates(FEATURES)
     settings = as_settings(candidates, **QUESTION)
-    assert as_settings(candidates, **{**QUESTION, "stopping": name}) == settings
+    with pytest.warns(DeprecationWarning, match="is now 'guaranteed'"):
+        assert as_settings(candidates, **{**QUESTION, "stopping": name}) == settings
     begun = entry_of(Event(1, 0.0, Created(settings, candidates)))
     old = Entry(1, 0.0, "created", begun.body.replace('"guaranteed"', f'"{name}"'))
     assert name in old.body
