@@ -107,7 +107,31 @@ class Case:
         return means + rng.uniform(-wobble, wobble, size=self.K)
 
 
-CASES = {
+class Drifting:
+    """Pairs that are settled at three times, and by none of the later data.
+
+    Values are such that b and then d are told apart from a, and come closer to it later.
+    """
+
+    def decided(self, storage: Any = None) -> Study:
+        """Measure in phases."""
+        study = mislid.create_study(
+            study_name="case",
+            candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, -1.0]},
+            m=1,
+            misspecification=5.0,
+            storage=storage,
+        )
+        study.add_observations([("a", 1.0), ("b", -1.0), ("c", 0.9)] * 30 + [("d", 0.9)])
+        for arm, value, times in (("b", 1.3, 60), ("d", -1.0, 40), ("d", 1.2, 70), ("c", -2.0, 60)):
+            assert study.status == "running"
+            study.add_observations([(arm, value)] * times)
+        assert study.status == "decided"
+        return study
+
+
+CASES: dict[str, Case | Drifting] = {
+    "drifting": Drifting(),
     "by the features": Case("guaranteed", K=12, m=1, eps=0.0, n=2, seed=20),
     "by both": Case("guaranteed", K=8, m=2, eps=0.02, n=1, seed=20),
     "by two arms": Case("guaranteed", K=4, m=1, eps=3.0, seed=20),
@@ -127,8 +151,8 @@ CASES = {
     "paper, as printed": Case("paper-printed", K=5, m=1, eps=0.1, tol=0.5, seed=12),
     "heuristic": Case("heuristic", K=9, d=3, m=3, direction="minimize", n=2, seed=13),
     "one by one": Case("guaranteed", K=10, m=2, eps=0.3, noise=0.3, n=0, seed=1),
-    "one by one, early times": Case("guaranteed", K=10, m=1, eps=0.3, noise=0.3, n=0, seed=1),
-    "one by one, all arms": Case("guaranteed", K=30, d=4, m=1, eps=0.3, noise=0.3, n=0, seed=1),
+    "by all arms": Case("guaranteed", K=12, d=3, m=2, eps=0.1, noise=0.3, n=1, seed=2),
+    "one by one, early times": Case("guaranteed", K=12, d=3, m=2, eps=0.3, noise=0.3, n=0, seed=0),
     "one by one, minimised": Case(
         "guaranteed", K=10, d=4, m=2, eps=0.1, tol=0.1, noise=0.3, direction="minimize", n=0, seed=1
     ),

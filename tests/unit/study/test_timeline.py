@@ -66,7 +66,7 @@ def test_all_pairs_reach_the_threshold_when_the_study_decides(stopping: str, sig
         np.testing.assert_allclose(shown, (decision.statistic, decision.threshold), rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["by both", "one by one", "one by one, early times"])
+@pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
 def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
     study = CASES[name].decided()
     overview, rule = study.overview(), Rule(study.overview())

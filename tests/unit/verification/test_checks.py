@@ -92,7 +92,7 @@ def test_a_change_that_matters_is_caught_without_the_seal(name: str) -> None:
 
 def settled_early() -> dict[str, Any]:
     """One with several earlier times."""
-    return certificate_of("one by one, early times")
+    return certificate_of("drifting")
 
 
 def refusal(forged: dict[str, Any]) -> str:
@@ -126,12 +126,9 @@ def test_forged_times_are_refused() -> None:
     }
     assert "none was settled at 1" in refusal(changed(found, ("times",), [idle, *times]))
     # More of an arm than there was later, at the expense of another.
-    counts = list(times[0]["counts"])
-    k, other = int(np.argmin(data["counts"])), int(np.argmax(times[0]["counts"]))
-    moved = times[1]["counts"][k] + 1 - counts[k]
-    assert counts[other] > moved > 0
-    counts[k] += moved
-    counts[other] -= moved
+    first, second, *rest = times[0]["counts"]
+    assert first == times[1]["counts"][0]
+    counts = [first + 1, second - 1, *rest]
     assert "must be at most that of the next time" in refusal(
         changed(found, ("times", 0, "counts"), counts)
     )
@@ -161,7 +158,7 @@ def test_evidence_of_another_time_or_family_is_refused() -> None:
                     forged = changed(found, ("evidence", n), entry)
                     assert refusal(forged).startswith(f"evidence[{n}]")
                     tried += 1
-    assert tried > 20
+    assert tried == 5 * len(found["evidence"])
 
 
 def test_too_little_evidence_is_refused_even_if_it_is_stated_right() -> None:
@@ -178,7 +175,7 @@ def test_too_little_evidence_is_refused_even_if_it_is_stated_right() -> None:
 
 def test_a_smaller_error_rate_cannot_be_claimed() -> None:
     found = settled_early()
-    forged = changed(found, ("settings", "delta"), 0.5 * found["settings"]["delta"])
+    forged = changed(found, ("settings", "delta"), 1e-30)
     assert refusal(forged).startswith("decision.level must be")
     forged["decision"]["level"] = -math.log(forged["settings"]["delta"])
     assert "must reach the level" in refusal(forged)
