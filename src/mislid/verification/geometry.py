@@ -118,6 +118,11 @@ class Duality:
             raise np.linalg.LinAlgError("the arms that were measured do not span the features")
         return root
 
+    @cached_property
+    def _lengths(self) -> Matrix:
+        """The sizes of the entries of R^-T (d, d)."""
+        return np.asarray(np.abs(np.linalg.inv(self.root.T)), np.float64)
+
     def fit(self, given: Vector) -> Vector:
         """Weighted least squares (d,), with what rounding left of it fitted once more."""
         X, root = self.model.X, np.sqrt(self.weights)
@@ -162,7 +167,7 @@ class Duality:
         """At least h: from X'z as it is computed, and what rounding may have hidden of it."""
         length = float(np.sum(np.abs(z))) + 2.0 * alpha
         rho = np.abs(self.model.X.T @ z) + LAST_DIGIT * (z.size + 4.0) * length
-        return float(np.sum(np.abs(np.linalg.inv(self.root.T)) @ rho))
+        return float(np.sum(self._lengths @ rho))
 
     def projection_bound(self, given: Vector, projected: Vector) -> float:
         """What the residual of a projection proves: no model is nearer than that."""
