@@ -173,6 +173,14 @@ def test_too_little_evidence_is_refused_even_if_it_is_stated_right() -> None:
         assert "must reach the level" in refusal(changed(found, ("evidence", n), late))
 
 
+def test_the_pair_that_the_decision_names_has_the_least_evidence() -> None:
+    found = settled_early()
+    easier = max(found["evidence"], key=lambda one: one["evidence"])
+    forged = changed(found, ("decision", "pair"), [easier["challenger"], easier["incumbent"]])
+    forged["decision"]["evidence"] = easier["evidence"]
+    assert refusal(forged).startswith("decision.pair must be the pair with the least evidence")
+
+
 def test_a_smaller_error_rate_cannot_be_claimed() -> None:
     found = settled_early()
     forged = changed(found, ("settings", "delta"), 1e-30)
