@@ -234,19 +234,14 @@ class Search:
     def _cover(self, left: Pairs, times: Iterable[int]) -> Pairs:
         """Settle pairs in closed form at as few of these times as a greedy choice finds."""
         found = {samples: self._after(samples).settle(left) for samples in times}
-        while len(left):
+        while any(found.values()):
             # Of equals the last.
             best = max(found, key=lambda samples: (len(found[samples]), samples))
-            if not found[best]:
-                break
             taken = found.pop(best)
             left = self._take(left, taken)
-            found = {
-                samples: {pair: one for pair, one in table.items() if pair not in taken}
-                for samples, table in found.items()
-            }
-            if not found:
-                break
+            for settled in found.values():
+                for pair in taken:
+                    settled.pop(pair, None)
         return left
 
     def _cover_by_all_arms(self, left: Pairs) -> Pairs:

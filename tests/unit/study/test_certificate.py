@@ -14,7 +14,7 @@ from helpers.certificates import CASES, Case
 from helpers.tampering import changed, digest, sealed
 from mislid.errors import CertificateError
 from mislid.study import Study
-from mislid.study.certificate import Certificate
+from mislid.study.certificate import Certificate, Log
 from mislid.study.events import Decided, Entry
 from mislid.study.storage import MemoryStorage
 from mislid.verification import answer
@@ -79,6 +79,18 @@ def test_pairs_are_proved_by_the_last_data_where_these_settle_them() -> None:
             late = changed(found, ("evidence", n), {**one, "family": family, "samples": last})
             stated = mislid.verify(late).failure
             assert float(stated.split("must be ")[1].split(";")[0]) < found["decision"]["level"]
+
+
+@pytest.mark.parametrize("name", ["drifting", "one by one", "by all arms"])
+def test_times_are_found_without_the_rule_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where an earlier release had other incumbents on its way."""
+    study = CASES[name].decided()
+    known = study.result.certificate.to_dict()
+    monkeypatch.setattr(Log, "_replayed", lambda _: {})
+    found = study.result.certificate.to_dict()
+    outcome = mislid.verify(found)
+    assert outcome.ok, outcome.failure
+    assert len(found["times"]) == len(known["times"])
 
 
 def test_later_data_change_nothing() -> None:
