@@ -218,18 +218,17 @@ class Search:
 
     def settle(self, pairs: Pairs) -> Pairs:
         """Settle what can be settled of pairs (n, 2); those that are left over."""
-        left = self._cover(pairs, [self._last])
+        left = self._cover_by_all_arms(self._cover(pairs, [self._last]), {self._last})
         tried: set[int] = set()
-        while len(times := self._hinted(left, tried)):
+        while times := _spread(sorted(self._hinted(left) - tried), COMPARED):
             left = self._cover(left, times)
             tried |= set(times)
-        left = self._cover_by_all_arms(left)
+        left = self._cover_by_all_arms(left, self._hinted(left))
         return self._cover(left, _spread(range(1, self._last), SEARCHED)) if len(left) else left
 
-    def _hinted(self, pairs: Pairs, tried: set[int]) -> list[int]:
-        """Some of the times, not tried yet, at which the rule settled pairs."""
-        times = {self._hints.get((i, j), self._last) for i, j in pairs.tolist()}
-        return _spread(sorted(times - tried - {self._last}), COMPARED)
+    def _hinted(self, pairs: Pairs) -> set[int]:
+        """The times before the last at which the rule settled pairs."""
+        return {self._hints.get((i, j), self._last) for i, j in pairs.tolist()} - {self._last}
 
     def _cover(self, left: Pairs, times: Iterable[int]) -> Pairs:
         """Settle pairs in closed form at as few of these times as a greedy choice finds."""
@@ -244,17 +243,16 @@ class Search:
                     settled.pop(pair, None)
         return left
 
-    def _cover_by_all_arms(self, left: Pairs) -> Pairs:
-        """Settle pairs by displacements of all arms, at the end or when the rule did."""
-        hinted = {self._hints[i, j] for i, j in left.tolist() if (i, j) in self._hints}
-        for samples in sorted({*hinted, self._last}, reverse=True):
-            if len(left):
-                left = self._take(left, self._after(samples).settle_by_all_arms(left))
+    def _cover_by_all_arms(self, left: Pairs, times: set[int]) -> Pairs:
+        """Settle pairs by displacements of all arms, at the last of these times that does."""
+        for samples in sorted(times, reverse=True):
+            left = self._take(left, self._after(samples).settle_by_all_arms(left))
         return left
 
     def _take(self, left: Pairs, found: dict[Pair, Settlement]) -> Pairs:
         self.settled |= found
-        rest: Pairs = left[[(i, j) not in found for i, j in left.tolist()]]
+        open_ = np.array([(i, j) not in found for i, j in left.tolist()], dtype=np.bool_)
+        rest: Pairs = left[open_]
         return rest
 
 
