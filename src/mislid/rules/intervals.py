@@ -1,0 +1,223 @@
+"""Intervals for all means that hold at all times at once; docs/checks.md derives them.
+
+They are {lambda_k : M(lambda) < 1/delta} for an M of their own, centred at the means like that of
+the rule `guaranteed` and another one: half of its weight is displacements of single arms, half is
+displacements along the features.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Model
+from mislid.rules.evidence import Family, families_of
+
+# The part of the weight that single arms have where features say something.
+ALONE = 0.5
+# Newton's method ends when a square moves by less than this, relatively; it is quadratic.
+ACCURACY, MOST_STEPS = 1e-13, 60
+# Entries of the K x K matrix of biases that are in memory at once.
+AT_ONCE = 4_000_000
+
+
+class Interval(NamedTuple):
+    """Intervals of all arms.
+
+    Attributes
+    ----------
+    centres, halves
+        Middles (K,) and half the widths (K,); the latter infinite where nothing is known.
+    """
+
+    centres: Vector
+    halves: Vector
+
+    @property
+    def ends(self) -> Matrix:
+        """Lower and upper ends (K, 2)."""
+        return np.stack([self.centres - self.halves, self.centres + self.halves], axis=1)
+
+
+def mean_intervals(
+    model: Model, counts: Vector, means: Vector, noise: Vector, delta: float
+) -> Matrix:
+    """Intervals for the means of all arms, at once and at all times.
+
+    Parameters
+    ----------
+    model
+        Features and how far a mean may be from linear in them; infinite where they say nothing.
+    counts, means
+        Numbers of measurements and empirical means (K,).
+    noise
+        Standard deviations (K,).
+    delta
+        How often any of the intervals, at any time, may miss its mean.
+
+    Returns
+    -------
+    ndarray
+        Lower and upper ends (K, 2). Where the features contradict the measurements of single arms,
+        at this error rate, only the latter are used.
+
+    Examples
+    --------
+    >>> model = Model([[1.0], [2.0], [3.0]], misspecification=0.1)
+    >>> counts, means = np.array([100.0, 100.0, 0.0]), np.array([1.0, 2.0, 0.0])
+    >>> low, high = mean_intervals(model, counts, means, np.ones(3), 0.05).T
+    >>> low.round(1).tolist(), high.round(1).tolist()
+    ([0.7, 1.6, 2.2], [1.3, 2.4, 3.8])
+    """
+    weights = counts / noise**2
+    families = families_of(model.K, 1, 0.0, delta, noise)
+    if math.isinf(model.misspecification):
+        single = _with_share(families.diagonal, 1.0 / model.K)
+        return by_single_arms(single, weights, means, families.level).ends
+    single = _with_share(families.diagonal, ALONE / model.K)
+    linear = _with_share(families.linear, 1.0 - ALONE)
+    alone = by_single_arms(single, weights, means, families.level).ends
+    X, eps = coordinates(model).matrix, model.misspecification
+    along = by_the_features(linear, X, weights, means, eps, families.level).ends
+    low = np.maximum(alone[:, 0], along[:, 0])
+    high = np.minimum(alone[:, 1], along[:, 1])
+    return np.stack([low, high], axis=1) if np.all(low <= high) else alone
+
+
+def _with_share(family: Family, share: float) -> Family:
+    """The same scales with weights that add up to `share`."""
+    logs: Vector = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
+    return Family(family.scales, logs)
+
+
+def by_single_arms(family: Family, weights: Vector, means: Vector, level: float) -> Interval:
+    """Intervals by displacements N(0, s^2) of one arm alone.
+
+    ln = 1/2 q_k (y_k - v)^2 - 1/2 ln(1 + w_k s^2) for a mean v, q_k = w_k^2 s^2 / (1 + w_k s^2).
+
+    Parameters
+    ----------
+    family
+        Scales and weights of one arm.
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    level
+        What the logarithm has to reach for v to be refuted.
+
+    Returns
+    -------
+    Interval
+        Infinite where nothing was measured.
+    """
+    expected = weights[:, None] * family.scales**2
+    curvatures = weights[:, None] * expected / (1.0 + expected)
+    logs = family.logs - 0.5 * np.log1p(expected)
+    return Interval(means, half_widths(logs, 0.5 * curvatures, level))
+
+
+def by_the_features(
+    family: Family,
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    misspecification: float,
+    level: float,
+) -> Interval:
+    """Intervals by the linear model, wider by the largest bias that the tube allows.
+
+    With V = X' W X, theta = V^-1 X' W y and P = V^-1 X' W, for a mean v,
+
+    ln = (|x_k'theta - v| - eps |e_k - P'x_k|_1)_+^2 / (2 (x_k'V^-1 x_k + x_k'V^-2 x_k / s^2))
+         - 1/2 ln det(I + s^2 V).
+
+    Parameters
+    ----------
+    family
+        Scales and weights.
+    X
+        Features in coordinates of a spanner (K, d).
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    misspecification
+        How far a mean may be from linear.
+    level
+        What the logarithm has to reach for v to be refuted.
+
+    Returns
+    -------
+    Interval
+        Infinite where the measured arms do not span.
+    """
+    K, d = X.shape
+    V = (X * weights[:, None]).T @ X
+    if np.linalg.matrix_rank(V, hermitian=True) < d:
+        return Interval(np.zeros(K), np.full(K, math.inf))
+    along: Matrix = np.linalg.solve(V, X.T).T.astype(np.float64)
+    fitted: Vector = X @ np.linalg.solve(V, X.T @ (weights * means))
+    s = family.scales
+    width = np.einsum("ka,ka->k", X, along)[:, None]
+    bend = np.einsum("ka,ka->k", along, along)[:, None]
+    volumes = [0.5 * np.linalg.slogdet(np.eye(d) + scale**2 * V)[1] for scale in s]
+    logs = np.broadcast_to(family.logs - np.array(volumes), (K, s.size))
+    # An arm without features has the value 0, whatever theta is.
+    known = width[:, 0] > 0.0
+    halves = np.zeros(K)
+    halves[known] = half_widths(logs[known], 0.5 / (width[known] + bend[known] / s**2), level)
+    return Interval(fitted, halves + misspecification * _biases(X, weights, along))
+
+
+def _biases(X: Matrix, weights: Vector, along: Matrix) -> Vector:
+    """|e_k - P'x_k|_1 of every arm (K,): the largest error of the fit in a tube of radius 1."""
+    K = X.shape[0]
+    weighed = (X * weights[:, None]).T
+    found = np.empty(K)
+    rows = max(1, AT_ONCE // K)
+    for first in range(0, K, rows):
+        part = np.arange(first, min(first + rows, K))
+        rest = -along[part] @ weighed
+        rest[np.arange(part.size), part] += 1.0
+        found[part] = np.abs(rest).sum(axis=1)
+    return found
+
+
+def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
+    """Where ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
+
+    The sum is convex in h^2, and where its largest term reaches the level it is above it: from
+    there Newton's method comes down to the root without ever going below.
+
+    Parameters
+    ----------
+    logs, curvatures
+        Numbers (n, S), the latter at least 0.
+    level
+        Above the value at 0.
+
+    Returns
+    -------
+    ndarray
+        h (n,), infinite where all curvatures of a row are 0.
+
+    Examples
+    --------
+    >>> half_widths(np.log([[0.5, 0.5], [0.5, 0.5]]), np.array([[1.0, 1.0], [0.0, 0.0]]), 4.0)
+    array([ 2., inf])
+    """
+    with np.errstate(divide="ignore"):
+        squares = np.min((level - logs) / curvatures, axis=1)
+    known = np.isfinite(squares)
+    a, c, z = logs[known], curvatures[known], squares[known]
+    for _ in range(MOST_STEPS):
+        terms = a + c * z[:, None]
+        total = np.logaddexp.reduce(terms, axis=1)
+        slopes = np.sum(c * np.exp(terms - total[:, None]), axis=1)
+        steps = (total - level) / slopes
+        z -= np.maximum(steps, 0.0)
+        if np.all(steps <= ACCURACY * z):
+            break
+    squares[known] = z
+    return np.sqrt(squares)
