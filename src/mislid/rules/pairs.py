@@ -173,7 +173,7 @@ class PairEvidence:
                 found = np.maximum(found, self.known)
             self._cheap[misspecification] = found
         found = self._cheap[misspecification]
-        if np.all(found >= enough) or not np.any(self.data.weights > 0.0):
+        if np.all(found >= enough):
             return found
         return np.maximum(found, self._by_search(misspecification))
 
@@ -215,6 +215,8 @@ class PairEvidence:
     def _by_all_arms(self, nearest: Callable[..., Alternative]) -> float:
         """The scales of the diagonal family together, without those that cannot be certified."""
         data, total = self.data, -math.inf
+        if not np.any(data.weights > 0.0):
+            return total
         for (q, price), log in zip(data.diagonal, data.families.diagonal.logs, strict=True):
             if log == -math.inf:
                 continue

@@ -17,6 +17,8 @@ from mislid.study.settings import Candidates, Settings
 from mislid.study.timeline import Arms
 
 GUARANTEED = "guaranteed"
+# Earlier times at which the evidence of two arms is looked at, besides those when pairs were settled.
+MOST_LOOKS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class Claims:
         where there is none.
     arms, values
         The measurements (n,) in their order, in the sign in which more is better.
+    looks
+        Numbers of measurements after each event that had any, increasing: those of one event may
+        have come in any order, so nothing is looked at in between.
     """
 
     settings: Settings
@@ -43,11 +48,13 @@ class Claims:
     verdict: Decided | None
     arms: Arms
     values: Vector
+    looks: Arms
 
     @classmethod
     def of(cls, replay: Replay, engine: Engine) -> Claims:
         """The study as a replay and its engine know it, which may go on afterwards."""
         state = replay.state
+        events = np.array([one.sequence for one in state.observations], dtype=np.int64)
         return cls(
             settings=state.settings,
             candidates=state.candidates,
@@ -56,6 +63,7 @@ class Claims:
             verdict=replay.verdict,
             arms=np.array([one.arm for one in state.observations], dtype=np.int64),
             values=state.settings.sign * np.array([one.value for one in state.observations]),
+            looks=np.flatnonzero(np.diff(events, append=0)) + 1,
         )
 
     @property
@@ -103,29 +111,33 @@ class Claims:
 
     def _settled(self, pairs: Pairs) -> Arms:
         """Numbers of measurements (n,) when pairs were settled, or known to be; 0 for open ones."""
-        settled = self.engine.settled()
-        last, incumbents = 0, frozenset[int]()
-        if self.engine.stopping.name == GUARANTEED and self.verdict is not None:
-            last, incumbents = self.verdict.samples, frozenset(self.verdict.answer)
-        is_verdict = incumbents == frozenset(pairs[:, 1].tolist())
-        least = last if is_verdict else 0
+        settled, verdict = self.engine.settled(), self.verdict
+        least = 0
+        if self.engine.stopping.name == GUARANTEED and verdict is not None:
+            least = verdict.samples if set(verdict.answer) == set(pairs[:, 1].tolist()) else 0
         times = [settled.get((i, j), least) for i, j in pairs.tolist()]
         return np.array(times, dtype=np.int64)
 
-    def _by_two_arms(self, families: Families, pairs: Pairs, times: Arms) -> Vector:
-        """Evidence (n,) of pairs by their two arms, each at its own time."""
+    def _by_two_arms(self, families: Families, pairs: Pairs, settled: Arms) -> Vector:
+        """The most evidence (n,) that pairs had by their two arms, of the times looked at."""
+        question, (i, j) = self.engine.question, pairs.T
         found = np.full(len(pairs), -math.inf)
-        question = self.engine.question
         counts, sums, before = np.zeros(question.K), np.zeros(question.K), 0
-        for time in np.unique(times[times > 0]).tolist():
+        for time in np.union1d(_spread(self.looks), settled[settled > 0]).tolist():
             new = slice(before, time)
             counts += np.bincount(self.arms[new], minlength=question.K)
             sums += np.bincount(self.arms[new], self.values[new], question.K)
             before = time
-            at = times == time
-            i, j = pairs[at].T
             means = sums / np.maximum(counts, 1.0)
             weights = counts / question.noise**2
             gap = means[j] - means[i] + question.tolerance
-            found[at] = by_two_arms(families.two_arms, gap, weights[i], weights[j])
+            then = by_two_arms(families.two_arms, gap, weights[i], weights[j])
+            found = np.maximum(found, then)
         return found
+
+
+def _spread(times: Arms) -> Arms:
+    """Some of many times, closer to each other at first."""
+    if times.size <= MOST_LOOKS:
+        return times
+    return times[np.unique(np.geomspace(1, times.size, MOST_LOOKS).astype(np.int64)) - 1]
