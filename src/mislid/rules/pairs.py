@@ -20,16 +20,16 @@ from mislid.geometry.alternatives import Alternative, AlternativeSearch, pair_al
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.model import Model
-from mislid.rules.evidence import Families, Pairs, by_features, by_two_arms, diagonal_weights
+from mislid.rules.evidence import Families, Pairs, by_two_arms, diagonal_weights
+from mislid.rules.intervals import LinearForms, linear_forms
 
 # Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
 # Beyond the means' size a proof may go on where features repeat what their arms say.
 DOUBLINGS = 20
-# Pairs whose own closest alternatives are looked for at one misspecification, six solves each.
-MOST_SOLVED = 100
-# Numbers (pairs times arms) that are in memory at once.
-AT_ONCE = 4_000_000
+# Pairs whose own closest alternatives are looked for at one misspecification, six solves each: so
+# many, and no more of them than make this number with the arms of each.
+MOST_SOLVED, MOST_WORK = 100, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class PairEvidence:
         least = math.inf
         for solved, place in enumerate(order.tolist()):
             found = float(base[place])
-            if found >= min(least, enough) or solved == MOST_SOLVED:
+            if found >= min(least, enough) or solved == self._most_solved:
                 return min(least, found)
             least = min(least, max(found, self._by_own_search(misspecification, place)))
         return least
@@ -119,7 +119,7 @@ class PairEvidence:
         """Evidence of all pairs (n,), as in `weakest`."""
         found = self._without_own_search(misspecification, enough).copy()
         below = np.flatnonzero(found < enough)
-        for place in below[np.argsort(found[below], kind="stable")][:MOST_SOLVED].tolist():
+        for place in below[np.argsort(found[below], kind="stable")][: self._most_solved].tolist():
             found[place] = max(found[place], self._by_own_search(misspecification, place))
         return found
 
@@ -177,6 +177,10 @@ class PairEvidence:
             return found
         return np.maximum(found, self._by_search(misspecification))
 
+    @property
+    def _most_solved(self) -> int:
+        return min(MOST_SOLVED, max(1, MOST_WORK // self.data.model.K))
+
     @cached_property
     def _by_two_arms(self) -> Vector:
         """Evidence (n,) that holds for every misspecification."""
@@ -185,12 +189,20 @@ class PairEvidence:
         now = by_two_arms(data.families.two_arms, gap, data.weights[i], data.weights[j])
         return now if self.always is None else np.maximum(now, self.always)
 
+    @cached_property
+    def _forms(self) -> LinearForms | None:
+        """Differences of the pairs' means, incumbent less challenger, by the features."""
+        data, (i, j) = self.data, self.pairs.T
+        X = coordinates(data.model).matrix
+        return linear_forms(X, data.weights, data.means, data.families.linear, j, i)
+
     def _by_features(self, misspecification: float) -> Vector:
-        data, X = self.data, coordinates(self.data.model).matrix
-        fixed = X, data.weights, data.means, misspecification, data.tolerance
-        size = max(1, AT_ONCE // data.model.K)
-        parts = (self.pairs[at : at + size] for at in range(0, len(self.pairs), size))
-        return np.concatenate([by_features(data.families.linear, *fixed, part) for part in parts])
+        """Evidence (n,) by the linear model, as in `mislid.rules.evidence.by_features`."""
+        forms = self._forms
+        if forms is None or math.isinf(misspecification):
+            return np.full(len(self.pairs), -math.inf)
+        bias = misspecification * forms.biases
+        return forms.evidence(forms.values + self.data.tolerance - bias)
 
     def _by_search(self, misspecification: float) -> float:
         """Evidence of any pair by displacements of all arms, at least."""

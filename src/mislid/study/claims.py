@@ -17,7 +17,7 @@ from mislid.study.settings import Candidates, Settings
 from mislid.study.timeline import Arms
 
 GUARANTEED = "guaranteed"
-# Earlier times at which the evidence of two arms is looked at, besides those when pairs were settled.
+# Earlier times at which two arms are looked at, besides those when pairs were settled.
 MOST_LOOKS = 100
 
 

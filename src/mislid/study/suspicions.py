@@ -74,7 +74,7 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
         f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
         f"{farthest!r} (at level {level:g}). If the noise is right, the error rate of the answer "
         "is not proven: begin a study with a larger misspecification and add these observations "
-        "to it; sensitivity() says up to which one the answer is proved",
+        "to it; sensitivity() says what holds for larger ones",
         level,
         residuals.log_evidence(declared),
         -math.log(level),

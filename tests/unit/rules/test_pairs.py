@@ -10,6 +10,7 @@ from helpers.measured import Data, random_data
 from mislid import Model, pair_alternative
 from mislid.engine import Engine
 from mislid.geometry.coordinates import coordinates
+from mislid.rules import intervals
 from mislid.rules import pairs as module
 from mislid.rules.evidence import by_features, by_two_arms, diagonal_weights, families_of
 from mislid.rules.pairs import PairEvidence, Standing
@@ -156,8 +157,20 @@ def test_few_searches_tell_less_and_never_more(monkeypatch: pytest.MonkeyPatch) 
 
 def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     full = [evidence_of(data).weakest(0.05) for data in samples(4)]
-    monkeypatch.setattr(module, "AT_ONCE", 1)
+    monkeypatch.setattr(intervals, "AT_ONCE", 1)
     assert [evidence_of(data).weakest(0.05) for data in samples(4)] == pytest.approx(full)
+
+
+def test_arms_with_the_same_features() -> None:
+    """Nothing linear tells them apart; with a tolerance, a tube that is narrow does."""
+    model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
+    weights, means = np.full(3, 9.0), np.array([1.0, 1.0, 0.5])
+    found = PairEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    assert found.weakest(0.0) < LEVEL
+    tolerant = PairEvidence(Standing(model, families, 0.3, weights, means), (0,))
+    # Means of a tube of radius 0.1 differ by 0.2 at most.
+    assert tolerant.at(0.1)[0] == math.inf
+    assert tolerant.at(0.2)[0] < LEVEL
 
 
 def test_without_measurements() -> None:

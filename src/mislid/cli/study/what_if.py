@@ -80,8 +80,8 @@ def _question(found: WhatIf) -> str:
 @format_option()
 @one_sentence_errors
 def sensitivity_command(name: str, storage: str | None, form: str) -> None:
-    """Print up to which misspecification the measurements of study NAME prove its answer, which ones
-    they refute, and the preferred answer for each of several.
+    """Print up to which misspecification the measurements of study NAME prove its answer, which
+    ones they refute, and the preferred answer for each of several.
     """
     with open_study(name, storage) as study:
         found = study.sensitivity()
