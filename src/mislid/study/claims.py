@@ -94,13 +94,9 @@ class Claims:
         families = families_of(
             question.K, question.m, misspecification, question.delta, question.noise
         )
-        data = Standing(
-            question.model,
-            families,
-            question.tolerance,
-            self.engine.weights,
-            self.engine.means,
-        )
+        # Not the engine's weights, which have pretended measurements for some published rules.
+        weights, means = self.engine.counts / question.noise**2, self.engine.means
+        data = Standing(question.model, families, question.tolerance, weights, means)
         found = PairEvidence(data, answer)
         if math.isinf(misspecification) != math.isinf(self.declared):
             return found

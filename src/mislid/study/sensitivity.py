@@ -305,7 +305,7 @@ def _by_proof(claims: Claims, level: float, smallest: float) -> _Found:
     """What is proved, by one M and for all misspecifications at once."""
     proofs = _Proofs(claims, level)
     dial = _Dial(claims, proofs.judge)
-    largest = proofs.reach(claims.answer)
+    largest = proofs.reach(claims.answer) if claims.answer else None
     refuted = max(smallest, proofs.refuted_by_two(dial, largest))
     if math.isinf(claims.declared) and claims.is_proved(level):
         largest = math.inf
