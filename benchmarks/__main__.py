@@ -22,6 +22,7 @@ BENCHMARKS = {
     "runs": "runs",
     "sizes": "round_growth",
     "samples": "samples",
+    "proof": "proof",
     "studies": "studies",
     "forecasts": "forecasts",
     "compile": "compile",

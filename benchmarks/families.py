@@ -1,4 +1,4 @@
-"""Ten families of random instances, each a seeded generator.
+"""Families of random instances, each a seeded generator.
 
 Features and linear values come first, then deviations from them of up to the family's share of
 their standard deviation. Means and misspecification are then scaled together so that every instance
@@ -62,6 +62,7 @@ class Family:
     misspecification: float
     features: Callable[[Generator, int, int], Floats] = directions
     noise_ratio: float = 1.0
+    time: float = TIME
 
     def instance(self, number: int) -> Instance:
         """The instance of this number.
@@ -73,19 +74,42 @@ class Family:
         while True:
             features = self.features(rng, self.K, self.d)
             linear = features @ rng.normal(size=self.d)
+            eps = self._deviation(linear)
             # Without structure, deviations could be anything: as large as the linear values.
-            share = min(self.misspecification, 1.0)
-            means = linear + share * linear.std() * rng.uniform(-1, 1, size=self.K)
+            means = linear + min(eps, linear.std()) * rng.uniform(-1, 1, size=self.K)
             ordered = np.sort(means)[::-1]
             if ordered[self.m - 1] - ordered[self.m] >= SMALLEST_GAP * means.std():
                 break
         noise = self.noise_ratio ** rng.uniform(-0.5, 0.5, size=self.K)
-        return self._scaled(features, means, self.misspecification * linear.std(), noise)
+        return self._scaled(features, means, eps, noise)
+
+    def _deviation(self, linear: Floats) -> float:
+        return self.misspecification * float(linear.std())
 
     def _scaled(self, features: Floats, means: Floats, eps: float, noise: Floats) -> Instance:
         time = characteristic_time(Model(features, eps), means, self.m, noise=noise)
-        factor = float(np.sqrt(time.value / TIME))
+        factor = float(np.sqrt(time.value / self.time))
         return Instance(Model(features, factor * eps), factor * means, noise=noise)
+
+
+def gaussian(rng: Generator, K: int, d: int) -> Floats:
+    """Standard normal descriptors (K, d)."""
+    return rng.normal(size=(K, d))
+
+
+@dataclass(frozen=True)
+class ManyArms(Family):
+    """Many arms with good features: few measurements are needed if features are made use of.
+
+    `misspecification` is in gaps, that of the m-th and the next linear value.
+    """
+
+    features: Callable[[Generator, int, int], Floats] = gaussian
+    time: float = 25.0
+
+    def _deviation(self, linear: Floats) -> float:
+        ordered = np.sort(linear)[::-1]
+        return self.misspecification * float(ordered[self.m - 1] - ordered[self.m])
 
 
 FAMILIES = (
@@ -99,4 +123,14 @@ FAMILIES = (
     Family("uneven noise", 12, 4, 3, 0.1, noise_ratio=9.0),
     Family("many arms", 40, 8, 5, 0.1),
     Family("two groups", 10, 4, 5, 0.05, two_groups),
+)
+MANY_ARMS = (
+    ManyArms("K 100, d 5, linear", 100, 5, 1, 0.0),
+    ManyArms("K 100, d 10, eps gap / 4", 100, 10, 5, 0.25),
+    ManyArms("K 200, d 6, eps gap / 10", 200, 6, 3, 0.1),
+    ManyArms("K 200, d 6, eps gap", 200, 6, 3, 1.0),
+    ManyArms("K 300, d 30, eps gap / 10", 300, 30, 3, 0.1),
+    ManyArms("K 500, d 50, linear", 500, 50, 5, 0.0),
+    ManyArms("K 1,000, d 20, eps gap / 2", 1000, 20, 3, 0.5),
+    ManyArms("K 2,000, d 8, eps gap / 10", 2000, 8, 10, 0.1),
 )

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from mislid._kernels.compile import inner, inner_loop
-from mislid._kernels.families import Family
 from mislid._kernels.linalg import cholesky_solve, dot
-from mislid._kernels.linear_fit import LinearFit, fit_linear, tube_bias
+from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid._kernels.state import LINEAR, Setting, State
 from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct
+from mislid._kernels.two_arms import list_challengers, pair_cost
 
 # Arms whose effect on the bias is looked at, besides the pair's own.
 SHORTLIST = 6
@@ -21,10 +21,7 @@ class Aims(Struct):
     """Workspace: a fit of its own, and the direction in which a pair is told apart."""
 
     fit: LinearFit
-    none: Family  # no scales: volumes are not needed here
     weights: PerArm
-    along: PerFeature  # V^-1 g
-    difference: PerFeature  # g
     lifted: PerFeature  # V^-1 x_k
     moved: PerFeature  # V^-1 g after one more measurement
     drops: PerArm  # of the width
@@ -37,14 +34,39 @@ def new_aims(setting: Setting) -> Aims:
     return Aims.zeros(
         {"K": K, "d": d},
         fit=LinearFit.zeros({"K": K, "d": d, "n": 0}),
-        none=Family(scales=np.zeros(0), logs=np.zeros(0)),
         listed=np.zeros(SHORTLIST + 2, np.int64),
     )
 
 
 @inner
-def _two_arms(state: State, uniform: float) -> int:
-    """One arm of the pair that lags behind, by the share of its evidence that the other one limits."""
+def find_overdue(setting: Setting, state: State) -> None:
+    """Make the pair that is most overdue the lagging one.
+
+    That is the one with the least cost plus logarithms of its counts (Jourdan et al., 2022). The
+    cost alone would return for ever to two arms that are level, while an unlucky one waits.
+    """
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    list_challengers(state.counts.shape[0], incumbents, challengers)
+    logs, least = state.work, np.inf
+    for k in range(logs.shape[0]):
+        logs[k] = math.log(max(state.counts[k], 0.5))
+    for a in range(state.counts.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            if cost + logs[i] + logs[j] < least:
+                least = cost + logs[i] + logs[j]
+                state.lagging_challenger, state.lagging_incumbent = i, j
+
+
+@inner
+def lagging_arm(state: State, uniform: float) -> int:
+    """One arm of the pair that lags behind, at random (You et al., 2023).
+
+    Each by the share of the pair's evidence that it limits, so that in the long run an arm of many
+    pairs is measured as often as serves them best.
+    """
     i, j = state.lagging_challenger, state.lagging_incumbent
     wi, wj = state.weights[i], state.weights[j]
     if wi == 0.0 or wj == 0.0:
@@ -55,11 +77,11 @@ def _two_arms(state: State, uniform: float) -> int:
 @inner_loop
 def _set_drops(setting: Setting, aims: Aims) -> None:
     """How much one more measurement of each arm takes off g' V^-1 g; at most, without leverage."""
-    X, d = setting.X, setting.X.shape[1]
+    X, d, along = setting.X, setting.X.shape[1], aims.fit.along
     for k in range(X.shape[0]):
         s = 0.0
         for a in range(d):
-            s += X[k, a] * aims.along[a]
+            s += X[k, a] * along[a]
         aims.drops[k] = s * s / setting.variance[k]
 
 
@@ -68,7 +90,9 @@ def _shortlist(setting: Setting, aims: Aims, i: int, j: int) -> int:
     """The arms with the largest drops, and the pair's own; how many."""
     X, d, size = setting.X, setting.X.shape[1], 0
     listed = aims.listed
-    while size < SHORTLIST and size < X.shape[0]:
+    # Without deviations there is no bias, and the largest drop is best.
+    most_listed = SHORTLIST if setting.eps > 0.0 else 1
+    while size < most_listed:
         best, most = -1, 0.0
         for k in range(X.shape[0]):
             drop = aims.drops[k]
@@ -84,25 +108,26 @@ def _shortlist(setting: Setting, aims: Aims, i: int, j: int) -> int:
         aims.drops[best] = -1.0
         listed[size] = best
         size += 1
-    for k in (i, j):
-        if aims.drops[k] >= 0.0:
-            listed[size] = k
-            size += 1
+    if setting.eps > 0.0 or size == 0:
+        for k in (i, j):
+            if aims.drops[k] >= 0.0:
+                listed[size] = k
+                size += 1
     return size
 
 
 @inner
 def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: float, k: int) -> float:
-    """What the pair's gap beyond its bias is in standard errors, after one more measurement of k."""
+    """The pair's gap beyond its bias in standard errors, after one more measurement of k."""
     X, d, fit = setting.X, setting.X.shape[1], aims.fit
     cholesky_solve(fit.factor, d, X[k], aims.lifted)
     total = setting.variance[k] + dot(X[k], aims.lifted)
-    step = dot(X[k], aims.along) / total
+    step = dot(X[k], fit.along) / total
     left = width - step * step * total
     beyond = gap
     if setting.eps > 0.0:
         for a in range(d):
-            aims.moved[a] = aims.along[a] - step * aims.lifted[a]
+            aims.moved[a] = fit.along[a] - step * aims.lifted[a]
         before, size = aims.weights[k], fit.size
         aims.weights[k] = before + 1.0 / setting.variance[k]
         if before == 0.0:
@@ -116,21 +141,19 @@ def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: floa
 @inner
 def _along_features(setting: Setting, aims: Aims, state: State) -> int:
     """The arm whose measurement tells the pair apart best along the features, bias included."""
-    X, d, fit = setting.X, setting.X.shape[1], aims.fit
+    X, fit = setting.X, aims.fit
     i, j = state.linear_challenger, state.linear_incumbent
     for k in range(X.shape[0]):
         aims.weights[k] = state.counts[k] / setting.variance[k]
-    if not fit_linear(setting, aims.weights, state.means, state.test, aims.none, fit):
+    if not fit_linear(setting, aims.weights, state.means, state.test, fit):
         return i if aims.weights[i] < aims.weights[j] else j
-    for a in range(d):
-        aims.difference[a] = X[j, a] - X[i, a]
-    cholesky_solve(fit.factor, d, aims.difference, aims.along)
-    centre = state.test.linear
-    gap = dot(aims.difference, fit.theta) + (centre[j] - centre[i]) + setting.tol
-    width = dot(aims.difference, aims.along)
+    gap, width, _ = aim_along(setting, aims.weights, state.test, i, j, fit)
     _set_drops(setting, aims)
+    count = _shortlist(setting, aims, i, j)
+    if count == 1:
+        return aims.listed[0]
     best, most = i, -np.inf
-    for n in range(_shortlist(setting, aims, i, j)):
+    for n in range(count):
         k = aims.listed[n]
         worth = _worth(setting, aims, i, j, gap, width, k)
         if worth > most:
@@ -143,4 +166,4 @@ def aimed_arm(setting: Setting, aims: Aims, state: State, uniform: float) -> int
     """The arm to measure next."""
     if state.aim == LINEAR:
         return _along_features(setting, aims, state)
-    return _two_arms(state, uniform)
+    return lagging_arm(state, uniform)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.aims import Aims, aimed_arm
+from mislid._kernels.aims import Aims, aimed_arm, find_overdue, lagging_arm
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_empirical_gains, set_gains
 from mislid._kernels.newton import STALLED
@@ -19,7 +19,7 @@ from mislid._kernels.rounds import (
 )
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import NOTHING, Setting, State
-from mislid._kernels.two_arms import leave_nothing_out
+from mislid._kernels.two_arms import is_wide, leave_nothing_out
 
 
 class BestResponse(Gains, Round):
@@ -64,7 +64,7 @@ def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: 
 
 @inner
 def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tuple[int, int, bool]:
-    """Leave the alternative to respond to in `state.test.below`; its pair, and whether it is one."""
+    """Leave the alternative to respond to in `state.test.below`; its pair, and if it is one."""
     if rule.subset == 0 and state.answered == state.samples:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
@@ -103,6 +103,9 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     The one that tells the closest alternative at the counts apart, by empirical gains and with all
     challengers: what the default needs, and nothing else to compile.
     """
+    if state.aim == NOTHING and is_wide(setting.eps, state.projected, setting.tol):
+        find_overdue(setting, state)
+        return lagging_arm(state, uniform)
     arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm

@@ -47,20 +47,11 @@ def add_log(value: float, total: float) -> float:
 
 
 @inner
-def total_log(family: Family) -> float:
-    """ln of the weights of a family's scales together."""
-    total = -np.inf
-    for n in range(family.logs.shape[0]):
-        total = add_log(family.logs[n], total)
-    return total
-
-
-@inner
 def two_arm_evidence(family: Family, gap: float, wi: float, wj: float) -> float:
-    """ln of what the displacements of a pair's two arms add up to, `gap` (with the tolerance) apart.
+    """ln of what displacements of a pair's two arms add up to; `gap` includes the tolerance.
 
-    The incumbent is displaced up and the challenger down, both by N(s, (0.45 s)^2); the infimum over
-    the means at which the two are level is in closed form.
+    The incumbent is displaced up and the challenger down, by N(s, (0.45 s)^2) each; the infimum
+    over the means at which the two are level is in closed form.
     """
     total = -np.inf
     if wi == 0.0 or wj == 0.0:

@@ -83,6 +83,10 @@ def _pretend(setting: Setting, state: State, pretended: State, waiting: Indices)
     pretended.challenger, pretended.incumbent = state.challenger, state.incumbent
     pretended.doubt_challenger = state.doubt_challenger
     pretended.doubt_incumbent = state.doubt_incumbent
+    pretended.lagging_challenger = state.lagging_challenger
+    pretended.lagging_incumbent = state.lagging_incumbent
+    pretended.linear_challenger = state.linear_challenger
+    pretended.linear_incumbent = state.linear_incumbent
     copy(state.counts, pretended.counts)
     copy(state.sums, pretended.sums)
     copy(state.weights, pretended.weights)

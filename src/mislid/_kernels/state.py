@@ -71,8 +71,6 @@ class State(Struct):
     lagging_incumbent: int
     linear_challenger: int
     linear_incumbent: int
-    linear_statistic: float
-    linear_threshold: float
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
     work: PerArm
@@ -94,8 +92,9 @@ def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> 
     """Let a state have these measurements, counts (K,) and sums (K,), and no past."""
     for name in _PAST:
         setattr(state, name, 0)
-    for name in ("doubt_challenger", "doubt_incumbent", "lagging_challenger", "lagging_incumbent"):
-        setattr(state, name, -1)
+    for pair in ("doubt", "lagging", "linear"):
+        setattr(state, f"{pair}_challenger", -1)
+        setattr(state, f"{pair}_incumbent", -1)
     state.samples = int(counts.sum())
     state.counts[:], state.sums[:] = counts, sums
     state.weights[:] = (counts + setting.phantom) / setting.variance

@@ -78,8 +78,11 @@ class Stopping(NamedTuple):
     judge: Kernel
 
 
-def new_setting(question: Question, algorithm: Any) -> Setting:
-    """What the rules are told."""
+def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Setting:
+    """What the rules are told.
+
+    Phantom measurements of the published runs have no place where something is to be proven.
+    """
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
     responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
@@ -93,7 +96,7 @@ def new_setting(question: Question, algorithm: Any) -> Setting:
         delta=question.delta,
         largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
         mean_bound=question.mean_bound,
-        phantom=PHANTOM if authors else 0.0,
+        phantom=PHANTOM if authors and not proven else 0.0,
         widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=responds,
     )

@@ -117,7 +117,7 @@ class Engine:
         from mislid.engine import compiled
 
         rule, question = self.algorithm, self.question
-        setting = compiled.new_setting(question, rule)
+        setting = compiled.new_setting(question, rule, self.stopping.guaranteed)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
         name = "heuristic" if self.stopping.judge is not None else self.stopping.name
         stopping = compiled.STOPPING[name](setting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -79,6 +80,9 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
 )
 
 
+# Rules of earlier releases: two parts of what `guaranteed` was. Its proof has taken their place.
+RETIRED = ("mixture", "pairwise")
+
 # How studies call rules that are written in Python: this, then module and class.
 PYTHON = "python:"
 
@@ -100,8 +104,9 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES`, or an object. Its attribute `guaranteed` says whether its error
-        rate is proven to be at most delta; without it nothing is claimed.
+        A name in `STOPPING_RULES` or of a rule that is retired, or an object. Its attribute
+        `guaranteed` says whether its error rate is proven to be at most delta; without it nothing
+        is claimed.
 
     Returns
     -------
@@ -120,6 +125,13 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     """
     if isinstance(stopping, StoppingRule):
         return stopping
+    if isinstance(stopping, str) and stopping in RETIRED:
+        warnings.warn(
+            f"stopping={stopping!r} is now 'guaranteed', whose proof needs fewer measurements",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        stopping = "guaranteed"
     if isinstance(stopping, str) and stopping in STOPPING_RULES:
         return STOPPING_RULES[stopping]
     judge = getattr(stopping, "judge", None)

@@ -107,7 +107,7 @@ def identify(
     algorithm
         Which arm to measure next: a name in `mislid.algorithms.ALGORITHMS`, or a composition.
     stopping
-        When to stop: guaranteed, mixture, pairwise and paper are proved; heuristic, which the
+        When to stop: guaranteed and paper are proved; heuristic, which the
         published runs used, is not. LUCB, LinGapE and LinGIFA use their own test with the latter.
     seed
         Of all random numbers.

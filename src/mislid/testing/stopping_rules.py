@@ -36,10 +36,10 @@ class StoppingRuleSuite(Suite):
 
     Examples
     --------
-    >>> class TestMixture(StoppingRuleSuite):
+    >>> class TestGuaranteed(StoppingRuleSuite):
     ...     def stopping(self):
-    ...         return "mixture"
-    >>> TestMixture.check()
+    ...         return "guaranteed"
+    >>> TestGuaranteed.check()
     '7 tests passed'
     """
 

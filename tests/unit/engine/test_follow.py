@@ -143,7 +143,7 @@ def test_open_trials_change_no_data(algorithm: str) -> None:
 def test_proposals_go_round_the_first_design() -> None:
     small = SMALL["tube"]
     for follow in (follow_compiled, follow_in_python):
-        engine = engine_of(small, "mislid")
+        engine = engine_of(small, "lucb")
         script = Script()
         script.ask(0, 4, [1])
         script.tell([0, 0], [0.5, 0.7])

@@ -12,7 +12,7 @@ from mislid.engine.compiled import STOPPING
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
 from mislid.rules.thresholds import (
     heuristic_threshold,
     paper_threshold,
@@ -22,10 +22,6 @@ from oracles.stopping import (
     closest_cost,
     estimated,
     explored,
-    mixture_threshold,
-    pair_ratios,
-    pairs_of,
-    proofs,
 )
 
 NAMES = list(STOPPING_RULES)
@@ -51,7 +47,7 @@ def test_rules_have_names_and_honest_labels() -> None:
 
 def test_unknown_rules_and_grids_are_refused() -> None:
     question = random_data(np.random.default_rng(0)).question
-    with pytest.raises(ProblemError, match="stopping must be one of guaranteed, mixture"):
+    with pytest.raises(ProblemError, match="stopping must be one of guaranteed, paper"):
         Engine(question, stopping="magic")
     with pytest.raises(ProblemError, match="gamma"):
         Engine(question, stopping="paper", gamma=0.9)
@@ -99,75 +95,6 @@ def test_linear_threshold_waits_until_features_are_explored() -> None:
     assert found == {True, False}
 
 
-def test_mixture_measures_from_the_empirical_means() -> None:
-    verdicts = []
-    for data in samples(3, 60):
-        cost = closest_cost(data, data.means)
-        found = verdict(data, "mixture")
-        assert_allclose(found.statistic, cost, rtol=1e-6, atol=1e-9 * data.counts.sum())
-        assert_allclose(found.threshold, mixture_threshold(data, data.delta), rtol=1e-7)
-        assert found.decided == (found.statistic >= found.threshold)
-        verdicts.append(found.decided)
-    assert set(verdicts) == {True, False}
-
-
-def test_mixture_finds_the_closest_pair_when_the_means_are_far_from_any_model() -> None:
-    # The projection's cost then dwarfs what pairs add, and a bound on it prunes the search.
-    for n, data in enumerate(samples(10, 60, 0.05)):
-        far = data._replace(means=data.means + np.random.default_rng(n).normal(size=data.model.K))
-        expected = closest_cost(far, far.means)
-        assert_allclose(verdict(far, "mixture").statistic, expected, rtol=1e-7)
-
-
-def test_pairwise_asks_every_pair() -> None:
-    verdicts = []
-    for data in samples(4, 60):
-        costs, levels = pair_ratios(data, data.delta)
-        limiting = int(np.argmin(costs / levels))
-        found = verdict(data, "pairwise")
-        assert found.decided == bool(np.all(costs >= levels))
-        assert_allclose(evidence(found)[:2], [costs[limiting], levels[limiting]], rtol=1e-9)
-        if costs[limiting] > 0:
-            assert found.pair == tuple(pairs_of(data)[limiting])
-        verdicts.append(found.decided)
-    assert set(verdicts) == {True, False}
-
-
-def settled_by(data: Data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which pairs `guaranteed` settles by their own arms, which by the mixture; all thresholds."""
-    alone, levels, structured, threshold = proofs(data)
-    return alone, structured >= threshold, np.array([*levels, threshold])
-
-
-def test_guaranteed_settles_each_pair_by_either_proof() -> None:
-    verdicts = []
-    for data in samples(5, 150):
-        alone, mixture, thresholds = settled_by(data)
-        found = verdict(data, "guaranteed")
-        assert found.decided == bool(np.all(alone | mixture))
-        assert found.decided == (found.statistic >= found.threshold)
-        assert np.min(np.abs(found.threshold / thresholds - 1)) < 1e-7
-        verdicts.append(found.decided)
-    assert set(verdicts) == {True, False}
-
-
-def test_guaranteed_needs_both_proofs_at_times() -> None:
-    # The last arm was never measured: only features speak for it. The closest pair is too close for
-    # the mixture, which pays for all arms.
-    features = [[1.0, 0.0], [0.0, 1.0], *([0.5, 0.5],) * 5, [-1.0, -1.0]]
-    means = np.array([1.0, 0.5, *np.linspace(0.2, 0.6, 5), 0.0])
-    counts = np.array([505.0] * 7 + [0.0])
-    data = Data(Model(features, 0.3), np.ones(8), counts, means, 1)
-    alone, mixture, _ = settled_by(data)
-    assert not np.all(alone)
-    assert not np.all(mixture)
-    assert np.all(alone | mixture)
-    assert verdict(data, "guaranteed").decided
-    assert not verdict(data._replace(counts=0.8 * counts), "guaranteed").decided
-    assert not verdict(data, "pairwise").decided
-    assert not verdict(data, "mixture").decided
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_units_do_not_matter(name: str) -> None:
     for data in samples(6, 15):
@@ -206,16 +133,21 @@ def test_more_confidence_or_less_tolerance_never_stops_earlier(name: str) -> Non
     assert changes > 3
 
 
-@pytest.mark.parametrize("name", ["mixture", "guaranteed", "pairwise"])
-def test_arms_never_measured_are_not_settled_by_themselves(name: str) -> None:
+def test_arms_never_measured_are_settled_by_the_features_alone() -> None:
     features = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.2]])
     counts = np.array([1e6, 1e6, 0.0])
     means = np.array([1.0, 0.0, 123.0])  # the last must not be looked at
     for eps, known in ((0.0, True), (1.0, False), (math.inf, False)):
         data = Data(Model(features, eps), np.ones(3), counts, means, 1)
-        found = verdict(data, name)
-        assert found.decided == (known and name != "pairwise")
+        found = verdict(data, "guaranteed")
+        assert found.decided == known
         assert np.all(np.isfinite(evidence(found)))
+
+
+@pytest.mark.parametrize("name", RETIRED)
+def test_retired_rules_are_what_took_their_place(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match="guaranteed"):
+        assert as_stopping_rule(name).name == "guaranteed"
 
 
 def test_tests_follow_a_geometric_grid() -> None:

@@ -17,7 +17,7 @@ FEATURES = np.random.default_rng(2).normal(size=(8, 3))
 MEANS = np.array([2.0, 1.6, 0.9, 0.7, 0.4, 0.1, -0.3, -0.8])
 MODEL = Model(FEATURES, 3.0)
 INSTANCE = Instance(MODEL, MEANS)
-STOPPING = ("guaranteed", "mixture", "pairwise", "paper", "heuristic")
+STOPPING = ("guaranteed", "paper", "heuristic")
 
 
 @pytest.mark.parametrize("stopping", STOPPING)

@@ -66,7 +66,7 @@ def test_calls_come_on_a_grid_and_at_the_end() -> None:
 def test_by_default_calls_are_a_twentieth_apart() -> None:
     found, seen = watched()
     samples = np.array([progress.samples for progress in seen])
-    assert (samples[0], samples[-1]) == (8, found.samples)
+    assert (samples[0], samples[-1]) == (3, found.samples)
     np.testing.assert_array_equal(
         samples[1:-1], np.maximum(samples[:-2] + 1, np.ceil(1.05 * samples[:-2]))
     )
@@ -99,9 +99,9 @@ def test_a_record_is_a_copy() -> None:
 
 def test_nothing_is_claimed_before_arms_span() -> None:
     _, seen = watched(every=1, max_samples=12)
-    assert [progress.answer is None for progress in seen] == [True] * 7 + [False] * 5
-    assert [progress.pair is None for progress in seen] == [True] * 7 + [False] * 5
-    assert np.isnan(seen[6].evidence)
+    assert [progress.answer is None for progress in seen] == [True] * 2 + [False] * 10
+    assert [progress.pair is None for progress in seen] == [True] * 2 + [False] * 10
+    assert np.isnan(seen[1].evidence)
     assert seen[-1].finished
 
 

@@ -1,0 +1,199 @@
+"""The compiled proof against its definition: what it settles, when, and what it aims at."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers.measured import Data, engine_of, random_data, samples
+from mislid import Instance, Model
+from mislid._kernels.compile import for_python
+from mislid._kernels.families import Family, linear_evidence, two_arm_evidence
+from mislid._kernels.settled import Settled, give_rows, is_settled, new_settled, settle
+from mislid.engine import Engine
+from mislid.geometry.duality import top_arms
+from mislid.question import Question
+from mislid.rules.evidence import by_two_arms
+from oracles.evidence import (
+    families,
+    pairs_of,
+    settled_by_all_arms,
+    settled_by_features,
+    settled_by_two_arms,
+)
+
+two_arms = for_python(two_arm_evidence)
+along = for_python(linear_evidence)
+rows, known, put = for_python(give_rows), for_python(is_settled), for_python(settle)
+
+
+def compiled(data: Data) -> Family:
+    given = families(data).two_arms
+    return Family(scales=given.scales, logs=given.logs)
+
+
+def test_two_arms_are_the_closed_form() -> None:
+    rng = np.random.default_rng(0)
+    data = random_data(rng, 0.1)
+    family, given = compiled(data), families(data).two_arms
+    for _ in range(2000):
+        wi, wj = 10.0 ** rng.uniform(-6, 9, size=2)
+        gap = float(rng.normal() * 10.0 ** rng.uniform(-6, 6))
+        expected = by_two_arms(given, np.array([gap]), np.array([wi]), np.array([wj]))[0]
+        assert_allclose(two_arms(family, gap, wi, wj), expected, rtol=1e-9, atol=1e-9)
+    assert two_arms(family, 1.0, 0.0, 5.0) == -math.inf
+
+
+def evidence(data: Data, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        settled_by_two_arms(data, pairs),
+        settled_by_features(data, pairs),
+        settled_by_all_arms(data, pairs),
+    )
+
+
+def test_it_settles_what_one_family_alone_can_settle() -> None:
+    decided, needed = [], {"two": 0, "linear": 0, "all": 0}
+    for n in range(400):
+        data = random_data(np.random.default_rng([7, n]), size=10.0 ** (n % 5))
+        engine = engine_of(data, "guaranteed")
+        found = engine.judge(True)
+        pairs = pairs_of(data.model, np.array(engine.incumbents))
+        two, linear, diagonal = evidence(data, pairs)
+        level = families(data).level
+        either = (two >= level * (1 + 1e-6)) | (linear >= level * (1 + 1e-6))
+        least = (two >= level * (1 - 1e-6)) | (linear >= level * (1 - 1e-6))
+        times = engine.settled()
+        for p, (i, j) in enumerate(pairs.tolist()):
+            if (i, j) in times:
+                assert least[p] or diagonal[p] >= level * (1 - 1e-6)
+                assert times[i, j] == data.counts.sum()
+            else:
+                assert not either[p]
+        assert found.decided == (len(times) == len(pairs))
+        decided.append(found.decided)
+        needed["two"] += bool(np.any(two >= level) and not np.all(linear >= level))
+        needed["linear"] += bool(np.any((linear >= level) & (two < level)))
+        needed["all"] += found.decided and not np.all(least)
+    assert set(decided) == {True, False}
+    assert min(needed["two"], needed["linear"]) > 20
+
+
+def test_all_arms_settle_what_the_others_cannot() -> None:
+    """Few arms tell, each well: worth more together than their worst bias along the features."""
+    found = 0
+    for n in range(4000):
+        data = random_data(np.random.default_rng([9, n]), 0.5, size=10.0 ** (1 + n % 3))
+        engine = engine_of(data, "guaranteed")
+        if not engine.judge(True).decided:
+            continue
+        pairs = pairs_of(data.model, np.array(engine.incumbents))
+        two, linear = settled_by_two_arms(data, pairs), settled_by_features(data, pairs)
+        open_ = np.maximum(two, linear) < families(data).level
+        if open_.any():
+            found += 1
+            assert np.all(settled_by_all_arms(data, pairs[open_]) >= families(data).level - 1e-6)
+    assert found > 0
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "uniform", "lucb"])
+@pytest.mark.parametrize("eps", [0.0, 0.1, math.inf])
+def test_pairs_stay_settled_by_the_data_of_their_time(algorithm: str, eps: float) -> None:
+    changes = 0
+    for number in range(4):
+        rng = np.random.default_rng([number, 3])
+        features = rng.normal(size=(8, 2))
+        means = features @ rng.normal(size=2) + rng.uniform(-1, 1, size=8) * min(eps, 0.5)
+        instance = Instance(Model(features, eps), means, noise=1.5)
+        engine = Engine(Question(instance.model, 3, noise=1.5, delta=0.2), algorithm, seed=number)
+        moments: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        answers, seen = set(), {}
+        for t in range(3000):
+            arm = int(engine.design[t]) if t < len(engine.design) else engine.propose()
+            engine.observe(arm, means[arm] + 1.5 * rng.normal())
+            if t < len(engine.design) - 1:
+                continue
+            decided = engine.judge().decided
+            moments[engine.samples] = engine.counts.astype(float), engine.means
+            answers.add(frozenset(engine.incumbents))
+            for pair, time in engine.settled().items():
+                assert seen.setdefault(pair, time) == time
+            if decided:
+                break
+        changes += len(answers) - 1
+        level = -math.log(0.2)
+        for pair, time in engine.settled().items():
+            counts, at = moments[time]
+            data = Data(instance.model, np.full(8, 1.5), counts, at, 3, 0.0, 0.2)
+            parts = evidence(data, np.array([pair]))
+            assert max(part[0] for part in parts) >= level * (1 - 1e-6)
+    assert changes > 0
+
+
+def test_settled_pairs_outlive_a_change_of_incumbents() -> None:
+    """An arm that leaves the answer and comes back has kept what was proved of it."""
+    model = Model(np.eye(3), 0.0)
+    engine = Engine(Question(model, 1, noise=1.0, delta=0.2), "uniform")
+    for arm, value in ((0, 2.0), (1, 1.9), (2, 0.0)):
+        engine.observe(arm, 300 * value, times=300)
+    engine.judge(True)
+    assert engine.incumbents == (0,)
+    before = engine.settled()
+    assert (2, 0) in before
+    engine.observe(1, 1.0e3, times=100)
+    engine.judge(True)
+    assert engine.incumbents == (1,)
+    engine.observe(0, 4.0e3, times=100)
+    engine.observe(2, 1.0e5, times=1)  # the evidence by now is gone
+    engine.judge(True)
+    assert engine.settled().get((2, 0), before[2, 0]) == before[2, 0]
+
+
+def test_rows_are_given_up_one_by_one() -> None:
+    settled: Settled = new_settled(200, 1)
+    size = len(settled.owners)
+    assert size < 200
+    for j in range(size + 5):
+        rows(settled, np.array([j]), j + 1)
+        put(settled, 150, j, j + 1)
+        assert known(settled, 150, j)
+    held = [j for j in range(200) if settled.rows[j] >= 0]
+    assert held == list(range(5, size + 5))
+    rows(settled, np.array([0]), 1000)
+    assert not known(settled, 150, 0)
+
+
+def test_reset_forgets_what_was_settled() -> None:
+    data = random_data(np.random.default_rng(4), 0.1, size=1e6)
+    engine = engine_of(data, "guaranteed")
+    assert engine.judge(True).decided
+    few = np.ones(data.model.K)
+    engine.reset(few, few * data.means)
+    assert not engine.settled()
+    assert not engine.judge(True).decided
+
+
+def test_statistic_and_threshold_tell_the_evidence() -> None:
+    for data in samples(6, 60):
+        engine = engine_of(data, "guaranteed")
+        found = engine.judge(True)
+        if found.decided:
+            continue
+        assert found.pair is not None
+        assert found.statistic < found.threshold
+        two, linear, _ = evidence(data, np.array([found.pair]))
+        told = families(data).level + found.statistic - found.threshold
+        assert min(abs(told - two[0]), abs(told - linear[0])) < 1e-6 * (1 + abs(told))
+
+
+def test_phantom_measurements_of_published_runs_are_no_evidence() -> None:
+    """With them an arm that was never measured would be settled at the value 0."""
+    model = Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 1.0)
+    instance = Instance(model, [4.0, 4.2, 5.0], noise=1e-6)
+    question = Question(model, 1, noise=instance.noise, delta=0.05)
+    engine = Engine(question, "mislid-authors", "guaranteed")
+    for arm in (0, 1):
+        engine.observe(arm, float(instance.means[arm]))
+    assert not engine.judge(True).decided
+    assert top_arms(instance.means, 1).tolist() == [2]
