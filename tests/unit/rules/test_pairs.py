@@ -173,6 +173,19 @@ def test_arms_with_the_same_features() -> None:
     assert tolerant.at(0.2)[0] < LEVEL
 
 
+def test_one_arm_a_million_times_the_others_never() -> None:
+    model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
+    weights, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
+    found = PairEvidence(Standing(model, families, 0.0, weights, means), (2,))
+    # The arms are 0.5 apart; the tube moves each by eps, and the line by eps a unit of x.
+    reach = found.reach(LEVEL)
+    assert reach is not None
+    assert 0.16 < reach < 0.5 / 3
+    assert found.weakest(math.inf) < LEVEL
+    lined_up = PairEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    assert lined_up.reach(LEVEL) is None
+
+
 def test_without_measurements() -> None:
     model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
     found = PairEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))

@@ -101,3 +101,12 @@ def test_the_smallest_misspecification_that_is_not_contradicted() -> None:
     assert residuals.contradict(least, LEVEL)
     assert not residuals.contradict(least * 1.001, LEVEL)
     assert residuals.farthest(0.0) == 3
+
+
+def test_one_arm_a_million_times_the_others_never() -> None:
+    counts, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
+    residuals = Residuals.of(Model([[1.0], [2.0], [3.0]], 0.0), counts, means, np.ones(3))
+    assert residuals.least(0.5) == 0.0
+    # Without features of its own nothing linear explains its mean.
+    bare = Residuals.of(Model([[0.0], [2.0], [3.0]], 0.0), counts, means, np.ones(3))
+    assert 0.49 < bare.least(0.05) < 0.5
