@@ -404,7 +404,7 @@ def rival_failures(
     on_file = no_proofs(model.K) if proofs is None else proofs
     if floor is not None and (wrong := multiplier_failures(model, floor)):
         return [f"floor: {failure}" for failure in wrong]
-    least, nearest = _projected(model, given, weights, floor)
+    least, nearest = projected(model, given, weights, floor)
     bounds = np.maximum(
         pair_bounds(model, given, weights, pairs, tolerance, on_file),
         least + unstructured_bounds(nearest, weights, pairs, tolerance),
@@ -421,7 +421,7 @@ def rival_failures(
     return failures
 
 
-def _projected(
+def projected(
     model: Model, given: Vector, weights: Vector, floor: Vector | None
 ) -> tuple[float, Vector]:
     """What the floor's multipliers z (K,) prove of all models, and the point mu - z / w (K,).

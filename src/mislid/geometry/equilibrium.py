@@ -23,6 +23,7 @@ from mislid.geometry.duality import (
     top_arms,
     unstructured_bounds,
 )
+from mislid.geometry.matrix_game import Parts, solve_matrix_game
 
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5
@@ -31,6 +32,18 @@ MOST_CALLS = 1000
 MOST_PIVOTS = 5
 # A gap that did not shrink in so many calls is the search's own, and will not.
 MOST_IDLE = 40
+# The game over the cuts is solved to this share of the gap: a finer solution of a crude picture
+# is not worth its steps, and mixtures away from vertices are better queries.
+FINENESS = 0.3
+# Queries keep this share of the gap for all arms: they lose no more by that, and alternatives
+# at weights of zero make shallow cuts.
+EVERYWHERE = 0.1
+# A cut or an arm takes part in a mixture where it has at least this share of the average.
+PART = 0.1
+# Cuts that are kept, and asked for at once, beyond multiples of the number that take part.
+SPARE = 200
+# Cuts are forgotten where the gap is at most this share of what it was the last time.
+SHRUNK = 0.8
 
 
 class Near(NamedTuple):
@@ -124,27 +137,27 @@ def solve_game(
 ) -> Equilibrium:
     """Close the gap between both sides of H to `rtol`, by cutting planes between two points.
 
-    Each query lies between the best allocation so far and the linear program's optimum. The first
-    keeps all weights positive, which makes deep cuts; the second makes progress. Without any
-    alternative H is infinite, whatever the allocation.
+    Each query lies half way between the best allocation so far and the best for the cuts, which is
+    known as well as the gap deserves. Without any alternative H is infinite, whatever the
+    allocation.
     """
     game = _Game(means, noise, pool, noise / noise.sum() if start is None else start)
-    query, step, idle = game.best, 0.5, 0
+    query, idle = game.best, 0
     for calls in range(1, MOST_CALLS + 1):
-        near = search.near(query / noise**2, RATIO, 2 * means.size)
+        near = search.near(query / noise**2, RATIO, SPARE + 2 * game.parts)
         if near.costs.size == 0:
             game.lower = np.inf
             return game.equilibrium(calls)
         gap = game.upper - game.lower
-        better = game.answer(query, near)
-        vertex = game.improve()
+        game.answer(query, near)
+        ahead = game.improve(rtol)
         if game.upper <= game.lower * (1.0 + rtol):
+            game.simplify(rtol)
             return game.equilibrium(calls)
         idle = idle + 1 if game.upper - game.lower > 0.99 * gap else 0
         if idle == MOST_IDLE:
             break
-        step = min(0.9, 1.2 * step) if better else max(0.05, 0.6 * step)
-        query = (1.0 - step) * game.best + step * vertex
+        query = 0.5 * (game.best + ahead)
     raise CertificateError(
         f"the characteristic time lies in [{game.times()}] after {calls} calls, "
         f"wider than rtol={rtol!r} allows"
@@ -158,30 +171,74 @@ class _Game:
         self._means, self._noise = means, noise
         self._pool, self._table = pool, gains(means, pool.means, noise)
         self._mixture, self._support = np.empty(0), pool.only(np.arange(0))
-        self.best = best
+        # What takes part in the game over the cuts, as far as is known.
+        self._cuts = np.ones(len(pool.means), dtype=bool)
+        self._arms = np.zeros(means.size, dtype=bool)
+        self.best = self._start = best
         self.lower, self.upper = 0.0, np.inf
+        self._gap_then = np.inf  # when cuts were forgotten last
+        self.parts = 0  # number of cuts that take part in the last mixture
 
-    def answer(self, query: Vector, near: Near) -> bool:
-        """Take the closest alternatives at a query; say whether its lower side is a better one."""
+    def answer(self, query: Vector, near: Near) -> None:
+        """Take the closest alternatives at a query, and its lower side if better."""
         self._pool = self._pool.and_also(near)
         self._table = np.concatenate([self._table, gains(self._means, near.means, self._noise)])
+        self._cuts = np.append(self._cuts, np.ones(len(near.means), dtype=bool))
         proved = float(np.min(near.bounds))
-        if proved <= self.lower:
-            return False
-        self.lower, self.best = proved, query
-        return True
+        if proved > self.lower:
+            self.lower, self.best = proved, query
 
-    def improve(self) -> Vector:
-        """Solve the linear program, take its upper side if better, and return its allocation."""
-        start = np.stack([self.best, np.full(self.best.size, 1.0 / self.best.size)])
-        unit = float(np.max(np.min(self._table @ start.T, axis=0)))
-        vertex, mixture = solve_master(self._table, unit)
+    def improve(self, rtol: float) -> Vector:
+        """Solve the game over the cuts, take its upper side if better; return its allocation."""
+        gap = self.upper / self.lower - 1.0 if self.lower > 0.0 else np.inf
+        gap = min(max(gap, rtol), 1.0)
+        ahead, mixture = self._solve(FINENESS * gap)
         upper = worst_gain(mixture, self._table)
         if upper < self.upper:
             used = mixture > 0.0
             self.upper, self._mixture, self._support = upper, mixture[used], self._pool.only(used)
-        self._forget(mixture)
-        return vertex
+        self._arms, self._cuts = ahead > 0.0, _takes_part(mixture)
+        self._forget(ahead)
+        return (1.0 - EVERYWHERE * gap) * ahead + EVERYWHERE * gap * self._start
+
+    def _solve(self, tolerance: float) -> tuple[Vector, Vector]:
+        """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or a vertex."""
+        unit = self._unit()
+        scaled = self._table / unit
+        # Arms with the largest gain in some cut; both where only rounding tells two gains apart.
+        cuts = scaled[self._cuts]
+        largest = (1.0 - 1e-6) * np.max(cuts, axis=1, keepdims=True)
+        arms = self._arms | np.any(cuts >= largest, axis=0)
+        ahead, mixture = solve_matrix_game(scaled, tolerance, Parts(self._cuts, arms))
+        if worst_gain(mixture, scaled) - float(np.min(scaled @ ahead)) <= tolerance:
+            return ahead, mixture
+        return solve_master(self._table, unit)
+
+    def simplify(self, rtol: float) -> None:
+        """Mix few cuts, as a vertex does, if one is found that closes the gap to `rtol` as well."""
+        everything = np.ones(self._mixture.size, dtype=bool), np.ones(self.best.size, dtype=bool)
+        for chosen, arms in (
+            (_takes_part(self._mixture), self._arms),
+            (everything[0], self._arms),
+            everything,
+        ):
+            cuts = self._support.only(chosen)
+            table = gains(self._means, cuts.means, self._noise)
+            try:
+                mixture = solve_master(table[:, arms], self.upper)[1]
+            except CertificateError:
+                continue
+            upper = worst_gain(mixture, table)
+            if upper <= self.lower * (1.0 + rtol):
+                used = mixture > 0.0
+                self.upper, self._mixture, self._support = upper, mixture[used], cuts.only(used)
+                return
+
+    def _unit(self) -> float:
+        """A gain that some allocation is sure of, against all cuts."""
+        start = np.stack([self.best, np.full(self.best.size, 1.0 / self.best.size)])
+        unit = float(np.max(np.min(self._table @ start.T, axis=0)))
+        return unit if unit > 0.0 else 1.0
 
     def equilibrium(self, calls: int) -> Equilibrium:
         """Both sides with what proves them."""
@@ -194,13 +251,26 @@ class _Game:
         longest = 1.0 / self.lower if self.lower > 0.0 else np.inf
         return f"{1.0 / self.upper!r}, {longest!r}"
 
-    def _forget(self, mixture: Vector) -> None:
-        """Keep the cuts that the linear program used and those lowest at the best allocation."""
-        n, K = self._table.shape
-        if n > 12 * K + 200:
-            rank = np.where(mixture > 0.0, -1.0, self._table @ self.best)
-            kept = np.sort(np.argsort(rank, kind="stable")[: 6 * K + 100])
+    def _forget(self, ahead: Vector) -> None:
+        """Keep the cuts that take part and those lowest at the game's allocation.
+
+        Few where the gap has shrunk since the last time; or the same cuts would come and go.
+        """
+        # A vertex mixes no more cuts than there are arms, whatever else is as good.
+        self.parts = min(int(np.sum(self._cuts)), ahead.size)
+        gap = self.upper - self.lower
+        most = SPARE + (4 if gap <= SHRUNK * self._gap_then else 12) * self.parts
+        if self._cuts.size > most:
+            rank = np.where(self._cuts, -1.0, self._table @ ahead)
+            kept = np.sort(np.argsort(rank, kind="stable")[: SPARE // 2 + most // 2])
             self._pool, self._table = self._pool.only(kept), self._table[kept]
+            self._cuts, self._gap_then = self._cuts[kept], gap
+
+
+def _takes_part(mixture: Vector) -> NDArray[np.bool_]:
+    """Which entries (n,) are not tiny, compared with the others that are not zero."""
+    chosen: NDArray[np.bool_] = mixture >= PART / np.count_nonzero(mixture)
+    return chosen
 
 
 def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:

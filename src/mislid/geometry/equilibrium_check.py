@@ -20,6 +20,7 @@ from mislid.geometry.duality import (
     top_arms,
 )
 from mislid.geometry.equilibrium import Cuts, gains, worst_gain
+from mislid.geometry.linear_bounds import closed_form_bounds
 from mislid.model import Model
 
 ROUNDING = 1e-9
@@ -85,10 +86,12 @@ def bound_failures(
     tolerance: float,
     weights: Vector,
     proofs: Proofs,
+    floor: Vector,
     upper: float,
 ) -> list[str]:
     """Whether every pair provably costs at least 1 / upper at these weights."""
     failures = pair_failures(proofs.pairs, means, m, "proof")
+    failures += [f"floor: {failure}" for failure in multiplier_failures(model, floor)]
     if failures:
         return failures
     failures = [
@@ -96,19 +99,28 @@ def bound_failures(
         for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
         for failure in multiplier_failures(model, z, float(alpha), (i, j))
     ]
-    proved = proved_time(model, means, m, tolerance, weights, proofs)
+    proved = proved_time(model, means, m, tolerance, weights, proofs, floor)
     if not proved <= upper * (1.0 + ROUNDING):
         failures.append(f"the allocation proves an upper side of {proved!r}, not {upper!r}")
     return failures
 
 
 def proved_time(
-    model: Model, means: Vector, m: int, tolerance: float, weights: Vector, proofs: Proofs
+    model: Model,
+    means: Vector,
+    m: int,
+    tolerance: float,
+    weights: Vector,
+    proofs: Proofs,
+    floor: Vector,
 ) -> float:
     """The upper side of T that weights (K,) prove: 1 / the least of the bounds on pairs' costs."""
     pairs = all_pairs(model.K, top_arms(means, m))
-    least = float(np.min(pair_bounds(model, means, weights, pairs, tolerance, proofs)))
-    return _time(least)
+    bounds = np.maximum(
+        pair_bounds(model, means, weights, pairs, tolerance, proofs),
+        closed_form_bounds(model, means, weights, pairs, tolerance, floor),
+    )
+    return _time(float(np.min(bounds)))
 
 
 def shape_failures(**expected: tuple[NDArray[Any], tuple[int, ...]]) -> list[str]:

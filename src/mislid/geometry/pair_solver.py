@@ -9,7 +9,7 @@ import numpy as np
 from mislid._validation import Vector
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
-from mislid.geometry.duality import balanced
+from mislid.geometry.duality import balanced, multiplier_failures, negligible_cost
 from mislid.model import Model
 
 # Cost and bound agree to this. Anything coarser leaves multipliers that do not balance.
@@ -56,16 +56,32 @@ class PairSolver:
         self._linear = self._X @ self._centre
         self._space.mu[:] = self._given - self._linear
 
+    def floor(self) -> Vector:
+        """Multipliers (K,) that prove how far every model is from the means; zeros if not at all.
+
+        Also zeros where the projection cannot be certified: they only help.
+        """
+        from mislid._kernels.newton import STALLED
+        from mislid._kernels.problem import NOBODY
+
+        nothing = np.zeros(self._given.size)
+        if np.all(np.abs(self._space.mu) <= self._model.misspecification):
+            return nothing
+        status, cost, *_ = self._outcome((NOBODY, NOBODY), 0.0, np.zeros(self._X.shape[1]))
+        if status == STALLED or cost <= negligible_cost(self._given, self._weights):
+            return nothing
+        floor = balanced(self._X, self._weights, self._space.multipliers.copy())
+        return nothing if multiplier_failures(self._model, floor) else floor
+
     def solve(self, pair: tuple[int, int], tolerance: float) -> PairSolution:
         """Solve one pair."""
-        from mislid._kernels.newton import STALLED, fill_below, solve_problem
+        from mislid._kernels.newton import STALLED, fill_below
 
-        (i, j), space = pair, self._space
-        space.i, space.j, space.eps = i, j, self._model.misspecification
-        space.tol = tolerance + float(self._linear[j] - self._linear[i])
-        space.level = self._level
+        space = self._space
+        i, j = pair
         theta = np.zeros(self._X.shape[1])
-        status, cost, bound, alpha, _ = solve_problem(theta, RTOL, space)
+        beyond = tolerance + float(self._linear[j] - self._linear[i])
+        status, cost, bound, alpha = self._outcome(pair, beyond, theta)
         refuse_stalled(status == STALLED, pair, cost, bound)
         below = np.zeros(self._given.size)
         fill_below(space, below)
@@ -73,6 +89,18 @@ class PairSolver:
         alpha = max(alpha, 0.0)
         z = balanced(self._X, self._weights, space.multipliers.copy(), alpha)
         return PairSolution(cost, bound, self._given - below, theta + self._centre, z, alpha)
+
+    def _outcome(
+        self, pair: tuple[int, int], beyond: float, theta: Vector
+    ) -> tuple[int, float, float, float]:
+        """Status, cost, bound and alpha of a solve that starts from theta (d,), and moves it."""
+        from mislid._kernels.newton import solve_problem
+
+        space = self._space
+        (space.i, space.j), space.tol = pair, beyond
+        space.eps, space.level = self._model.misspecification, self._level
+        status, cost, bound, alpha, _ = solve_problem(theta, RTOL, space)
+        return status, cost, bound, alpha
 
 
 def refuse_stalled(stalled: bool, pair: tuple[int, int], cost: float, bound: float) -> None:

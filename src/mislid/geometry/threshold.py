@@ -104,6 +104,7 @@ class UnstructuredThreshold:
             self.tolerance,
             self.allocation / self.noise**2,
             no_proofs(self.model.K),
+            np.zeros(self.model.K),
             self.unstructured_time,
         )
         worst = worst_gain(self.mixture, gains(self.means, self.alternatives, self.noise))

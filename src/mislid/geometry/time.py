@@ -41,6 +41,7 @@ from mislid.geometry.equilibrium_check import (
     shape_failures,
 )
 from mislid.geometry.pair_search import PairSearch
+from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model
 
@@ -102,7 +103,7 @@ class CharacteristicTime:
     `lower <= T <= upper`; `value` is their geometric mean, so it is off by at most rtol / 2.
     `mixture` (n,) of the `alternatives` (n, K) proves `lower`: no allocation can tell all of them
     from the means faster. `allocation` (K,) proves `upper`: at it each pair's cost is at least
-    1 / upper, by the closed form without structure or by the pair's multipliers in `proofs`.
+    1 / upper, by a closed form or, where none proves enough, by the pair's multipliers in `proofs`.
 
     Attributes
     ----------
@@ -122,6 +123,8 @@ class CharacteristicTime:
         The (challenger, incumbent) whose order each alternative reverses, (n, 2).
     proofs
         Pairs (p, 2), multipliers (p, K) and alphas (p,) for weak duality.
+    floor
+        Multipliers (K,) of the projection: what they prove of all models closed forms add to.
     calls
         Number of closest-alternative searches.
     pairs_solved
@@ -144,6 +147,7 @@ class CharacteristicTime:
     pairs: Pairs
     mixture: Vector
     proofs: Proofs
+    floor: Vector
     calls: int
     pairs_solved: int
     note: str = ""
@@ -199,7 +203,14 @@ class CharacteristicTime:
                 self.mixture, self.means, self.noise, self.alternatives, self.lower
             )
         failures += bound_failures(
-            self.model, self.means, self.m, self.tolerance, self._weights, self.proofs, self.upper
+            self.model,
+            self.means,
+            self.m,
+            self.tolerance,
+            self._weights,
+            self.proofs,
+            self.floor,
+            self.upper,
         )
         return Check(tuple(failures))
 
@@ -209,6 +220,7 @@ class CharacteristicTime:
             allocation=(self.allocation, (K,)),
             multipliers=(self.proofs.multipliers, (proved, K)),
             proved_pairs=(self.proofs.pairs, (proved, 2)),
+            floor=(self.floor, (K,)),
         )
 
     @property
@@ -437,8 +449,9 @@ def _certified(
 ) -> CharacteristicTime:
     weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
+    floor = _floor(model, problem, weights)
     lower = 1.0 / game.upper
-    upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs)
+    upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs, floor)
     if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):
         raise CertificateError(
             f"the characteristic time is only proved to lie in [{lower!r}, {upper!r}], "
@@ -455,10 +468,18 @@ def _certified(
         pairs=game.cuts.pairs,
         mixture=game.mixture,
         proofs=proofs,
+        floor=floor,
         calls=game.calls,
         pairs_solved=search.solved,
         note="" if lower > 0.0 else "no model of this tube reverses a pair by the tolerance",
     )
+
+
+def _floor(model: Model, problem: TimeProblem, weights: Vector) -> Vector:
+    """Multipliers (K,) that prove how far every model is from the means; zeros if not at all."""
+    if is_unstructured(model, problem.means, problem.tolerance):
+        return np.zeros(model.K)
+    return PairSolver(model, problem.means, weights).floor()
 
 
 def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTime:
@@ -474,6 +495,7 @@ def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTim
         pairs=tie.pairs,
         mixture=np.ones(1),
         proofs=no_proofs(model.K),
+        floor=np.zeros(model.K),
         calls=0,
         pairs_solved=0,
         note=f"the mean at place m={problem.m} and the next one are equal",

@@ -1,6 +1,8 @@
 import dataclasses
 import itertools
 import math
+import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,8 +10,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 import mislid.geometry.time as time_module
+from helpers.time_cases import random_case
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry import equilibrium
+from mislid.geometry import equilibrium, matrix_game
 from mislid.geometry.duality import no_proofs
 from mislid.geometry.equilibrium import Near, UnstructuredSearch, no_cuts, solve_game
 from mislid.geometry.time import characteristic_curve, characteristic_time
@@ -422,3 +425,94 @@ def test_curve_of_the_published_instance(shared_data):
     curve = characteristic_curve(Model(features, 0.206), means, 4, widths)
     assert curve.check(), str(curve.check())
     assert_allclose(curve.value, [155.65, 213.4, 2128.0, 24249.0, 24536.0], rtol=2e-3)
+
+
+# By cutting planes with exact linear programs, all pairs solved, at rtol 1e-4.
+BY_LINEAR_PROGRAMS = [
+    262.69927, 49.553376, 23.025582, 1.2574066, 253971.47, 40.15483, 668.59737, 14.237996,
+    4.279487, 198.83106, 32.408387, 289.37628, 3.6435274, 4990.5633, 14872.013, 0.83188202,
+    222.84587, 37.865096, 2.1855716, 36.759922, 123.4776, 100.34292, 19.318378, 9540.9557,
+    288.34081, 256.53333, 32.458278, 34.072707, 25.396875, 146.21611, 58.32264, 70.77414,
+    26.733024, 65.67895, 0.7086952, 101.40156, 53.31359, 2968.7567, 3.8658281, 2.7791602, 353.1616,
+    39.669995, 2.4937924, 15.331365, 1174.3676, 4.5521924, 954.68876, 54908465.0,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(len(BY_LINEAR_PROGRAMS)))
+def test_time_is_what_linear_programs_over_all_pairs_found(seed):
+    model, means, m, options = random_case(seed)
+    time = characteristic_time(model, means, m, rtol=1e-4, **options)
+    assert_allclose(time.value, BY_LINEAR_PROGRAMS[seed], rtol=1e-4)
+    assert time.check(), str(time.check())
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_no_pair_is_cheaper_at_the_allocation_than_stated(seed):
+    model, means, m, options = random_case(seed)
+    time = characteristic_time(model, means, m, **options)
+    tolerance = options["tolerance"]
+    search = BruteSearch(model.features, model.misspecification, means, m, tolerance)
+    cheapest = search.near(time.allocation / time.noise**2, 1.0, 1).costs[0]
+    assert cheapest >= (1 - 1e-5) / time.upper
+    assert cheapest <= (1 + 1e-5) / time.lower
+
+
+def test_multipliers_of_the_projection_are_checked(instance):
+    features, means = instance
+    means = means + np.array([0.0, 3.0, 0.0, 0.0, -3.0, 0.0, 0.0, 0.0])
+    time = characteristic_time(Model(features, 0.1), means, 3)
+    assert np.any(time.floor != 0.0)
+    assert time.check(), str(time.check())
+    for floor, complaint in (
+        (np.zeros(8), "upper side"),
+        (time.floor + 0.1, "floor: .*must vanish"),
+        (time.floor[1:], "floor has shape"),
+        (np.full(8, np.nan), "floor"),
+    ):
+        check = dataclasses.replace(time, floor=floor).check()
+        assert not check
+        assert any(re.search(complaint, failure) for failure in check.failures), check.failures
+
+
+@pytest.mark.parametrize(("relative", "m"), [(0.0, 3), (0.5, 3), (1.0, 10)])
+def test_many_arms_take_neither_their_square_in_memory_nor_their_pairs_in_solves(relative, m):
+    rng, K = np.random.default_rng(2), 3000
+    features = rng.standard_normal((K, 6))
+    linear = features @ rng.standard_normal(6)
+    best = np.sort(linear)[::-1]
+    width = relative * (best[m - 1] - best[m])
+    means = linear + width * rng.uniform(-1.0, 1.0, K)
+    tracemalloc.start()
+    try:
+        time = characteristic_time(Model(features, width), means, m)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.check(), str(time.check())
+    assert peak < 0.7 * 8 * K**2
+    assert time.pairs_solved < m * K / 5
+    assert len(time.proofs.alphas) < m * K / 50
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_the_simplex_method_steps_in_where_the_interior_point_does_not_arrive(
+    instance, monkeypatch, most
+):
+    features, means = instance
+    exact = characteristic_time(Model(features, 0.05), means, 3, rtol=1e-5)
+    monkeypatch.setattr(matrix_game, "MOST_STEPS", most)
+    time = characteristic_time(Model(features, 0.05), means, 3, rtol=1e-5)
+    assert_allclose(time.value, exact.value, rtol=1e-5)
+    assert time.check(), str(time.check())
+
+
+def test_a_mixture_of_many_alternatives_will_do(instance, monkeypatch):
+    def fails(table, unit):
+        raise CertificateError("the linear program of the characteristic time failed")
+
+    features, means = instance
+    few = characteristic_time(Model(features, 0.05), means, 3)
+    monkeypatch.setattr(equilibrium, "solve_master", fails)
+    many = characteristic_time(Model(features, 0.05), means, 3)
+    assert many.mixture.size > few.mixture.size
+    assert many.check(), str(many.check())

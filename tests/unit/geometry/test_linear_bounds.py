@@ -1,0 +1,107 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers.time_cases import random_case
+from mislid.geometry import linear_bounds
+from mislid.geometry.duality import (
+    all_pairs,
+    linear_multipliers,
+    proved_bound,
+    top_arms,
+    unstructured_bounds,
+)
+from mislid.geometry.linear_bounds import TRUST, closed_form_bounds
+from mislid.geometry.pair_solver import PairSolver
+from mislid.model import Model
+
+
+def questions(seed):
+    """A random case with its pairs and weights, some of which are many orders below others."""
+    case = random_case(seed)
+    rng = np.random.default_rng(1000 + seed)
+    weights = rng.dirichlet(np.ones(case.model.K)) * 10.0 ** rng.uniform(-6, 0, case.model.K)
+    pairs = all_pairs(case.model.K, top_arms(case.means, case.m))
+    return case, weights, pairs, case.options["tolerance"]
+
+
+def proved_by_scaled_multipliers(case, weights, pair, tolerance):
+    """The best of a fine grid of scales of z_lin, by weak duality as certificates state it."""
+    z = linear_multipliers(case.model, weights, pair)
+    return max(
+        proved_bound(case.model, case.means, weights, s * z, 1.0, pair, tolerance)
+        for s in np.linspace(0.0, 1.0, 201)
+    )
+
+
+@pytest.mark.parametrize("heavy", [128, 3, 0])
+@pytest.mark.parametrize("seed", range(24))
+def test_no_pair_costs_less_than_its_bound(monkeypatch, seed, heavy):
+    monkeypatch.setattr(linear_bounds, "HEAVY", heavy)
+    monkeypatch.setattr(linear_bounds, "MOST_NUMBERS", 64)  # several pieces
+    case, weights, pairs, tolerance = questions(seed)
+    solver = PairSolver(case.model, case.means, weights)
+    bounds = closed_form_bounds(case.model, case.means, weights, pairs, tolerance, solver.floor())
+    costs = np.array([solver.solve(tuple(pair), tolerance).cost for pair in pairs.tolist()])
+    assert np.all(bounds <= costs * (1.0 + 1e-7))
+    free = unstructured_bounds(case.means, weights, pairs, tolerance)
+    assert np.all(bounds >= free)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bounds_are_those_of_the_best_scale_of_linear_multipliers(seed):
+    case, weights, pairs, tolerance = questions(seed)
+    floor = np.zeros(case.model.K)
+    bounds = closed_form_bounds(case.model, case.means, weights, pairs, tolerance, floor)
+    for n in range(0, len(pairs), 7):
+        pair = tuple(pairs[n].tolist())
+        expected = proved_by_scaled_multipliers(case, weights, pair, tolerance)
+        free = float(unstructured_bounds(case.means, weights, pairs[n : n + 1], tolerance)[0])
+        assert bounds[n] >= max(TRUST * expected, free) * (1.0 - 1e-6)
+
+
+def test_a_linear_models_costs_are_found(rng):
+    features = rng.normal(size=(30, 4))
+    means, weights = features @ rng.normal(size=4), rng.dirichlet(np.ones(30))
+    model, pairs = Model(features, 0.0), all_pairs(30, top_arms(means, 3))
+    solver = PairSolver(model, means, weights)
+    costs = [solver.solve(tuple(pair), 0.0).cost for pair in pairs.tolist()]
+    bounds = closed_form_bounds(model, means, weights, pairs, 0.0, np.zeros(30))
+    assert_allclose(bounds, TRUST * np.array(costs), rtol=1e-9)
+
+
+def test_the_projection_of_means_outside_the_tube_counts(rng):
+    features = rng.normal(size=(30, 4))
+    means = features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=30)
+    weights, model = np.full(30, 1.0 / 30), Model(features, 0.1)
+    pairs = all_pairs(30, top_arms(means, 3))
+    floor = PairSolver(model, means, weights).floor()
+    least = proved_bound(model, means, weights, floor)
+    assert least > 0.0
+    bounds = closed_form_bounds(model, means, weights, pairs, 0.0, floor)
+    assert np.all(bounds >= least * (1.0 - 1e-9))
+
+
+def test_equal_features_prove_nothing_by_rounding_and_everything_by_tolerance():
+    features = np.array([[0.1, 0.7], [0.1, 0.7], [1.0, 0.0], [0.3, 0.9]])
+    means = features @ [0.3, 0.1]
+    pairs, floor = np.array([[1, 0]]), np.zeros(4)
+    weights = np.array([0.3, 0.2, 0.4, 0.1])
+    for level in (0.0, 1.0, 1e6):
+        bound = closed_form_bounds(
+            Model(features, 0.0), means + level * features[:, 0], weights, pairs, 0.0, floor
+        )
+        assert bound.tolist() == [0.0]
+    apart = closed_form_bounds(Model(features, 0.1), means, weights, pairs, 0.3, floor)
+    assert apart.tolist() == [math.inf]
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+def test_weights_of_zero_are_allowed(weights):
+    model, means = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.05), np.array([0.4, 0.5, 0.8])
+    pairs = all_pairs(3, np.array([2]))
+    bounds = closed_form_bounds(model, means, np.array(weights), pairs, 0.0, np.zeros(3))
+    assert np.all(np.isfinite(bounds))
+    assert np.all(bounds >= 0.0)
