@@ -40,7 +40,7 @@ class Families(Struct):
 @inner
 def add_log(value: float, total: float) -> float:
     """ln(exp(value) + exp(total))."""
-    if value == -np.inf:
+    if value == -np.inf or total == np.inf:
         return total
     high, low = max(value, total), min(value, total)
     return high + math.log1p(math.exp(low - high))
@@ -79,10 +79,9 @@ def linear_evidence(
     `curvature` g' V^-2 g for the pair's difference g of features.
     """
     total = -np.inf
-    if beyond <= 0.0:
-        beyond = 0.0
     for n in range(family.scales.shape[0]):
-        scale = family.scales[n]
-        term = beyond * beyond / (2.0 * (width + curvature / (scale * scale))) - half_volumes[n]
-        total = add_log(term + family.logs[n], total)
+        scale, term = family.scales[n], 0.0
+        if beyond > 0.0:  # infinite for two arms with one feature: no model reverses them
+            term = beyond * beyond / (2.0 * (width + curvature / (scale * scale)))
+        total = add_log(term - half_volumes[n] + family.logs[n], total)
     return total

@@ -54,6 +54,9 @@ class Proof(Struct):
     diagonal: Diagonal
     scanned: int  # samples when all open pairs were looked at last
     open: int  # pairs that are not settled
+    # Of the pair with least evidence by the features.
+    cost: float
+    threshold: float
     two_arms_total: float  # ln of the weight of a pair's displacements
 
 
@@ -108,7 +111,8 @@ def _is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, 
     if evidence < rule.families.level:
         return False
     settle(rule.settled, i, j, state.samples)
-    record(state, cost, rule.families.level + cost - evidence, i, j)
+    price = cost - evidence if evidence < np.inf else 0.0
+    record(state, cost, rule.families.level + price, i, j)
     return True
 
 
@@ -192,7 +196,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
                 if _is_enough(rule, state, beyond * beyond / (2.0 * width), found[0], i, j):
                     rule.open -= 1
                     continue
-            size = beyond / math.sqrt(width)
+            size = beyond / math.sqrt(max(width, 1e-300))
             if size < least or state.linear_challenger < 0:
                 least = size
                 state.linear_challenger, state.linear_incumbent = i, j
@@ -237,8 +241,8 @@ def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -
     found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
     if found[0] >= families.level:
         return False
-    cost = max(found[1], 0.0) ** 2 / (2.0 * found[2])
-    record(state, cost, families.level + cost - found[0], i, j)
+    rule.cost = max(found[1], 0.0) ** 2 / (2.0 * found[2])
+    rule.threshold = families.level + rule.cost - found[0]
     return True
 
 
@@ -266,9 +270,8 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
     factor = growth_needed(families.linear, families.level, beyond, width, curvature, fit)
     if (factor - 1.0) * state.samples < _left_by_two_arms(setting, rule, state):
         state.aim = LINEAR
-        if testing:
-            cost = max(beyond, 0.0) ** 2 / (2.0 * width)
-            record(state, cost, families.level + cost - evidence, i, j)
+        rule.cost = max(beyond, 0.0) ** 2 / (2.0 * width)
+        rule.threshold = families.level + rule.cost - evidence
     return True
 
 
@@ -293,8 +296,29 @@ def _look_by_features(setting: Setting, rule: Proof, state: State, testing: bool
             rule.diagonal,
         )
         if cost >= threshold:
-            record(state, cost, threshold, state.challenger, state.incumbent)
+            record(state, cost, threshold, state.linear_challenger, state.linear_incumbent)
             _settle_the_rest(setting, rule, state)
+
+
+@inner
+def _show(setting: Setting, rule: Proof, state: State) -> None:
+    """Record the pair that sampling aims at; where none is open, the one that was settled last."""
+    if rule.open > 0:
+        if state.aim == LINEAR:
+            i, j = state.linear_challenger, state.linear_incumbent
+            record(state, rule.cost, rule.threshold, i, j)
+        else:
+            _record_two_arms(setting, rule, state)
+        return
+    last, i, j = 0, 0, 0
+    for b in range(setting.m):
+        times = rule.settled.times[rule.settled.rows[state.incumbents[b]]]
+        for a in range(times.shape[0] - setting.m):
+            if times[state.test.challengers[a]] > last:
+                i, j = state.test.challengers[a], state.incumbents[b]
+                last = times[i]
+    if last < state.samples:  # it had enough then; by now that may be more or less
+        record(state, rule.families.level, rule.families.level, i, j)
 
 
 @kernel
@@ -305,18 +329,18 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         return False
     if testing:
         count_test(state)
-        # Shown where an answer had all of its pairs settled in the past.
-        state.statistic = state.threshold = rule.families.level
     _take_counts(setting, rule, state)
     give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_two_arms(setting, rule, state, testing)
     if testing:
         copy(state.counts, rule.tested)
-    if rule.open > 0:
-        if testing:
-            _record_two_arms(setting, rule, state)
-        if np.isinf(setting.eps):
-            state.aim = TWO_ARMS
-        else:
-            _look_by_features(setting, rule, state, testing)
+    if np.isinf(setting.eps):
+        state.aim = TWO_ARMS
+    elif rule.open > 0:
+        before = rule.open
+        _look_by_features(setting, rule, state, testing)
+        if 0 < rule.open < before:  # the pair that lags may not be open any more
+            _look_at_two_arms(setting, rule, state, False)
+    if testing:
+        _show(setting, rule, state)
     return testing and rule.open == 0

@@ -33,19 +33,22 @@ MOST_SAMPLES = 1 << 53
 
 
 class Memory(NamedTuple):
-    """What a compiled sampling rule remembers besides the data.
+    """What compiled rules remember besides the data.
 
     Attributes
     ----------
     sampler
-        A copy of its struct.
+        A copy of the sampling rule's struct.
     rounds, queued
         Rounds so far, and measurements that are left of the present one.
+    settled
+        A copy of what the rule `guaranteed` has settled; None for other stopping rules.
     """
 
     sampler: Any
     rounds: int
     queued: int
+    settled: Any
 
 
 class Engine:
@@ -415,7 +418,8 @@ class Engine:
         counts, sums
             Number of measurements of every arm, and sums of their values (K,).
         memory
-            What the sampling rule remembers, from `memory`; None leaves that as it is.
+            What the rules remember, from `memory`; None leaves the sampling rule as it is, and
+            settles pairs by these measurements alone.
         """
         from mislid._kernels.state import begin_with
 
@@ -428,6 +432,9 @@ class Engine:
         if memory is not None:
             rules.sampler.fill(memory.sampler)
             rules.state.rounds, rules.state.queued = memory.rounds, memory.queued
+            settled = getattr(rules.stopping, "settled", None)
+            if settled is not None and memory.settled is not None:
+                settled.fill(memory.settled)
 
     def _as_data(self, counts: ArrayLike, sums: ArrayLike) -> tuple[Vector, Vector]:
         K = self.question.K
@@ -449,6 +456,9 @@ class Engine:
     def _refuse_other_memory(self, memory: Any) -> None:
         own = self._rules.sampler
         known = isinstance(memory, Memory) and type(memory.sampler) is type(own)
+        settled = getattr(self._rules.stopping, "settled", None)
+        if known and memory.settled is not None:
+            known = settled is not None and settled.is_like(memory.settled)
         if not known or not own.is_like(memory.sampler):
             raise ProblemError(
                 f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
@@ -484,7 +494,7 @@ class Engine:
         }
 
     def memory(self) -> Memory:
-        """What the sampling rule remembers, for `reset`.
+        """What the rules remember, for `reset`.
 
         Returns
         -------
@@ -492,7 +502,9 @@ class Engine:
             A copy. What a rule written in Python remembers is in its own attributes instead.
         """
         rules = self._rules
-        return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued)
+        settled = getattr(rules.stopping, "settled", None)
+        kept = None if settled is None else settled.copy()
+        return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued, kept)
 
     def copy(self) -> Engine:
         """Another one that goes on from here.

@@ -222,12 +222,15 @@ def by_features(
     weighed[rows, i] += 1.0
     weighed[rows, j] -= 1.0
     bias = misspecification * np.abs(weighed).sum(axis=1)
-    beyond = np.maximum(g @ theta + tolerance - bias, 0.0)[:, None]
+    beyond = g @ theta + tolerance - bias
     s = family.scales
     width = np.einsum("na,na->n", g, along)[:, None]
     bend = np.einsum("na,na->n", along, along)[:, None]
     volumes = [0.5 * np.linalg.slogdet(np.eye(len(V)) + scale**2 * V)[1] for scale in s]
-    logs = beyond**2 / (2.0 * (width + bend / s**2)) - np.array(volumes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Infinite for two arms with one feature where no model reverses them.
+        costs = beyond[:, None] ** 2 / (2.0 * (width + bend / s**2))
+    logs = np.where(beyond[:, None] > 0.0, costs, 0.0) - np.array(volumes)
     found: Vector = np.logaddexp.reduce(logs + family.logs, axis=1)
     return found
 

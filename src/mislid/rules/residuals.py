@@ -1,18 +1,22 @@
-"""Are means farther from linear than declared? An anytime-valid test; docs/checks.md derives it."""
+"""Are means farther from linear than declared? An anytime-valid test; docs/checks.md derives it.
+
+Its evidence is the diagonal family of the M that the rule `guaranteed` decides by, at its share in
+it: what is refuted here and what is proved there holds on one event.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Vector
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
+from mislid.rules.evidence import Family, diagonal_weights, families_of
 
-# Sizes of deviations that evidence is looked for at, in units of the (geometric) mean noise.
-SIZES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # How far the smallest misspecification that is not contradicted may be too small, relatively, and
 # what part of the means' size is nothing.
 ACCURACY, NEGLIGIBLE = 1e-4, 1e-12
@@ -24,31 +28,32 @@ class Residuals:
 
     Attributes
     ----------
-    features
-        (K, d).
+    model
+        The features; its own misspecification does not matter.
     means, weights
         Empirical means (K,), 0 without measurements, and counts over squared noise (K,).
-    sizes
-        Deviations from a model are looked for at these, in the unit of the means.
+    family
+        Displacements of all arms from a model, with their weights in M.
 
     Examples
     --------
     >>> counts, means, noise = np.array([[50.0, 50.0], [0.0, 3.0], [1.0, 1.0]])
-    >>> two = Residuals.of(np.ones((2, 1)), counts, means, noise)
-    >>> round(two.log_evidence(0.0), 1), round(two.log_evidence(1.0), 1), round(two.least(0.01), 2)
-    (105.1, 7.2, 1.06)
+    >>> two = Residuals.of(Model(np.ones((2, 1)), 0.0), counts, means, noise)
+    >>> two.contradict(0.0, 0.01), two.contradict(1.5, 0.01), round(two.least(0.01), 1)
+    (True, False, 1.0)
     """
 
-    features: Matrix
+    model: Model
     means: Vector
     weights: Vector
-    sizes: tuple[float, ...]
+    family: Family
 
     @classmethod
-    def of(cls, features: Matrix, counts: Vector, means: Vector, noise: Vector) -> Residuals:
+    def of(cls, model: Model, counts: Vector, means: Vector, noise: Vector) -> Residuals:
         """From what was measured."""
-        unit = math.exp(float(np.mean(np.log(noise))))
-        return cls(features, means, counts / noise**2, tuple(unit * size for size in SIZES))
+        # Neither the misspecification, if finite, nor m and delta matter to this family.
+        family = families_of(model.K, 1, 0.0, 0.5, noise).diagonal
+        return cls(model, means, counts / noise**2, family)
 
     def log_evidence(self, misspecification: float) -> float:
         """The logarithm of the evidence against this misspecification; it falls as that grows.
@@ -56,19 +61,17 @@ class Residuals:
         If the means are that close to linear, it ever exceeds ln(1/level) with probability at most
         `level`, whatever rule chose the arms and however often one looks.
         """
-        logs = [
-            self.nearest(misspecification, shares * self.weights).bound - price
-            for shares, price in map(self._at, self.sizes)
-        ]
-        return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
+        logs = [self.nearest(misspecification, q).bound - price for q, price in self._scales()]
+        return float(np.logaddexp.reduce(self.family.logs + logs))
 
     def contradict(self, misspecification: float, level: float) -> bool:
         """Whether the evidence exceeds ln(1/level)."""
         # An average does only if one term does, which one projection can often exclude.
         cost = self.nearest(misspecification, self.weights).cost
-        terms = (np.max(shares) * cost - price for shares, price in map(self._at, self.sizes))
+        share = float(np.logaddexp.reduce(self.family.logs))
+        terms = (_largest_share(q, self.weights) * cost - price for q, price in self._scales())
         limit = -math.log(level)
-        return bool(max(terms) > limit) and self.log_evidence(misspecification) > limit
+        return max(terms) + share > limit and self.log_evidence(misspecification) > limit
 
     def least(self, level: float) -> float:
         """The smallest misspecification that is not contradicted, from below."""
@@ -91,9 +94,14 @@ class Residuals:
 
     def nearest(self, misspecification: float, weights: Vector) -> Projection:
         """The nearest model of this misspecification."""
-        return project(Model(self.features, misspecification), self.means, weights)
+        return project(self.model.with_misspecification(misspecification), self.means, weights)
 
-    def _at(self, size: float) -> tuple[Vector, float]:
-        """Shares (K,) of the weights, and the price, for deviations of this size."""
-        expected = self.weights * size**2
-        return expected / (1.0 + expected), 0.5 * float(np.sum(np.log1p(expected)))
+    def _scales(self) -> Iterator[tuple[Vector, float]]:
+        """Weights (K,) of the projection, and the price, scale by scale."""
+        return (diagonal_weights(self.weights, float(scale)) for scale in self.family.scales)
+
+
+def _largest_share(part: Vector, whole: Vector) -> float:
+    """The largest of the ratios of two weights, where there are any."""
+    seen = whole > 0.0
+    return float(np.max(part[seen] / whole[seen]))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mislid._validation import Vector
+from mislid._validation import Matrix, Vector
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
 from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
+from mislid.rules.intervals import mean_intervals
 from mislid.simulation.environments import Environment, as_environment
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
 
@@ -47,6 +48,8 @@ class Identification:
         How long it took.
     unsolved
         How often a search could not certify what it found.
+    question
+        What was asked.
     """
 
     answer: tuple[int, ...] | None
@@ -58,6 +61,22 @@ class Identification:
     certificate: Evidence | None
     seconds: float
     unsolved: int
+    question: Question = field(repr=False)
+
+    @property
+    def intervals(self) -> Matrix:
+        """Intervals for the means, lower and upper ends (K, 2), worked out when asked for.
+
+        All of them hold at once with probability 1 - delta, whatever ended the run, if the means
+        are as close to linear as the question says.
+        """
+        return mean_intervals(
+            self.question.model,
+            self.counts.astype(np.float64),
+            self.means,
+            self.question.noise,
+            self.question.delta,
+        )
 
 
 def identify(
@@ -246,6 +265,7 @@ class Run:
             certificate=self._evidence() if answer is not None and not self.own else None,
             seconds=seconds,
             unsolved=engine.unsolved,
+            question=engine.question,
         )
 
     def _evidence(self) -> Evidence:

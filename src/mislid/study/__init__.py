@@ -4,6 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.estimates import EstimateRow
 from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
@@ -20,6 +21,7 @@ from mislid.study.suspicions import StudyWarning
 
 __all__ = [
     "AnswerChange",
+    "EstimateRow",
     "ObservationRow",
     "Sensitivity",
     "SensitivityRow",

@@ -14,7 +14,7 @@ from mislid.errors import CertificateError
 from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
 from mislid.study.certificate import sha256_of
-from mislid.study.events import Created, Event, Observed
+from mislid.study.claims import Claims
 from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import DECIDED, Label, StudySummary
@@ -51,6 +51,8 @@ class Overview(Record):
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
     forecaster
         What forecasts are made from; None where the study's rules are objects that are not here.
+    claims
+        What sensitivity and intervals are computed from.
     """
 
     summary: StudySummary
@@ -58,6 +60,7 @@ class Overview(Record):
     fingerprint: str
     warnings: tuple[StudyWarning, ...]
     forecaster: Snapshot | None
+    claims: Claims
 
     @classmethod
     def of(cls, name: str, replay: Replay, fingerprint: str) -> Overview:
@@ -75,6 +78,7 @@ class Overview(Record):
             fingerprint=fingerprint,
             warnings=_warnings(replay),
             forecaster=Snapshot.of(replay) if replay.has_rules else None,
+            claims=Claims.of(replay, replay.estimating()),
             rules=replay.given,
         )
 
@@ -116,14 +120,7 @@ class Overview(Record):
         """As `Study.sensitivity` gives it; None without features, or without the rules."""
         if self.candidates.features is None or self.forecaster is None:
             return None
-        # It looks at counts and sums alone, so that all measurements may be taken in at once.
-        events = [Event(1, self.summary.created, Created(self.settings, self.candidates))]
-        if self.samples:
-            measured = Observed(tuple(self.arms.tolist()), tuple(self.values.tolist()))
-            events.append(Event(2, self.summary.updated, measured))
-        replay = Replay(*self.rules)
-        replay.take_in(events)
-        return sensitivity_of(replay, LEVEL)
+        return sensitivity_of(self.claims)
 
     @cached_property
     def now(self) -> Moment | None:

@@ -75,6 +75,11 @@ class Replay:
         return engine
 
     @property
+    def verdict(self) -> Decided | None:
+        """What the rules decided first, as far as they took in the log; None before they did."""
+        return self._verdict
+
+    @property
     def diverged(self) -> int:
         """Number of trials for which the rules would now choose another arm than the log has.
 

@@ -1,6 +1,8 @@
 """The misspecification dial: what a study's data say if means may be farther from linear, or less.
 
-docs/checks.md says what a value that is chosen after the data is worth.
+With the rule `guaranteed` all that it says is true on one event, whose probability is 1 - level:
+docs/checks.md has the proof. With other rules it asks the rule again, as if something else had been
+declared.
 """
 
 from __future__ import annotations
@@ -8,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from mislid._validation import Matrix
 from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.study.replay import Replay
+from mislid.rules.pairs import PairEvidence
+from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.suspicions import residuals_of
 
@@ -30,7 +33,7 @@ DOUBLINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRow:
-    """What the rule says to the data by now, with this misspecification.
+    """What the data say with this misspecification.
 
     Attributes
     ----------
@@ -40,10 +43,11 @@ class SensitivityRow:
         The m candidates that the estimates prefer, best first; None where the estimate could not be
         certified.
     statistic, threshold
-        The evidence for the pair that is hardest to tell apart, and what it has to reach; both 0
-        while there are too few measurements for the rule to be tested.
+        The evidence for the pair that is hardest to tell apart, in nats, and what it has to reach,
+        ln(1/level). With a rule that is not `guaranteed`, both are the rule's, and 0 while there
+        are too few measurements for it to be tested.
     decided
-        Whether the stopping rule is satisfied.
+        Whether this answer is proved with it, or the other rule satisfied.
     contradicted
         Whether the data contradict the misspecification itself, as being too small. A decision that
         rests on it says nothing then.
@@ -81,16 +85,18 @@ class Sensitivity(PlainRecord):
     Attributes
     ----------
     declared
-        The misspecification of the study; its guarantee is for this one.
+        The misspecification of the study; its decision is for this one.
     largest
-        The largest misspecification for which the data by now decide; None if none does, infinite
-        if they do without any structure. It was tested and decides; larger values of the grid, and
-        one at most 0.1% larger, were tested and do not. Smaller ones need not: see `decides`.
+        The largest misspecification up to which the data prove the present answer; None if they do
+        for none, infinite if they do without any structure. With a rule that is not `guaranteed`,
+        the largest for which the data by now decide: smaller ones need not, see `decides`.
     answer
-        What they decide for at `largest`, best first; None if there is none.
-    smallest, level
-        The smallest misspecification that the data do not contradict, a lower confidence bound at
-        this level, valid at all times at once.
+        The answer that this is about, best first; None if `largest` is.
+    smallest
+        The data refute every misspecification below this.
+    level
+        `largest` and `smallest` are right, at all times and for all misspecifications at once,
+        with probability 1 - level; with a rule that is not `guaranteed`, `smallest` is.
     decides
         The ranges (low, high) of misspecifications for which the data by now decide, increasing.
     changes
@@ -98,6 +104,8 @@ class Sensitivity(PlainRecord):
     table
         One row per value of a grid with 0, the declared one and infinity; empty before the first
         design is measured.
+    proven
+        Whether the rule is `guaranteed`.
     """
 
     declared: float
@@ -108,6 +116,23 @@ class Sensitivity(PlainRecord):
     decides: tuple[tuple[float, float], ...]
     changes: tuple[AnswerChange, ...]
     table: tuple[SensitivityRow, ...]
+    proven: bool = False
+
+    @property
+    def statement(self) -> str:
+        """What the data prove, and what they refute, in a sentence."""
+        verb = "proved" if self.proven else "decided"
+        if self.largest is None:
+            words = f"{verb} for no misspecification, not even for 0"
+        elif math.isinf(self.largest):
+            words = f"{verb} for every misspecification"
+        else:
+            words = f"{verb} for every misspecification up to {self.largest:.3g}"
+        if self.smallest > 0.0:
+            words += f"; the data refute any below {self.smallest:.3g}"
+            if self.largest is not None and self.largest <= self.smallest:
+                words += ", so nothing is proved for those that are left"
+        return words
 
 
 class _Verdict(NamedTuple):
@@ -129,17 +154,18 @@ Aspect = Callable[[_Verdict], object]
 
 
 class _Dial:
-    """The rule's verdicts on the same data for other misspecifications."""
+    """Verdicts on the same data for other misspecifications."""
 
-    def __init__(self, engine: Engine, features: Matrix) -> None:
-        self.engine = engine
+    def __init__(self, claims: Claims, judge: Callable[[float], _Verdict]) -> None:
+        self.engine = claims.engine
+        self._judge = judge
         self._verdicts: dict[float, _Verdict] = {}
-        self.values = self._grid(_reach(engine, features))
+        self.values = self._grid(_reach(claims.engine))
 
     def at(self, misspecification: float) -> _Verdict:
-        """Test as if this had been declared; nothing of earlier tests is made use of."""
+        """The verdict for this misspecification."""
         if misspecification not in self._verdicts:
-            self._verdicts[misspecification] = _judge(self.engine, misspecification)
+            self._verdicts[misspecification] = self._judge(misspecification)
         return self._verdicts[misspecification]
 
     def _grid(self, reach: float) -> list[float]:
@@ -188,21 +214,27 @@ def _same(one: _Verdict, other: _Verdict) -> bool:
     return (one.answer(), one.decided) == (other.answer(), other.decided)
 
 
-def _reach(engine: Engine, features: Matrix) -> float:
+def _reach(engine: Engine) -> float:
     """A misspecification that allows for any order of two empirical means."""
-    seen = engine.counts > 0
+    seen, features = engine.counts > 0, engine.question.model.features
     means = engine.means[seen]
     fit = features[seen] @ np.linalg.lstsq(features[seen], means, rcond=None)[0]
     reach = float(np.max(np.abs(means - fit)) + np.ptp(means)) + engine.question.tolerance
     return reach if reach > 0.0 else float(np.min(engine.question.noise))
 
 
-def _judge(engine: Engine, misspecification: float) -> _Verdict:
-    """What the rule says to the same data, as if it had been asked with this misspecification."""
+def _asked_with(engine: Engine, misspecification: float) -> Engine:
+    """The same data, as if it had been asked with this misspecification."""
     question = engine.question
     model = question.model.with_misspecification(misspecification)
     other = Engine(question.replace(model=model), engine.algorithm, engine.stopping)
     other.reset(engine.counts, engine.sums)
+    return other
+
+
+def _judge_again(engine: Engine, misspecification: float) -> _Verdict:
+    """What the rule says to the same data; nothing of earlier tests is made use of."""
+    other = _asked_with(engine, misspecification)
     verdict = other.judge()
     estimated_nothing = other.unsolved > 0 and other.tests == 0
     return _Verdict(
@@ -213,44 +245,120 @@ def _judge(engine: Engine, misspecification: float) -> _Verdict:
     )
 
 
-def sensitivity_of(replay: Replay, level: float) -> Sensitivity:
-    """Turn the dial over the data that there are by now."""
-    engine, labels = replay.engine, replay.state.candidates.labels
-    features = replay.state.candidates.features
-    if features is None:
+class _Proofs:
+    """What one M proves of any answer, at any misspecification."""
+
+    def __init__(self, claims: Claims, level: float) -> None:
+        self.claims, self.level = claims, -math.log(level)
+        self._pairs: dict[frozenset[int], PairEvidence] = {}
+
+    def pairs_of(self, answer: tuple[int, ...]) -> PairEvidence:
+        """The evidence for an answer."""
+        key = frozenset(answer)
+        if key not in self._pairs:
+            # Where infinity was declared features have no weight in M; here they have.
+            finite = 0.0 if math.isinf(self.claims.declared) else self.claims.declared
+            self._pairs[key] = self.claims.pairs_of(answer, finite)
+        return self._pairs[key]
+
+    def judge(self, misspecification: float) -> _Verdict:
+        """The preferred answer, and whether it is proved."""
+        other = _asked_with(self.claims.engine, misspecification)
+        other.judge(test=False)
+        if not other.is_estimated:
+            return _Verdict(None, 0.0, self.level, decided=False)
+        found = self.pairs_of(other.incumbents).weakest(misspecification)
+        return _Verdict(other.incumbents, found, self.level, decided=found >= self.level)
+
+    def reach(self, answer: tuple[int, ...]) -> float | None:
+        """Up to where an answer is proved."""
+        return self.pairs_of(answer).reach(self.level)
+
+    def refuted_by_two(self, dial: _Dial, largest: float | None) -> float:
+        """Up to where two answers are proved: no model has both, so there is none.
+
+        With a tolerance two answers can be right.
+        """
+        if largest is None or self.claims.engine.question.tolerance > 0.0:
+            return 0.0
+        own = frozenset(self.claims.answer)
+        verdicts = (dial.at(value) for value in dial.values)
+        others = {
+            frozenset(verdict.arms)
+            for verdict in verdicts
+            if verdict.decided and verdict.arms is not None
+        }
+        reaches = (self.reach(tuple(other)) for other in others - {own})
+        return max((min(largest, reach) for reach in reaches if reach is not None), default=0.0)
+
+
+class _Found(NamedTuple):
+    """What a dial comes to."""
+
+    dial: _Dial
+    decides: tuple[tuple[float, float], ...]
+    answer: tuple[int, ...] | None
+    smallest: float
+
+
+def _by_proof(claims: Claims, level: float, smallest: float) -> _Found:
+    """What is proved, by one M and for all misspecifications at once."""
+    proofs = _Proofs(claims, level)
+    dial = _Dial(claims, proofs.judge)
+    largest = proofs.reach(claims.answer) if claims.answer else None
+    refuted = max(smallest, proofs.refuted_by_two(dial, largest))
+    if math.isinf(claims.declared) and claims.is_proved(level):
+        largest = math.inf
+    if largest is None:
+        return _Found(dial, (), None, refuted)
+    return _Found(dial, ((0.0, largest),), claims.answer, refuted)
+
+
+def _by_rule(claims: Claims, smallest: float) -> _Found:
+    """What the study's own rule decides when it is asked again."""
+    dial = _Dial(claims, partial(_judge_again, claims.engine))
+    decides = dial.decides()
+    answer = dial.at(decides[-1][1]).arms if decides else None
+    return _Found(dial, decides, answer, smallest)
+
+
+def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:
+    """Turn the dial over the data that there are by now; the level is delta unless given."""
+    engine, labels = claims.engine, claims.candidates.labels
+    if claims.candidates.features is None:
         raise ProblemError(
             "sensitivity needs candidates with features: without them nothing is assumed to be "
             "linear, and there is no misspecification to vary"
         )
-    declared = engine.question.model.misspecification
+    level = engine.question.delta if level is None else level
+    proven = engine.stopping.name == GUARANTEED
     if not np.all(engine.counts[engine.design] > 0):
-        return Sensitivity(declared, None, None, 0.0, level, (), (), ())
-    smallest = residuals_of(engine, features).least(level)
-    dial = _Dial(engine, features)
-    decides = dial.decides()
-    largest = decides[-1][1] if decides else None
+        return Sensitivity(claims.declared, None, None, 0.0, level, (), (), (), proven)
+    least = residuals_of(engine).least(level)
+    found = _by_proof(claims, level, least) if proven else _by_rule(claims, least)
+    dial = found.dial
 
-    def answer(misspecification: float) -> tuple[Label, ...] | None:
-        arms = dial.at(misspecification).arms
+    def named(arms: tuple[int, ...] | None) -> tuple[Label, ...] | None:
         return None if arms is None else tuple(labels[arm] for arm in arms)
 
     def row(misspecification: float) -> SensitivityRow:
-        _, statistic, threshold, decided = dial.at(misspecification)
-        contradicted = misspecification < smallest
+        arms, statistic, threshold, decided = dial.at(misspecification)
+        contradicted = misspecification < found.smallest
         return SensitivityRow(
-            misspecification, answer(misspecification), statistic, threshold, decided, contradicted
+            misspecification, named(arms), statistic, threshold, decided, contradicted
         )
 
     return Sensitivity(
-        declared=declared,
-        largest=largest,
-        answer=None if largest is None else answer(largest),
-        smallest=smallest,
+        declared=claims.declared,
+        largest=found.decides[-1][1] if found.decides else None,
+        answer=named(found.answer),
+        smallest=found.smallest,
         level=level,
-        decides=decides,
+        decides=found.decides,
         changes=tuple(
-            AnswerChange(after, answer(before), answer(after))
+            AnswerChange(after, named(dial.at(before).arms), named(dial.at(after).arms))
             for before, after in dial.flips(_Verdict.answer)
         ),
         table=tuple(row(misspecification) for misspecification in dial.values),
+        proven=proven,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import threading
 import time
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
 from mislid.study.certificate import Certificate
+from mislid.study.claims import Claims
 from mislid.study.decisions import warm_up
+from mislid.study.estimates import EstimateRow, estimate_rows_of
 from mislid.study.events import (
     Asked,
     Entry,
@@ -242,22 +245,59 @@ class Study:
                 ),
             )
 
-    def sensitivity(self, *, level: float = 0.01) -> Sensitivity:
-        """How the answer that the data by now give depends on the misspecification.
+    def sensitivity(self, *, level: float | None = None) -> Sensitivity:
+        """Up to which misspecification the answer is proved, and which ones the data refute.
 
         Parameters
         ----------
         level
-            Error rate of the lower bound on the misspecification, `smallest`.
+            How often anything of what is said may be wrong, over the whole study; delta unless
+            given.
 
         Returns
         -------
         Sensitivity
-            The verdict for every misspecification of a grid, and where the answer changes.
+            Where the proof ends, where the data contradict, and the verdict for every
+            misspecification of a grid.
         """
         from mislid.study.sensitivity import sensitivity_of
 
-        return self._examined(sensitivity_of, level)
+        def examine(replay: Replay, checked: float) -> Sensitivity:
+            return sensitivity_of(Claims.of(replay, replay.engine), checked)
+
+        return self._examined(examine, self.settings.delta if level is None else level)
+
+    def estimates(self) -> DataFrame:
+        """What is known of every candidate by now: its mean, with an interval, and more.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every candidate, with the fields of `EstimateRow` as columns.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("b", 0.7)])
+        >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
+        [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
+        """
+        names = [field.name for field in dataclasses.fields(EstimateRow)]
+        rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
+        return _as_frame(rows, names, "estimates", "estimate_rows")
+
+    def estimate_rows(self) -> list[EstimateRow]:
+        """`estimates` without pandas.
+
+        Returns
+        -------
+        list of EstimateRow
+            One for each candidate, in their order.
+        """
+        with self._alone:
+            self._now()
+            return estimate_rows_of(Claims.of(self._replay, self._replay.estimating()))
 
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.
@@ -307,14 +347,8 @@ class Study:
         pandas.DataFrame
             With the columns event, time, trial, arm and value.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingPackageError(
-                "observations needs pandas (pip install 'mislid[cli]'); "
-                "observation_rows gives the same rows without it"
-            ) from None
-        table = pd.DataFrame(self.observation_rows(), columns=list(ObservationRow._fields))
+        fields = list(ObservationRow._fields)
+        table = _as_frame(self.observation_rows(), fields, "observations", "observation_rows")
         return table.astype({"trial": "Int64"})
 
     def observation_rows(self) -> list[ObservationRow]:
@@ -584,6 +618,19 @@ def _hand_out(
         arms = (*(trial.arm for trial in lapsed), *fresh)
         facts.append(Asked(new, arms, again, worker, expires))
     return facts, [*(trial.id for trial in own), *new]
+
+
+def _as_frame(
+    rows: Sequence[tuple[Any, ...]], columns: list[str], what: str, plain: str
+) -> DataFrame:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingPackageError(
+            f"{what} needs pandas (pip install 'mislid[cli]'); {plain} gives the same rows "
+            "without it"
+        ) from None
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _as_trial_id(trial: Any) -> int:

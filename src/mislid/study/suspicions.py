@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._validation import Labels, Matrix
+from mislid._validation import Labels
 from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
@@ -54,17 +54,17 @@ def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
     return tuple(warning for warning in (*found, *others) if warning is not None)
 
 
-def residuals_of(engine: Engine, features: Matrix) -> Residuals:
+def residuals_of(engine: Engine) -> Residuals:
     """What the features leave of the means by now."""
-    counts = engine.counts.astype(np.float64)
-    return Residuals.of(features, counts, engine.means, engine.question.noise)
+    counts, question = engine.counts.astype(np.float64), engine.question
+    return Residuals.of(question.model, counts, engine.means, question.noise)
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
     candidates, declared = replay.state.candidates, replay.state.settings.misspecification
     if candidates.features is None or math.isinf(declared) or not replay.state.observations:
         return None
-    residuals = residuals_of(replay.estimating(), candidates.features)
+    residuals = residuals_of(replay.estimating())
     if not residuals.contradict(declared, level):
         return None
     farthest = candidates.labels[residuals.farthest(declared)]
@@ -72,9 +72,9 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
         MISSPECIFICATION,
         f"the measurements contradict the declared misspecification of {declared:g}: no linear "
         f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
-        f"{farthest!r}. If the noise is right, the error rate of the answer is not proven: begin a "
-        "study with a larger misspecification and add these observations to it; sensitivity() "
-        "says what would be decided",
+        f"{farthest!r} (at level {level:g}). If the noise is right, the error rate of the answer "
+        "is not proven: begin a study with a larger misspecification and add these observations "
+        "to it; sensitivity() says what holds for larger ones",
         level,
         residuals.log_evidence(declared),
         -math.log(level),

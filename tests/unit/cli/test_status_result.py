@@ -277,16 +277,33 @@ def test_sensitivity(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         SensitivityRow(0.0, ("C33",), 20.5, 12.0, decided=True, contradicted=True),
         SensitivityRow(math.inf, ("C33",), 3.0, 12.0, decided=False, contradicted=False),
     )
-    found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, ((0.0, 0.35),), (), rows)
+    found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, ((0.0, 0.35),), (), rows, proven=True)
     monkeypatch.setattr(Study, "sensitivity", lambda study: found)
     table = created("sensitivity", "s").out
-    assert "decides up to       0.35\n" in table
-    assert "contradicted below  0.05\n" in table
+    assert "proved up to   0.35\n" in table
+    assert "refuted below  0.05\n" in table
+    assert "level          0.01\n" in table
+    said = "proved for every misspecification up to 0.35; the data refute any below 0.05"
+    assert f"\n{said}\n" in table
     assert table.splitlines()[-1].split() == ["inf", "C33", "3", "12", "false", "false"]
     said = json.loads(created("sensitivity", "s", "--format", "json").out)
     assert (said["largest"], said["table"][0]["answer"]) == (0.35, ["C33"])
     lines = list(csv.DictReader(io.StringIO(created("sensitivity", "s", "--format", "csv").out)))
     assert [line["decided"] for line in lines] == ["true", "false"]
+
+
+def test_estimates(created: Call, folder: Path) -> None:
+    (folder / "h.csv").write_text("arm,value\nA12,0.3\nB07,0.8\nC33,0.9\nC33,0.7\n")
+    created("import", "s", "h.csv")
+    table = created("estimates", "s").out.splitlines()
+    assert table[0].split()[:5] == ["label", "count", "mean", "lower", "upper"]
+    rows = json.loads(created("estimates", "s", "--format", "json").out)
+    assert [row["label"] for row in rows] == ["A12", "B07", "C33", "D01"]
+    assert (rows[2]["count"], rows[2]["mean"]) == (2, pytest.approx(0.8))
+    assert (rows[3]["count"], rows[3]["mean"]) == (0, None)
+    lines = list(csv.DictReader(io.StringIO(created("estimates", "s", "--format", "csv").out)))
+    assert [line["count"] for line in lines] == ["1", "1", "2", "0"]
+    assert lines[3]["mean"] == ""
 
 
 def test_the_report(decided: Call, folder: Path) -> None:

@@ -197,3 +197,26 @@ def test_phantom_measurements_of_published_runs_are_no_evidence() -> None:
         engine.observe(arm, float(instance.means[arm]))
     assert not engine.judge(True).decided
     assert top_arms(instance.means, 1).tolist() == [2]
+
+
+@pytest.mark.parametrize(("eps", "decided"), [(0.0, True), (0.1, True), (0.3, False)])
+def test_arms_with_one_feature(eps: float, decided: bool) -> None:
+    """They are at most two deviations apart: a larger tolerance settles them at once."""
+    model = Model([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], eps)
+    data = Data(
+        model, np.ones(3), np.array([900.0, 900.0, 900.0]), np.array([2.0, 2.0, 0.0]), 1, 0.4
+    )
+    engine = engine_of(data, "guaranteed")
+    found = engine.judge(True)
+    pairs = pairs_of(model, np.array(engine.incumbents))
+    assert bool(np.all(settled_by_features(data, pairs) >= -math.log(0.05))) or eps == 0.3
+    few = data._replace(counts=np.array([3.0, 3.0, 900.0]), means=np.array([9.0, 9.0, 0.0]))
+    assert (((1, 0) in engine_of_judged(few)) or ((0, 1) in engine_of_judged(few))) == decided
+    assert not np.isnan(found.statistic)
+    assert not np.isnan(found.threshold)
+
+
+def engine_of_judged(data: Data) -> dict[tuple[int, int], int]:
+    engine = engine_of(data, "guaranteed")
+    engine.judge(True)
+    return engine.settled()

@@ -131,3 +131,13 @@ def test_the_oracle_knows_the_tolerance() -> None:
     # Without tolerance arms 2 and 3 are hard to tell apart; with it, no pair stands out so much.
     assert exact[2:4].sum() / exact.sum() > 0.8
     assert tolerant[2:4].sum() / tolerant.sum() < 0.7
+
+
+@pytest.mark.parametrize("budget", [None, 40])
+def test_intervals_hold_the_means_whatever_ended_the_run(budget: int | None) -> None:
+    found = identify(INSTANCE, 2, max_samples=budget)
+    low, high = found.intervals.T
+    assert np.all((low < MEANS) & (high > MEANS))
+    wider = replace(found, question=found.question.replace(delta=1e-4)).intervals
+    assert np.all(wider[:, 0] < low)
+    assert np.all(wider[:, 1] > high)

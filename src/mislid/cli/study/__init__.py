@@ -14,10 +14,11 @@ _COMMANDS = {
     "import": "Take in measurements of any origin.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
+    "estimates": "The mean of every candidate, with an interval.",
     "verify": "Check a certificate, without the study.",
     "export": "Observations, events, certificate or an HTML report.",
     "what-if": "How many more measurements another question would take.",
-    "sensitivity": "The answer as a function of the misspecification.",
+    "sensitivity": "Up to which misspecification the answer is proved.",
     "list": "The studies in a storage.",
     "copy": "Copy a study, to another storage or under another name.",
     "delete": "Delete a study, for good.",
@@ -27,7 +28,7 @@ _COMMANDS = {
 _MODULES = {
     **dict.fromkeys(("tell", "import"), "tell"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
-    **dict.fromkeys(("result", "verify", "export"), "result"),
+    **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
 }
 

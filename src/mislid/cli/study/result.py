@@ -1,8 +1,9 @@
-"""`mislid study result`, `verify` and `export`: the answer, its proof, and the data."""
+"""`mislid study result`, `estimates`, `verify` and `export`: the answer, its proof, the data."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,30 @@ def result_command(name: str, storage: str | None, certificate: str | None, form
         if certificate is not None:
             _save_certificate(result, certificate)
         click.echo(_answer(form, study, result))
+
+
+@click.command(
+    "estimates",
+    epilog=examples(
+        "mislid study estimates potency",
+        "mislid study estimates potency --format csv",
+    ),
+)
+@name_argument
+@storage_option
+@format_option()
+@one_sentence_errors
+def estimates_command(name: str, storage: str | None, form: str) -> None:
+    """Print what is known of every candidate of study NAME: its mean with an interval, what the
+    model says, whether it is in the answer, and the evidence for that, in nats.
+
+    All intervals hold at once and at all times with probability 1 - delta.
+    """
+    from mislid.study import EstimateRow
+
+    with open_study(name, storage) as study:
+        rows = [row.to_dict() for row in study.estimate_rows()]
+    click.echo(rows_text(form, rows, [field.name for field in fields(EstimateRow)]))
 
 
 def _decided(study: Study) -> StudyResult:

@@ -80,8 +80,8 @@ def _question(found: WhatIf) -> str:
 @format_option()
 @one_sentence_errors
 def sensitivity_command(name: str, storage: str | None, form: str) -> None:
-    """Print the largest misspecification for which the measurements of study NAME still decide, and
-    the answer for each of several.
+    """Print up to which misspecification the measurements of study NAME prove its answer, which
+    ones they refute, and the preferred answer for each of several.
     """
     with open_study(name, storage) as study:
         found = study.sensitivity()
@@ -93,12 +93,20 @@ def sensitivity_command(name: str, storage: str | None, form: str) -> None:
 
     columns = [field.name for field in fields(SensitivityRow)]
     table = rows_text(form, facts["table"], columns, texts=2)
-    click.echo(table if form == "csv" else f"{as_table(_head(name, found))}\n\n{table}")
+    if form == "csv":
+        click.echo(table)
+    else:
+        click.echo(f"{as_table(_head(name, found))}\n\n{found.statement}\n\n{table}")
 
 
 def _head(name: str, found: Sensitivity) -> list[tuple[str, str]]:
     largest = "nowhere" if found.largest is None else number(found.largest)
-    rows = [("study", name), ("declared", number(found.declared)), ("decides up to", largest)]
-    if found.smallest:
-        rows.append(("contradicted below", number(found.smallest)))
-    return rows
+    verb = "proved" if found.proven else "decides"
+    return [
+        ("study", name),
+        ("declared", number(found.declared)),
+        ("answer", listed(found.answer)),
+        (f"{verb} up to", largest),
+        ("refuted below", number(found.smallest)),
+        ("level", number(found.level)),
+    ]

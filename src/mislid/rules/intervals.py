@@ -1,0 +1,289 @@
+"""Intervals for all means that hold at all times at once; docs/checks.md derives them.
+
+They are {lambda_k : M(lambda) < 1/delta} for an M of their own, centred at the means like that of
+the rule `guaranteed` and another one: half of its weight is displacements of single arms, half is
+displacements along the features.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Model
+from mislid.rules.evidence import Family, families_of
+
+Arms = NDArray[np.int64]
+
+# The part of the weight that single arms have where features say something.
+ALONE = 0.5
+# Newton's method ends when a square moves by less than this, relatively; it is quadratic.
+ACCURACY, MOST_STEPS = 1e-13, 60
+# Numbers (forms times arms) that are in memory at once.
+AT_ONCE = 4_000_000
+
+
+class Interval(NamedTuple):
+    """Intervals of all arms.
+
+    Attributes
+    ----------
+    centres, halves
+        Middles (K,) and half the widths (K,); the latter infinite where nothing is known.
+    """
+
+    centres: Vector
+    halves: Vector
+
+    @property
+    def ends(self) -> Matrix:
+        """Lower and upper ends (K, 2)."""
+        return np.stack([self.centres - self.halves, self.centres + self.halves], axis=1)
+
+
+def mean_intervals(
+    model: Model, counts: Vector, means: Vector, noise: Vector, delta: float
+) -> Matrix:
+    """Intervals for the means of all arms, at once and at all times.
+
+    Parameters
+    ----------
+    model
+        Features and how far a mean may be from linear in them; infinite where they say nothing.
+    counts, means
+        Numbers of measurements and empirical means (K,).
+    noise
+        Standard deviations (K,).
+    delta
+        How often any of the intervals, at any time, may miss its mean.
+
+    Returns
+    -------
+    ndarray
+        Lower and upper ends (K, 2). Where the features contradict the measurements of single arms,
+        at this error rate, only the latter are used.
+
+    Examples
+    --------
+    >>> model = Model([[1.0], [2.0], [3.0]], misspecification=0.1)
+    >>> counts, means = np.array([100.0, 100.0, 0.0]), np.array([1.0, 2.0, 0.0])
+    >>> low, high = mean_intervals(model, counts, means, np.ones(3), 0.05).T
+    >>> low.round(1).tolist(), high.round(1).tolist()
+    ([0.7, 1.6, 2.2], [1.3, 2.4, 3.8])
+    """
+    weights = counts / noise**2
+    families = families_of(model.K, 1, 0.0, delta, noise)
+    if math.isinf(model.misspecification):
+        single = _with_share(families.diagonal, 1.0 / model.K)
+        return by_single_arms(single, weights, means, families.level).ends
+    single = _with_share(families.diagonal, ALONE / model.K)
+    linear = _with_share(families.linear, 1.0 - ALONE)
+    alone = by_single_arms(single, weights, means, families.level).ends
+    X, eps = coordinates(model).matrix, model.misspecification
+    along = by_the_features(linear, X, weights, means, eps, families.level).ends
+    low = np.maximum(alone[:, 0], along[:, 0])
+    high = np.minimum(alone[:, 1], along[:, 1])
+    return np.stack([low, high], axis=1) if np.all(low <= high) else alone
+
+
+def _with_share(family: Family, share: float) -> Family:
+    """The same scales with weights that add up to `share`."""
+    logs: Vector = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
+    return Family(family.scales, logs)
+
+
+def by_single_arms(family: Family, weights: Vector, means: Vector, level: float) -> Interval:
+    """Intervals by displacements N(0, s^2) of one arm alone.
+
+    ln = 1/2 q_k (y_k - v)^2 - 1/2 ln(1 + w_k s^2) for a mean v, q_k = w_k^2 s^2 / (1 + w_k s^2).
+
+    Parameters
+    ----------
+    family
+        Scales and weights of one arm.
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    level
+        What the logarithm has to reach for v to be refuted.
+
+    Returns
+    -------
+    Interval
+        Infinite where nothing was measured.
+    """
+    expected = weights[:, None] * family.scales**2
+    curvatures = weights[:, None] * expected / (1.0 + expected)
+    logs = family.logs - 0.5 * np.log1p(expected)
+    return Interval(means, half_widths(logs, 0.5 * curvatures, level))
+
+
+def by_the_features(
+    family: Family,
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    misspecification: float,
+    level: float,
+) -> Interval:
+    """Intervals by the linear model, wider by the largest bias that the tube allows.
+
+    With V = X' W X, theta = V^-1 X' W y and P = V^-1 X' W, for a mean v,
+
+    ln = (|x_k'theta - v| - eps |e_k - P'x_k|_1)_+^2 / (2 (x_k'V^-1 x_k + x_k'V^-2 x_k / s^2))
+         - 1/2 ln det(I + s^2 V).
+
+    Parameters
+    ----------
+    family
+        Scales and weights.
+    X
+        Features in coordinates of a spanner (K, d).
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    misspecification
+        How far a mean may be from linear.
+    level
+        What the logarithm has to reach for v to be refuted.
+
+    Returns
+    -------
+    Interval
+        Infinite where the measured arms do not span.
+    """
+    K = X.shape[0]
+    forms = linear_forms(X, weights, means, family, np.arange(K))
+    if forms is None:
+        return Interval(np.zeros(K), np.full(K, math.inf))
+    # An arm without features has the value 0, whatever theta is.
+    known, halves = forms.variances[:, 0] > 0.0, np.zeros(K)
+    logs = np.broadcast_to(forms.logs, forms.variances.shape)
+    halves[known] = half_widths(logs[known], 0.5 / forms.variances[known], level)
+    return Interval(forms.values, halves + misspecification * forms.biases)
+
+
+class LinearForms(NamedTuple):
+    """Means of arms, or differences of two, as the linear model sees them.
+
+    Attributes
+    ----------
+    values
+        What least squares says (n,).
+    biases
+        The largest error of that in a tube of radius 1 (n,).
+    variances
+        x'V^-1 x + x'V^-2 x / s^2 for the features x of a form, at every scale (n, S).
+    logs
+        Logarithms of the scales' weights, less their volumes (S,).
+    """
+
+    values: Vector
+    biases: Vector
+    variances: Matrix
+    logs: Vector
+
+    def evidence(self, beyond: Vector) -> Vector:
+        """Evidence (n,) against values that are so far from those of the forms, bias included."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            costs = np.maximum(beyond, 0.0)[:, None] ** 2 / (2.0 * self.variances)
+        # Two arms with the same features differ by their deviations alone.
+        costs[np.isnan(costs)] = 0.0
+        found: Vector = np.logaddexp.reduce(self.logs + costs, axis=1)
+        return found
+
+
+def linear_forms(
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    family: Family,
+    arms: Arms,
+    less: Arms | None = None,
+) -> LinearForms | None:
+    """The forms mean[arms], or mean[arms] - mean[less].
+
+    Parameters
+    ----------
+    X
+        Features in coordinates of a spanner (K, d).
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    family
+        Displacements along the features.
+    arms, less
+        Indices (n,).
+
+    Returns
+    -------
+    LinearForms or None
+        None where the measured arms do not span.
+    """
+    K, d = X.shape
+    V = (X * weights[:, None]).T @ X
+    if np.linalg.matrix_rank(V, hermitian=True) < d:
+        return None
+    g = X[arms] if less is None else X[arms] - X[less]
+    along: Matrix = np.linalg.solve(V, g.T).T.astype(np.float64)
+    weighed = (X * weights[:, None]).T
+    biases = np.empty(len(arms))
+    size = max(1, AT_ONCE // K)
+    for first in range(0, len(arms), size):
+        part = slice(first, first + size)
+        rest = -along[part] @ weighed
+        rows = np.arange(len(rest))
+        rest[rows, arms[part]] += 1.0
+        if less is not None:
+            rest[rows, less[part]] -= 1.0
+        biases[part] = np.abs(rest).sum(axis=1)
+    squares = family.scales**2
+    width, bend = np.einsum("na,na->n", g, along), np.einsum("na,na->n", along, along)
+    volumes = [0.5 * np.linalg.slogdet(np.eye(d) + square * V)[1] for square in squares]
+    return LinearForms(
+        values=g @ np.linalg.solve(V, X.T @ (weights * means)),
+        biases=biases,
+        variances=width[:, None] + bend[:, None] / squares,
+        logs=family.logs - np.array(volumes),
+    )
+
+
+def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
+    """Where ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
+
+    The sum is convex in h^2, and where its largest term reaches the level it is above it: from
+    there Newton's method comes down to the root without ever going below.
+
+    Parameters
+    ----------
+    logs, curvatures
+        Numbers (n, S), the latter at least 0.
+    level
+        Above the value at 0.
+
+    Returns
+    -------
+    ndarray
+        h (n,), infinite where all curvatures of a row are 0.
+
+    Examples
+    --------
+    >>> half_widths(np.log([[0.5, 0.5], [0.5, 0.5]]), np.array([[1.0, 1.0], [0.0, 0.0]]), 4.0)
+    array([ 2., inf])
+    """
+    with np.errstate(divide="ignore"):
+        squares = np.min((level - logs) / curvatures, axis=1)
+    known = np.isfinite(squares)
+    a, c, z = logs[known], curvatures[known], squares[known]
+    for _ in range(MOST_STEPS):
+        terms = a + c * z[:, None]
+        total = np.logaddexp.reduce(terms, axis=1)
+        slopes = np.sum(c * np.exp(terms - total[:, None]), axis=1)
+        steps = (total - level) / slopes
+        z -= np.maximum(steps, 0.0)
+        if np.all(steps <= ACCURACY * z):
+            break
+    squares[known] = z
+    return np.sqrt(squares)

@@ -1,0 +1,129 @@
+"""What a study knows of every candidate."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import MissingPackageError
+from mislid.rules.intervals import mean_intervals
+from mislid.study import EstimateRow, Study
+
+LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
+MEANS = {"a": 1.0, "b": 2.1, "c": 2.9, "d": 4.0}
+
+
+def study_with(n: int, **changes: object) -> Study:
+    given = {"candidates": LINE, "m": 2, "misspecification": 0.2, "noise": 0.5, **changes}
+    study = mislid.create_study(**given)  # type: ignore[arg-type]
+    rng = np.random.default_rng(n)
+    rows = [
+        (arm, mean + 0.5 * rng.standard_normal()) for _ in range(n) for arm, mean in MEANS.items()
+    ]
+    study.add_observations([(arm, study.settings.sign * value) for arm, value in rows])
+    return study
+
+
+def test_a_row_for_every_candidate() -> None:
+    study = study_with(40)
+    rows = {row.label: row for row in study.estimate_rows()}
+    assert list(rows) == list(LINE)
+    values = {
+        arm: [row.value for row in study.observation_rows() if row.arm == arm] for arm in LINE
+    }
+    model = mislid.Model(list(LINE.values()), 0.2)
+    means = np.array([np.mean(values[arm]) for arm in LINE])
+    ends = mean_intervals(model, np.full(4, 40.0), means, np.full(4, 0.5), 0.05)
+    nearest = mislid.project(model, means, np.full(4, 160.0)).means
+    for k, (arm, row) in enumerate(rows.items()):
+        assert row.count == 40
+        assert row.mean == pytest.approx(means[k])
+        assert (row.lower, row.upper) == pytest.approx(tuple(ends[k]))
+        assert row.lower < MEANS[arm] < row.upper
+        assert row.model == pytest.approx(nearest[k], abs=1e-6)
+        assert row.residual == pytest.approx(means[k] - nearest[k], abs=1e-6)
+        assert row.in_answer == (arm in ("c", "d"))
+        assert row.threshold == -math.log(0.05)
+
+
+@pytest.mark.parametrize(("noise", "status"), [(5.0, "running"), (0.5, "decided")])
+def test_the_weakest_pair_is_that_of_the_dial(noise: float, status: str) -> None:
+    study = study_with(9, noise=noise)
+    assert study.status == status
+    rows = {row.label: row for row in study.estimate_rows()}
+    dial = {row.misspecification: row for row in study.sensitivity().table}[0.2]
+    evidence = {label: row.evidence for label, row in rows.items()}
+    assert None not in evidence.values()
+    weakest = min(value for value in evidence.values() if value is not None)
+    # The pair has two sides: an incumbent and a challenger.
+    assert sorted(label for label, value in evidence.items() if value == weakest) == ["b", "c"]
+    assert weakest == pytest.approx(dial.statistic)
+    assert (weakest >= rows["b"].threshold) == (status == "decided")
+
+
+def test_a_table() -> None:
+    study = study_with(3)
+    table = study.estimates()
+    assert list(table["label"]) == list(LINE)
+    assert {"count", "mean", "lower", "upper", "in_answer", "evidence"} <= set(table.columns)
+    assert np.all(table["lower"] < table["upper"])
+
+
+def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    study = study_with(1)
+    for method, plain in (("estimates", "estimate_rows"), ("observations", "observation_rows")):
+        with pytest.raises(MissingPackageError, match=f"{method} needs pandas.*{plain} gives"):
+            getattr(study, method)()
+
+
+def test_before_the_first_measurement() -> None:
+    rows = mislid.create_study(candidates=LINE, m=1, misspecification=0.1).estimate_rows()
+    nothing = EstimateRow(
+        "a", 0, None, -math.inf, math.inf, None, None, False, None, -math.log(0.05)
+    )
+    assert rows[0] == nothing
+    assert json.loads(json.dumps(rows[0].to_dict(), allow_nan=False))["lower"] == "-inf"
+
+
+def test_a_candidate_that_was_never_measured() -> None:
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=0.1)
+    study.add_observations([("d", 4.0)] * 50 + [("a", 1.0)] * 50)
+    row = study.estimate_rows()[1]
+    assert (row.count, row.mean, row.residual) == (0, None, None)
+    assert row.lower < 2.0 < row.upper
+    assert row.upper - row.lower < 1.0
+    assert row.model == pytest.approx(2.0, abs=0.1)
+
+
+def test_without_features() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1)
+    study.add_observations([("a", 1.0), ("b", 3.0)] * 9)
+    a, b = study.estimate_rows()
+    assert (a.model, a.residual, b.in_answer) == (None, None, True)
+    assert a.lower < 1.0 < a.upper
+    assert a.evidence == b.evidence is not None
+
+
+def test_minimizing_is_maximizing_the_negative() -> None:
+    pairs = zip(
+        study_with(3).estimate_rows(),
+        study_with(3, direction="minimize").estimate_rows(),
+        strict=True,
+    )
+    for row, other in pairs:
+        assert other.mean == pytest.approx(-row.mean)
+        assert (other.lower, other.upper) == pytest.approx((-row.upper, -row.lower))
+        assert other.model == pytest.approx(-row.model)
+        assert (other.in_answer, other.evidence) == (row.in_answer, row.evidence)
+
+
+@pytest.mark.parametrize("stopping", ["heuristic", "paper"])
+def test_other_rules_have_the_same_numbers(stopping: str) -> None:
+    found, expected = (
+        study_with(3, stopping=name).estimate_rows() for name in (stopping, "guaranteed")
+    )
+    for row, other in zip(found, expected, strict=True):
+        assert (row.mean, row.lower, row.upper) == (other.mean, other.lower, other.upper)
