@@ -100,12 +100,8 @@ class Moment:
     def _by_features(self, family: Family, pairs: Pairs) -> Vector:
         claim = self.claim
         eps, tolerance = claim.model.misspecification, claim.tolerance
-        # Equal features are never further apart than the tube is wide: a division by 0.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = by_features(
-                family, claim.at.matrix, self.weights, self.means, eps, tolerance, pairs
-            )
-        return np.where(np.isnan(found), -math.inf, found)
+        X = claim.at.matrix
+        return by_features(family, X, self.weights, self.means, eps, tolerance, pairs)
 
     def costs(self, pairs: Pairs) -> Matrix:
         """How far pairs (n, 2) are from a tie, by their two arms and by the features, (2, n).
