@@ -31,8 +31,10 @@ from .samples import (
 DEFAULT, RIVALS = "mislid", ("lucb", "lingape")
 STOPPING = "guaranteed"
 # A run is given up after so many times the lower bound.
-BUDGET = 100
-RUNS = {"D": (100, 40), "E": (10, 3)}
+BUDGET = 60
+# Runs of the default and of each rival.
+Runs = tuple[int, int, int]
+RUNS: dict[str, Runs] = {"D": (100, 100, 4), "E": (40, 40, 1)}
 PUBLISHED_RUNS, DESCRIPTOR_RUNS, FAMILY_RUNS, MANY_RUNS, LEVEL_RUNS = 400, 200, 25, 10, 200
 MISSPECIFICATIONS = (0.0, 0.01, 0.05, 0.15)
 LEVELS = (0.0, 100.0, 1_000.0, 10_000.0)
@@ -41,12 +43,11 @@ SEEDS = range(300, 600)
 
 
 class Case(NamedTuple):
-    """What is compared: instances, runs on each by the default and by a rival."""
+    """What is compared: instances, and runs on each by the default and by its rivals."""
 
     name: str
     problems: list[Problem]
-    own: int
-    others: int
+    runs: Runs
 
 
 def with_descriptors(misspecification: float) -> Instance:
@@ -75,8 +76,8 @@ def published_cases() -> Iterator[Case]:
     """The paper's instances, where they are."""
     try:
         for name in PUBLISHED:
-            own, others = RUNS.get(name, (PUBLISHED_RUNS, PUBLISHED_RUNS))
-            yield Case(name, [published_problem(name)], own, others)
+            runs = RUNS.get(name, (PUBLISHED_RUNS, PUBLISHED_RUNS, 40))
+            yield Case(name, [published_problem(name)], runs)
     except MissingData as missing:
         progress(f"proof: {missing}")
 
@@ -85,25 +86,25 @@ def other_cases() -> Iterator[Case]:
     """Everything that is drawn at random, and the demonstration."""
     for eps in MISSPECIFICATIONS:
         problem = as_problem(with_descriptors(eps), 3)
-        yield Case(f"200 arms, eps {eps:g}", [problem], DESCRIPTOR_RUNS, 40)
+        yield Case(f"200 arms, eps {eps:g}", [problem], (DESCRIPTOR_RUNS, 40, 40))
     for family in FAMILIES:
-        yield Case(family.name, family_problems(family, 4), FAMILY_RUNS, FAMILY_RUNS)
+        yield Case(family.name, family_problems(family, 4), (FAMILY_RUNS, FAMILY_RUNS, 5))
     for family in MANY_ARMS:
-        yield Case(family.name, family_problems(family, 3), MANY_RUNS, MANY_RUNS)
+        yield Case(family.name, family_problems(family, 3), (MANY_RUNS,) * 3)
     for level in LEVELS:
         problem = as_problem(shifted_demo(level), DEMO_M)
-        yield Case(f"demonstration + {level:,.0f}", [problem], LEVEL_RUNS, 0)
+        yield Case(f"demonstration + {level:,.0f}", [problem], (LEVEL_RUNS, 0, 0))
 
 
 def quick_cases() -> Iterator[Case]:
     """Two that take seconds."""
-    yield Case("200 arms, eps 0.05", [as_problem(with_descriptors(0.05), 3)], 2, 1)
-    yield Case(FAMILIES[3].name, family_problems(FAMILIES[3], 1), 2, 1)
+    yield Case("200 arms, eps 0.05", [as_problem(with_descriptors(0.05), 3)], (2, 1, 1))
+    yield Case(FAMILIES[3].name, family_problems(FAMILIES[3], 1), (2, 1, 1))
 
 
 def result(case: Case, algorithm: str) -> Result | None:
     """All runs of an algorithm on a case; None where it was not asked for."""
-    runs = case.own if algorithm == DEFAULT else case.others
+    runs = case.runs[(DEFAULT, *RIVALS).index(algorithm)]
     if runs == 0:
         return None
     effort = Effort(0, runs, BUDGET)

@@ -64,14 +64,15 @@ def find_overdue(setting: Setting, state: State) -> None:
 def lagging_arm(state: State, uniform: float) -> int:
     """One arm of the pair that lags behind, at random (You et al., 2023).
 
-    Each by the share of the pair's evidence that it limits, so that in the long run an arm of many
-    pairs is measured as often as serves them best.
+    In the long run an arm of many pairs is served best if each is chosen by the share of the pair's
+    cost that it limits, w_j : w_i. Squares keep the two weights nearer to each other, where the
+    evidence is nearer to the cost.
     """
     i, j = state.lagging_challenger, state.lagging_incumbent
     wi, wj = state.weights[i], state.weights[j]
     if wi == 0.0 or wj == 0.0:
         return i if wi == 0.0 else j
-    return i if uniform * (wi + wj) < wj else j
+    return i if uniform * (wi * wi + wj * wj) < wj * wj else j
 
 
 @inner_loop

@@ -36,13 +36,14 @@ from mislid._validation import Matrix, Vector
 Pairs = NDArray[np.int64]
 
 # Shares of the families in M. Where nothing is linear, two arms have all of it.
-TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE = 0.55, 0.40, 0.05
+TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE = 0.78, 0.19, 0.03
 # Scales, in units of the noise.
 TWO_ARMS_SCALES = tuple(2.0**power for power in range(-9, 3))
 LINEAR_SCALES = tuple(0.004 * 2.5**power for power in range(8))
 DIAGONAL_SCALES = tuple(0.015 * 3.0**power for power in range(6))
-# A scale's weight falls by a factor e for every factor exp(TAIL) away from CENTRE.
-CENTRE, TAIL = 0.15, 2.0
+# A scale's weight falls by a factor e for every factor exp(TAIL) away from a centre. That of two
+# arms is smaller: they have the last word where gaps are small and measurements many.
+TWO_ARMS_CENTRE, CENTRE, TAIL = 0.035, 0.15, 2.0
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
 
@@ -105,7 +106,7 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
     >>> families = families_of(5, 2, 0.1, 0.05, np.ones(5))
     >>> logs = families.two_arms.logs
     >>> round(6 * float(np.exp(logs).sum()), 3), round(families.level, 3)
-    (0.55, 2.996)
+    (0.78, 2.996)
     """
     unit = math.exp(float(np.mean(np.log(noise))))
     shares = TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE
@@ -113,15 +114,15 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
         shares = 1.0, 0.0, 0.0
     return Families(
         -math.log(delta),
-        _family(TWO_ARMS_SCALES, unit, shares[0] / (m * (K - m))),
-        _family(LINEAR_SCALES, unit, shares[1]),
-        _family(DIAGONAL_SCALES, unit, shares[2]),
+        _family(TWO_ARMS_SCALES, TWO_ARMS_CENTRE, unit, shares[0] / (m * (K - m))),
+        _family(LINEAR_SCALES, CENTRE, unit, shares[1]),
+        _family(DIAGONAL_SCALES, CENTRE, unit, shares[2]),
     )
 
 
-def _family(sizes: tuple[float, ...], unit: float, share: float) -> Family:
+def _family(sizes: tuple[float, ...], centre: float, unit: float, share: float) -> Family:
     scales = np.array(sizes)
-    weights = np.exp(-np.abs(np.log(scales / CENTRE)) / TAIL)
+    weights = np.exp(-np.abs(np.log(scales / centre)) / TAIL)
     with np.errstate(divide="ignore"):
         logs: Vector = np.log(share * weights / weights.sum())
     return Family(unit * scales, logs)

@@ -19,14 +19,15 @@ from mislid.verification.reading import Vector
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 # Shares of the families in M; where nothing is linear, two arms have all of it.
-SHARES = {TWO_ARMS: 0.55, LINEAR: 0.40, DIAGONAL: 0.05}
+SHARES = {TWO_ARMS: 0.78, LINEAR: 0.19, DIAGONAL: 0.03}
 SCALES = {
     TWO_ARMS: tuple(2.0**power for power in range(-9, 3)),
     LINEAR: tuple(0.004 * 2.5**power for power in range(8)),
     DIAGONAL: tuple(0.015 * 3.0**power for power in range(6)),
 }
-# A scale's weight falls by a factor e for every factor exp(TAIL) away from CENTRE.
-CENTRE, TAIL = 0.15, 2.0
+# A scale's weight falls by a factor e for every factor exp(TAIL) away from its family's centre.
+CENTRES = {TWO_ARMS: 0.035, LINEAR: 0.15, DIAGONAL: 0.15}
+TAIL = 2.0
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
 
@@ -46,7 +47,7 @@ def families_of(K: int, m: int, eps: float, noise: Vector) -> dict[str, Family]:
     found = {}
     for name, share in shares.items():
         sizes = np.array(SCALES[name])
-        weights = np.exp(-np.abs(np.log(sizes / CENTRE)) / TAIL)
+        weights = np.exp(-np.abs(np.log(sizes / CENTRES[name])) / TAIL)
         pairs = m * (K - m) if name == TWO_ARMS else 1
         found[name] = Family(unit * sizes, np.log(share / pairs * weights / weights.sum()))
     return found
