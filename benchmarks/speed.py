@@ -73,6 +73,7 @@ def run(quick: bool) -> str:
     """The table."""
     rounds = 50 if quick else ROUNDS
     header = [
-        "case", "first 60 rounds, `mislid`", "`lucb`", "ratio", "later, `mislid`", "`lucb`", "ratio",
+        "case", "first 60 rounds, `mislid`", "`lucb`", "ratio", "later, `mislid`", "`lucb`",
+        "ratio",
     ]  # fmt: skip
     return table(header, [line(*case, rounds) for case in cases(quick)])

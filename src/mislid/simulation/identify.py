@@ -149,7 +149,7 @@ def identify(
     >>> seen = []
     >>> again = identify(Instance(model, [1.0, 1.5, 2.6]), 1, callback=seen.append)
     >>> seen[0].samples, seen[-1].samples == again.samples == found.samples
-    (3, True)
+    (2, True)
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """

@@ -14,7 +14,6 @@ from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
-from mislid.rules.thresholds import arm_allowance, deviation_constant
 from mislid.study import proof
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
@@ -98,6 +97,8 @@ class Record:
         whatever rule chose the candidates: `deviation_constant` for a set of one arm. Infinite
         where nothing was measured.
         """
+        from mislid.rules.thresholds import deviation_constant
+
         level = deviation_constant(-math.log(self.settings.delta))
         evidence = level + _allowances(self.counts)
         with np.errstate(divide="ignore"):
@@ -278,7 +279,8 @@ class Rule:
 
 def _allowances(counts: Vector) -> Vector:
     """What the thresholds of single arms grow by with their counts (K,)."""
-    return np.array([arm_allowance(n) for n in counts.tolist()])
+    allowances: Vector = 2.0 * np.log(4.0 + np.log(np.maximum(counts, 1.0)))
+    return allowances
 
 
 def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:

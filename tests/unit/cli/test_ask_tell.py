@@ -39,7 +39,7 @@ def sheet(created: Call, folder: Path) -> Path:
 def test_a_sheet_has_what_the_lab_needs(sheet: Path) -> None:
     assert sheet.read_text() == (
         "trial,arm,x0,x1,value,state,study\n"
-        "0,A12,1.0,0.0,,,s\n1,B07,0.0,1.0,,,s\n2,C33,1.0,1.0,,,s\n3,D01,0.5,0.5,,,s\n"
+        "0,A12,1.0,0.0,,,s\n1,B07,0.0,1.0,,,s\n2,A12,1.0,0.0,,,s\n3,B07,0.0,1.0,,,s\n"
     )
 
 

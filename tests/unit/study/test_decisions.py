@@ -143,11 +143,12 @@ def with_history(algorithm: str = "mislid") -> Study:
 
 
 def test_a_batch_is_spread_over_arms() -> None:
-    assert [trial.arm for trial in study_of().ask(9)] == [*range(7), 0, 1]
+    assert [trial.arm for trial in study_of(algorithm="uniform").ask(9)] == [*range(7), 0, 1]
     batch = [trial.arm for trial in with_history().ask(12)]
     engine = replayed(with_history()).engine
     alone = {proposal(engine, trial) for trial in range(12)}
-    assert alone == {batch[0]}
+    assert batch[0] in alone
+    assert len(alone) <= 2  # one of the arms of a pair, at random
     assert len(set(batch)) > 1
 
 
