@@ -17,7 +17,7 @@ from mislid.study.forward import Forward
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
 MEANS = {"a": 0.1, "b": 0.6, "c": 1.0, "d": 0.5}
-NOISE, LOOK, RUNS, REJECTED = 0.5, 80, 30, 1e-4
+NOISE, LOOK, RUNS, REJECTED = 0.5, 30, 30, 1e-4
 
 
 class Certain(Forward):
