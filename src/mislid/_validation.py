@@ -140,6 +140,10 @@ def as_count(value: Any, name: str, low: int) -> int:
     return number
 
 
+# Squares of weights, noise^-4, must be numbers.
+LEAST_NOISE = 1e-70
+
+
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
     """Give one standard deviation per arm, shape (K,), from a scalar or a vector.
 
@@ -148,13 +152,25 @@ def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
     """
     if _is_scalar(noise):
         scalar = as_number(noise, name, low=0, high=math.inf, low_open=True)
+        _refuse_extreme(np.array([scalar]), name)
         return np.full(K, scalar)
     vector = as_vector(noise, name, K, what="one standard deviation per arm (or a single number)")
     wrong = np.flatnonzero(vector <= 0)
     if wrong.size:
         k = int(wrong[0])
         raise ProblemError(f"{name} must be above 0; got {float(vector[k])!r} at index {k}")
+    _refuse_extreme(vector, name)
     return vector
+
+
+def _refuse_extreme(noise: Vector, name: str) -> None:
+    """Refuse noise whose fourth power is no number: use another unit for the values."""
+    extreme = noise[(noise < LEAST_NOISE) | (noise > 1.0 / LEAST_NOISE)]
+    if extreme.size:
+        raise ProblemError(
+            f"{name} must be between {LEAST_NOISE:g} and {1.0 / LEAST_NOISE:g}; "
+            f"got {float(extreme[0])!r}: give values in another unit"
+        )
 
 
 def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:

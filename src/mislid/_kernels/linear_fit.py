@@ -80,8 +80,8 @@ def fit_linear(
     for a in range(d):
         largest = max(largest, fit.gram[a, a])
     for a in range(d):
-        pivot = fit.factor[a, a]  # inverted, and 1e-150 or less where there is none
-        if pivot < 1e-150 or pivot * pivot * SINGULAR * largest > 1.0:
+        pivot = fit.factor[a, a]  # inverted, and 1e-150 where there is none
+        if not pivot > 1e-140 or not pivot * pivot * SINGULAR * largest < 1.0:
             return False
     transposed_times(X, spanner, rest, fit.residual, fit.difference)
     cholesky_solve(fit.factor, d, fit.difference, fit.theta)

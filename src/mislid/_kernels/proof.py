@@ -108,7 +108,7 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
 @inner
 def _is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
     """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
-    if evidence < rule.families.level:
+    if not evidence >= rule.families.level:  # nor if it is no number
         return False
     settle(rule.settled, i, j, state.samples)
     price = cost - evidence if evidence < np.inf else 0.0

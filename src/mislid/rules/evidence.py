@@ -44,6 +44,9 @@ DIAGONAL_SCALES = tuple(0.015 * 3.0**power for power in range(6))
 # A scale's weight falls by a factor e for every factor exp(TAIL) away from a centre. That of two
 # arms is smaller: they have the last word where gaps are small and measurements many.
 TWO_ARMS_CENTRE, CENTRE, TAIL = 0.035, 0.15, 2.0
+# Below this share of the largest information the measured arms are taken not to span.
+SINGULAR = 1e-11
+REFINEMENTS = 5
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
 
@@ -166,6 +169,48 @@ def by_two_arms(family: Family, gap: Vector, challenger: Vector, incumbent: Vect
     return np.where(measured, np.logaddexp.reduce(logs + family.logs, axis=1), -np.inf)
 
 
+def is_spanned(V: Matrix) -> bool:
+    """Whether measured arms with information V (d, d) span, by far more than rounding.
+
+    Examples
+    --------
+    >>> is_spanned(np.diag([1.0, 1e-6])), is_spanned(np.diag([1.0, 1e-16]))
+    (True, False)
+    """
+    values = np.linalg.eigvalsh(V)
+    return bool(values[0] > SINGULAR * values[-1])
+
+
+def least_squares(X: Matrix, weights: Vector, means: Vector, V: Matrix) -> Vector:
+    """V^-1 X' W y, refined until the level of the means and uneven weights cost no digits.
+
+    Parameters
+    ----------
+    X
+        Features (K, d).
+    weights, means
+        (K,) each.
+    V
+        X' W X (d, d).
+
+    Returns
+    -------
+    ndarray
+        (d,).
+
+    Examples
+    --------
+    >>> X, weights = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 1e10])
+    >>> V = (X * weights[:, None]).T @ X
+    >>> least_squares(X, weights, 1e8 + np.array([2.0, 3.0]), V).round(6).tolist()
+    [100000002.0, 1.0]
+    """
+    theta = np.zeros(X.shape[1])
+    for _ in range(REFINEMENTS):
+        theta = theta + np.linalg.solve(V, X.T @ (weights * (means - X @ theta)))
+    return theta
+
+
 def by_features(
     family: Family,
     X: Matrix,
@@ -212,12 +257,12 @@ def by_features(
     [-inf]
     """
     V = (X * weights[:, None]).T @ X
-    if math.isinf(misspecification) or np.linalg.matrix_rank(V, hermitian=True) < len(V):
+    if math.isinf(misspecification) or not is_spanned(V):
         return np.full(len(pairs), -np.inf)
     i, j = pairs.T
     g = X[j] - X[i]
     along = np.linalg.solve(V, g.T).T
-    theta = np.linalg.solve(V, X.T @ (weights * means))
+    theta = least_squares(X, weights, means, V)
     weighed = along @ (X * weights[:, None]).T
     rows = np.arange(len(pairs))
     weighed[rows, i] += 1.0

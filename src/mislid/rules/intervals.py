@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.rules.evidence import Family, families_of
+from mislid.rules.evidence import Family, families_of, is_spanned, least_squares
 
 Arms = NDArray[np.int64]
 
@@ -224,7 +224,7 @@ def linear_forms(
     """
     K, d = X.shape
     V = (X * weights[:, None]).T @ X
-    if np.linalg.matrix_rank(V, hermitian=True) < d:
+    if not is_spanned(V):
         return None
     g = X[arms] if less is None else X[arms] - X[less]
     along: Matrix = np.linalg.solve(V, g.T).T.astype(np.float64)
@@ -243,7 +243,7 @@ def linear_forms(
     width, bend = np.einsum("na,na->n", g, along), np.einsum("na,na->n", along, along)
     volumes = [0.5 * np.linalg.slogdet(np.eye(d) + square * V)[1] for square in squares]
     return LinearForms(
-        values=g @ np.linalg.solve(V, X.T @ (weights * means)),
+        values=g @ least_squares(X, weights, means, V),
         biases=biases,
         variances=width[:, None] + bend[:, None] / squares,
         logs=family.logs - np.array(volumes),

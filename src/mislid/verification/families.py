@@ -113,6 +113,8 @@ class Moment:
         value = float(g @ self._fit) + tol + float((self.weights * along) @ off)
         beyond = max(value - duality.lost(z, 1.0, off), 0.0)
         squares = float(self.weights @ along**2) + float(a @ a) / family.scales**2
+        if np.any(g != 0.0) and not np.all(squares > 0.0):
+            return -math.inf  # squares of numbers this small are lost
         least = float(np.min(self._eigenvalues))
         widest = np.sqrt(1.0 + 1.0 / (family.scales**2 * least))
         sizes = np.sqrt(squares) + duality.imbalance(z, 1.0) * widest

@@ -220,3 +220,37 @@ def engine_of_judged(data: Data) -> dict[tuple[int, int], int]:
     engine = engine_of(data, "guaranteed")
     engine.judge(True)
     return engine.settled()
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "uniform"])
+@pytest.mark.parametrize("eps", [0.0, 0.01])
+def test_arms_that_do_not_span_are_not_settled_by_the_features(algorithm: str, eps: float) -> None:
+    engine = Engine(Question(Model(np.eye(2), eps), 1, delta=0.05), algorithm)
+    for _ in range(100):
+        engine.observe(1, 1.0)
+    assert not engine.judge(True).decided
+    assert not engine.settled()
+
+
+def test_features_whose_information_is_lost_to_rounding_are_not_used() -> None:
+    """One arm outranks the others by 18 digits: the rest of the plane is rounding."""
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        share = rng.uniform(0.2, 0.8)
+        model = Model([[1.0, 0.0], [0.0, 1.0], [share, 1 - share]], 0.0)
+        noise, means = np.array([1.0, 1.0, 1e-9]), np.array([0.0, 0.1, 0.1 * (1 - share)])
+        engine = Engine(Question(model, 1, noise=noise, delta=0.05), "uniform")
+        for arm in range(3):
+            engine.observe(arm, float(means[arm] + noise[arm] * rng.normal()))
+        wrong += engine.judge(True).decided and engine.incumbents != (1,)
+    assert wrong <= 3
+
+
+def test_what_is_no_number_is_not_enough() -> None:
+    data = random_data(np.random.default_rng(2), 0.1)
+    engine = engine_of(data, "guaranteed")
+    engine._rules.stopping.families.two_arms.logs[:] = math.nan
+    engine._rules.stopping.families.linear.logs[:] = math.nan
+    engine._rules.stopping.families.diagonal.logs[:] = math.nan
+    assert not engine.judge(True).decided
