@@ -96,7 +96,8 @@ class Sensitivity(PlainRecord):
         The data refute every misspecification below this.
     level
         `largest` and `smallest` are right, at all times and for all misspecifications at once,
-        with probability 1 - level; with a rule that is not `guaranteed`, `smallest` is.
+        with probability 1 - level; with a rule that is not `guaranteed`, `smallest` is. Where
+        infinity was declared and decided at, the decision is another event: 1 - 2 level together.
     decides
         The ranges (low, high) of misspecifications for which the data by now decide, increasing.
     changes
