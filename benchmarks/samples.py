@@ -128,15 +128,17 @@ def as_problem(instance: Instance, m: int) -> Problem:
     return Problem(instance, m, time.samples(DELTA))
 
 
-def family_problems(family: Family, count: int) -> list[Problem]:
-    """The first instances of a family that are kept for the report."""
-    return [as_problem(family.instance(FIRST + at), family.m) for at in range(count)]
+def family_problems(family: Family, count: int, first: int = FIRST) -> list[Problem]:
+    """Instances of a family that are kept for the report, from this number on."""
+    return [as_problem(family.instance(first + at), family.m) for at in range(count)]
 
 
-def finished(problem: Problem, algorithm: str, stopping: str, effort: Effort) -> list[Row]:
+def finished(
+    problem: Problem, algorithm: str, stopping: str, effort: Effort, seed: int = SEED
+) -> list[Row]:
     """The runs of one algorithm on one instance, from disk where they are there."""
     question = {
-        "seed": SEED,
+        "seed": seed,
         "delta": DELTA,
         "algorithm": as_algorithm(algorithm),
         "stopping": stopping,
