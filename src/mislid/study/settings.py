@@ -218,13 +218,11 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
-    noise = as_noise(_declared_noise(given["noise"], reward_range), candidates.K)
-    one = bool(np.all(noise == noise[0]))
     settings = Settings(
         m=as_top_m(given["m"], candidates.K),
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
         misspecification=_as_misspecification(given["misspecification"], candidates),
-        noise=tuple(noise[:1].tolist() if one else noise.tolist()),
+        noise=_as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
@@ -237,6 +235,29 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     )
     _check_algorithm(given["algorithm"], question_of(settings, candidates))
     return settings
+
+
+def redeclared(
+    was: Settings, candidates: Candidates, misspecification: Any, noise: Any
+) -> Settings:
+    """The settings with what is declared anew; None leaves it as it was."""
+    changes: dict[str, Any] = {}
+    if misspecification is not None:
+        changes["misspecification"] = _as_misspecification(misspecification, candidates)
+    if noise is not None:
+        if was.reward_range is not None:
+            raise ProblemError(
+                "noise must be left out for a study with a reward_range, which it follows from; "
+                f"got {noise!r}"
+            )
+        changes["noise"] = _as_deviations(noise, candidates.K)
+    return dataclasses.replace(was, **changes)
+
+
+def _as_deviations(noise: Any, K: int) -> tuple[float, ...]:
+    """One standard deviation where all are the same, or one per arm."""
+    given = as_noise(noise, K)
+    return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
 
 
 def _as_reward_range(value: Any) -> tuple[float, float] | None:

@@ -6,17 +6,25 @@ import dataclasses
 import hashlib
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from mislid._validation import as_count, as_number
-from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
+from mislid.errors import (
+    ContradictedWarning,
+    MissingPackageError,
+    ProblemError,
+    UnknownTrialError,
+)
 from mislid.study.certificate import Certificate
 from mislid.study.claims import Claims
 from mislid.study.decisions import warm_up
 from mislid.study.estimates import EstimateRow, estimate_rows_of
+from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.events import (
     Asked,
+    Contradicted,
     Entry,
     Event,
     Fact,
@@ -28,8 +36,9 @@ from mislid.study.events import (
     events_of,
 )
 from mislid.study.history import as_history, as_value, refuse_outside
+from mislid.study.mending import correction, declaration
 from mislid.study.replay import Replay
-from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
+from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
@@ -57,7 +66,7 @@ Found = TypeVar("Found")
 
 
 class ObservationRow(NamedTuple):
-    """A measurement.
+    """A measurement that counts.
 
     Attributes
     ----------
@@ -67,6 +76,8 @@ class ObservationRow(NamedTuple):
         The id of its trial; None where it was added without one.
     arm, value
         The candidate's label, and what was measured.
+    row
+        Its place among all measurements of the log, void ones included: what `correct` takes.
     """
 
     event: int
@@ -74,6 +85,7 @@ class ObservationRow(NamedTuple):
     trial: int | None
     arm: Label
     value: float
+    row: int
 
 
 class Study:
@@ -110,6 +122,8 @@ class Study:
         self._rules = rules
         self._replay, self._digest = Replay(*rules), hashlib.sha256()
         self._alone = threading.RLock()
+        # What the data refute after so many events.
+        self._checked: tuple[int, dict[str, Contradicted]] = (0, {})
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
@@ -192,7 +206,7 @@ class Study:
             refuse_outside(told, replay.state.settings.reward_range)
             return [Told(trial_id, told)]
 
-        self._write(decide)
+        self._write_news(decide)
 
     def add_observations(self, observations: Any) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -206,12 +220,108 @@ class Study:
         known = self._now()
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
         if arms:
-            self._write(lambda _replay, _now: [Observed(arms, values)])
+            self._write_news(lambda _replay, _now: [Observed(arms, values)])
+
+    def correct(
+        self,
+        trial: Trial | int | None = None,
+        value: float | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Put the right value in the place of a wrong one, such as 0.91 for 91.
+
+        The log keeps both. Whatever follows from the data follows from the mended ones: a decision
+        that no longer holds is withdrawn. A measurement that was void counts again.
+
+        Parameters
+        ----------
+        trial
+            What `ask` gave, or its id.
+        value
+            What was measured.
+        row
+            Instead of a trial, for a measurement that none asked for: its row in `observations`.
+        reason
+            Why, for the log and the certificate. A correction must not depend on whether a value is
+            welcome: docs/studies.md says what it does to the guarantee.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
+        >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
+        >>> study.observation_rows()[1].value
+        0.37
+        """
+        mended, which = as_value(value), None if trial is None else _as_trial_id(trial)
+        self._write_news(lambda replay, _: correction(replay.state, which, row, mended, reason))
+
+    def void(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Let a measurement count no more, such as one of a plate that was dropped.
+
+        Parameters
+        ----------
+        trial, row, reason
+            As in `correct`, which also brings one back.
+        """
+        which = None if trial is None else _as_trial_id(trial)
+        self._write_news(lambda replay, _: correction(replay.state, which, row, None, reason))
+
+    def redeclare(
+        self,
+        *,
+        misspecification: float | None = None,
+        noise: Any = None,
+        reason: str | None = None,
+    ) -> None:
+        """Declare another misspecification, or another noise; no measurement is lost.
+
+        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
+
+        Parameters
+        ----------
+        misspecification, noise
+            As in `create_study`; what is left out stays.
+        reason
+            Why, for the log and the certificate.
+        """
+        if misspecification is None and noise is None:
+            raise ProblemError("redeclare needs misspecification or noise; got neither")
+        self._write_news(
+            lambda replay, _: declaration(replay.state, misspecification, noise, reason)
+        )
 
     @property
     def status(self) -> str:
-        """`running`, or `decided` for good."""
-        return RUNNING if self._now().decision is None else DECIDED
+        """`running`, `decided`, or `contradicted`: the data refute what was declared.
+
+        A contradicted study claims no proof, whatever it has decided. `redeclare` mends it, or
+        `correct` if a measurement was wrong.
+        """
+        return CONTRADICTED if self._contradictions() else self._now().status
+
+    def _contradictions(self) -> dict[str, Contradicted]:
+        """What the data refute of what was declared.
+
+        Releases before 0.3 did not test that, so a decision of theirs is looked at when it is read.
+        """
+        with self._alone:
+            state = self._now()
+            if state.contradictions or state.decision is None:
+                return state.contradictions
+            if self._checked[0] != state.sequence:
+                found = refuted(state, tallies_of(state), None)
+                self._checked = state.sequence, {one.what: one for one in found}
+            return self._checked[1]
 
     @property
     def result(self) -> StudyResult | None:
@@ -223,6 +333,7 @@ class Study:
             decision, labels = state.decision, state.candidates.labels
             if decision is None:
                 return None
+            contradictions = self._contradictions()
             challenger, incumbent = decision.pair
             engine = self._replay.estimating()
             best = engine.incumbents if engine.is_estimated else decision.answer
@@ -230,12 +341,14 @@ class Study:
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
                 stopping=decision.rule,
-                proven=stopping_rule_called(decision.rule).guaranteed,
+                proven=stopping_rule_called(decision.rule).guaranteed and not contradictions,
                 statistic=decision.statistic,
                 threshold=decision.threshold,
                 pair=(labels[challenger], labels[incumbent]),
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
+                contradictions=tuple(in_words(one, state) for one in contradictions.values()),
+                corrections=len(state.corrections),
                 certificate=Certificate(
                     self.study_name,
                     state.settings,
@@ -345,7 +458,7 @@ class Study:
         Returns
         -------
         pandas.DataFrame
-            With the columns event, time, trial, arm and value.
+            With the columns event, time, trial, arm, value and row.
         """
         fields = list(ObservationRow._fields)
         table = _as_frame(self.observation_rows(), fields, "observations", "observation_rows")
@@ -363,7 +476,9 @@ class Study:
             state = self._now()
             labels = state.candidates.labels
             return [
-                ObservationRow(one.sequence, one.time, one.trial, labels[one.arm], one.value)
+                ObservationRow(
+                    one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row
+                )
                 for one in state.observations
             ]
 
@@ -564,6 +679,19 @@ class Study:
                     self._forget()
                     raise
         raise AssertionError("the last attempt ends the loop")
+
+    def _write_news(self, decide: Decide) -> None:
+        """`_write`, and warn of what the data refute since."""
+        with self._alone:
+            before = self._now().sequence
+            state = self._write(decide)
+            found = [
+                in_words(one, state)
+                for one in state.contradictions.values()
+                if state.contradicted_at[one.what] > before
+            ]
+        for words in found:
+            warnings.warn(words, ContradictedWarning, stacklevel=3)
 
     def _prepare(self) -> None:
         """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
