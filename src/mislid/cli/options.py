@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -159,15 +160,23 @@ def _with(command: F, *options: Callable[[F], F]) -> F:
 
 
 def load(file: str, misspecification: float | None, noise: float | None) -> Instance:
-    """Read the instance, with warnings as one line on stderr."""
+    """Read the instance."""
     from mislid.model import load_instance
 
+    with warnings_as_lines():
+        return load_instance(file, misspecification, noise=noise)
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print warnings as one line each on stderr, at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        instance = load_instance(file, misspecification, noise=noise)
-    for warning in caught:
-        click.echo(f"Warning: {warning.message}.", err=True)
-    return instance
+        try:
+            yield
+        finally:
+            for warning in caught:
+                click.echo(f"Warning: {warning.message}.", err=True)
 
 
 def cluster(address: str | None, jobs: int) -> Any:

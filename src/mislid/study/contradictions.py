@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
@@ -19,6 +20,7 @@ from mislid.study.events import Contradicted
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
 
+Indices = NDArray[np.int64]
 # How often noise that was declared rightly is contradicted, over a whole study.
 NOISE_LEVEL = 0.01
 
@@ -30,14 +32,19 @@ class Tallies:
         self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
         self.samples = 0
 
-    def take_in(self, observations: Sequence[Observation]) -> None:
-        """Take in those that are new: what was taken in before is where it was."""
-        for one in observations[self.samples :]:
-            arm, rest = one.arm, one.value - self.means[one.arm]
+    def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
+        """Take in measurements."""
+        for arm, value in zip(arms, values, strict=True):
+            rest = value - self.means[arm]
             self.counts[arm] += 1.0
             self.means[arm] += rest / self.counts[arm]
-            self.squares[arm] += rest * (one.value - self.means[arm])
-        self.samples = len(observations)
+            self.squares[arm] += rest * (value - self.means[arm])
+        self.samples += len(arms)
+
+    def take_in(self, observations: Sequence[Observation]) -> None:
+        """Take in those that are new: what was taken in before is where it was."""
+        new = observations[self.samples :]
+        self.add([one.arm for one in new], [one.value for one in new])
 
 
 def tallies_of(state: StudyState) -> Tallies:

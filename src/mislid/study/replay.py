@@ -153,12 +153,17 @@ class Replay:
 
     def _refuted(self) -> list[Contradicted]:
         """What the data refute by now of what was declared."""
-        state, engine = self.state, self.engine
-        if self._tallies is None:
-            self._tallies = Tallies(state.candidates.K)
-        self._tallies.take_in(state.observations)
+        engine = self.engine
         known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
-        return list(refuted(state, self._tallies, engine.estimate if known else None))
+        return list(refuted(self.state, self.tallies, engine.estimate if known else None))
+
+    @property
+    def tallies(self) -> Tallies:
+        """Of all measurements that count."""
+        if self._tallies is None:
+            self._tallies = Tallies(self.state.candidates.K)
+        self._tallies.take_in(self.state.observations)
+        return self._tallies
 
     def _next(self, fact: Fact, now: float) -> Event:
         event = Event(self.state.sequence + 1, now, fact)

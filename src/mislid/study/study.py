@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 from mislid._validation import as_count, as_number
 from mislid.errors import (
     ContradictedWarning,
+    ImplausibleValueWarning,
     MissingPackageError,
     ProblemError,
     UnknownTrialError,
 )
 from mislid.study.certificate import Certificate
 from mislid.study.claims import Claims
+from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
 from mislid.study.estimates import EstimateRow, estimate_rows_of
-from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.events import (
     Asked,
     Contradicted,
@@ -37,6 +38,7 @@ from mislid.study.events import (
 )
 from mislid.study.history import as_history, as_value, refuse_outside
 from mislid.study.mending import correction, declaration
+from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
@@ -192,6 +194,7 @@ class Study:
             "complete" or "fail".
         """
         trial_id = _as_trial_id(trial)
+        doubts: list[str] = []
         if state not in (COMPLETE, FAIL):
             raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
         if state == FAIL and value is not None:
@@ -204,9 +207,10 @@ class Study:
             if told is None:
                 return [Failed(trial_id)]
             refuse_outside(told, replay.state.settings.reward_range)
+            doubts[:] = _doubts(replay, trial_id, told)
             return [Told(trial_id, told)]
 
-        self._write_news(decide)
+        self._write_news(decide, doubts)
 
     def add_observations(self, observations: Any) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -562,7 +566,8 @@ class Study:
 
         with self._alone:
             self._now()
-            return Overview.of(self.study_name, self._replay, self._digest.hexdigest())
+            refuted_now = list(self._contradictions().values())
+            return Overview.of(self.study_name, self._replay, self._digest.hexdigest(), refuted_now)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -680,8 +685,8 @@ class Study:
                     raise
         raise AssertionError("the last attempt ends the loop")
 
-    def _write_news(self, decide: Decide) -> None:
-        """`_write`, and warn of what the data refute since."""
+    def _write_news(self, decide: Decide, doubts: Sequence[str] = ()) -> None:
+        """`_write`, and warn of doubts, and of what the data refute since."""
         with self._alone:
             before = self._now().sequence
             state = self._write(decide)
@@ -690,6 +695,8 @@ class Study:
                 for one in state.contradictions.values()
                 if state.contradicted_at[one.what] > before
             ]
+        for words in doubts:
+            warnings.warn(words, ImplausibleValueWarning, stacklevel=3)
         for words in found:
             warnings.warn(words, ContradictedWarning, stacklevel=3)
 
@@ -746,6 +753,22 @@ def _hand_out(
         arms = (*(trial.arm for trial in lapsed), *fresh)
         facts.append(Asked(new, arms, again, worker, expires))
     return facts, [*(trial.id for trial in own), *new]
+
+
+def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
+    """Whether a value is far outside of what was to be expected, in words."""
+    state = replay.state
+    arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
+    noise = state.settings.deviations(state.candidates.K)
+    expected = plausible_range(replay.tallies, noise, arm)
+    if expected is None or expected[0] <= value <= expected[1]:
+        return []
+    words = (
+        f"{value:g} for {label!r} is far from what was measured before, which lets one expect "
+        f"{expected[0]:.3g} to {expected[1]:.3g}; it counts. If it is a mistake: "
+        f"study.correct({trial_id}, VALUE), or `mislid study correct NAME {trial_id} VALUE`"
+    )
+    return [words]
 
 
 def _as_frame(

@@ -12,6 +12,9 @@ _COMMANDS = {
     "ask": "What to measure next; as a sheet for the lab, too.",
     "tell": "Tell what trials gave, one at a time or by a filled-in sheet.",
     "import": "Take in measurements of any origin.",
+    "correct": "Put the right value in the place of a wrong one.",
+    "void": "Let a measurement count no more.",
+    "redeclare": "Declare another misspecification or noise, without losing data.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
     "estimates": "The mean of every candidate, with an interval.",
@@ -27,6 +30,7 @@ _COMMANDS = {
 # Modules with several commands.
 _MODULES = {
     **dict.fromkeys(("tell", "import"), "tell"),
+    **dict.fromkeys(("correct", "void", "redeclare"), "mend"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),

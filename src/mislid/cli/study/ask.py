@@ -35,6 +35,14 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     return seconds
 
 
+# What to know of a study that has no need of trials, or cannot use them as it is.
+_NOTES = {
+    "decided": "the study has decided; more is not needed",
+    "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
+    "status` says what to do",
+}
+
+
 @click.command(
     "ask",
     epilog=examples(
@@ -88,8 +96,9 @@ def command(
         click.echo(_printed(form, name, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-        if study.status == "decided":
-            click.echo("Note: the study has decided; more is not needed.", err=True)
+        note = _NOTES.get(study.status)
+        if note is not None:
+            click.echo(f"Note: {note}.", err=True)
 
 
 def _draft(sheet: str | None, force: bool) -> Any:

@@ -23,6 +23,8 @@ _HEADINGS = {
     "observations": ("event", "time", "trial", "arm", "value"),
     "events": ("sequence", "time", "kind", "fact"),
 }
+# Exit status.
+CONTRADICTED = 4
 certificate_option = click.option(
     "--certificate",
     metavar="FILE.json",
@@ -44,10 +46,11 @@ certificate_option = click.option(
 @certificate_option
 @format_option()
 @one_sentence_errors
-def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> None:
+def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> int:
     """Print the answer of study NAME, best first, and the evidence for it.
 
-    Before the study has decided there is no answer: that is an error (exit status 1).
+    Before the study has decided there is no answer: that is an error (exit status 1). Where the
+    data contradict what was declared, nothing is proven: exit status 4.
     """
     _refuse_places(certificate=certificate)
     with open_study(name, storage) as study:
@@ -55,6 +58,7 @@ def result_command(name: str, storage: str | None, certificate: str | None, form
         if certificate is not None:
             _save_certificate(result, certificate)
         click.echo(_answer(form, study, result))
+    return CONTRADICTED if result.contradictions else 0
 
 
 @click.command(
@@ -108,7 +112,7 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "study": study.study_name,
         "answer": list(result.answer),
         "proven": result.proven,
-        "guarantee": guarantee(study.settings),
+        "guarantee": guarantee(study.settings, contradicted=bool(result.contradictions)),
         "stopping": result.stopping,
         "delta": study.settings.delta,
         "samples": result.samples,
@@ -118,6 +122,8 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "observations": result.observations,
         "best_now": list(result.best_now),
         "agrees": result.agrees,
+        "contradictions": list(result.contradictions),
+        "corrections": result.corrections,
     }
 
 
@@ -149,7 +155,9 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
     if result.observations > result.samples:
         verdict = "the same" if result.agrees else f"{listed(facts['best_now'])}: they disagree"
         lines.append((f"with all {result.observations:,} by now", verdict))
-    return as_table(lines)
+    if result.corrections:
+        lines.append(("corrections", f"{result.corrections:,}, in the log"))
+    return as_table([*lines, *(("CONTRADICTED", words) for words in result.contradictions)])
 
 
 @click.command(

@@ -18,8 +18,11 @@ from mislid.cli.study._words import NO_PROOF, facts_text, listed
 if TYPE_CHECKING:
     from mislid.study import Study, StudyProgress, WhatIf
     from mislid.study.overview import Overview
+    from mislid.study.state import Correction, Withdrawal
 
-UNDECIDED = 3
+UNDECIDED, CONTRADICTED = 3, 4
+# Corrections that are shown; the log has all.
+MOST_CORRECTIONS = 5
 pause = time.sleep
 
 
@@ -34,7 +37,10 @@ pause = time.sleep
 @name_argument
 @storage_option
 @click.option(
-    "--exit-code", is_flag=True, help=f"Exit status {UNDECIDED} while the study has not decided."
+    "--exit-code",
+    is_flag=True,
+    help=f"Exit status {UNDECIDED} while the study has not decided, {CONTRADICTED} where its data "
+    "contradict what was declared.",
 )
 @click.option(
     "--watch",
@@ -62,7 +68,9 @@ def command(
             click.echo(_whole(form, seen))
         else:
             seen = watch(study, seen, seconds, View(form))
-    return UNDECIDED if exit_code and not seen.decided else 0
+    if not exit_code or seen.decided:
+        return 0
+    return CONTRADICTED if seen.contradictions else UNDECIDED
 
 
 def watch(
@@ -122,7 +130,7 @@ def _whole(form: str, seen: Overview) -> str:
 def _line(seen: Overview) -> str:
     """One line about a study."""
     parts = [
-        f"{seen.summary.status}{'' if seen.rule.guaranteed else f' ({NO_PROOF})'}",
+        f"{seen.summary.status}{'' if seen.proven else f' ({NO_PROOF})'}",
         f"{seen.samples:,} measurements",
         f"{seen.summary.pending:,} pending",
     ]
@@ -130,6 +138,7 @@ def _line(seen: Overview) -> str:
         parts.append(f"answer {listed(seen.names(seen.leaders))}")
     elif seen.progress.statistic is not None:
         parts += [f"evidence {_evidence(seen.progress)}", forecast_words(seen.progress)]
+    parts += list(seen.contradictions)
     parts += [f"warning: {warning.message}" for warning in seen.warnings]
     return "  ".join([time.strftime("%H:%M:%S"), *parts])
 
@@ -137,18 +146,34 @@ def _line(seen: Overview) -> str:
 def _table(seen: Overview) -> str:
     from mislid.study.overview import guarantee
 
-    label = "" if seen.rule.guaranteed or not seen.decided else f", {NO_PROOF}"
+    label = "" if seen.proven or not (seen.decided or seen.contradictions) else f", {NO_PROOF}"
     rows = [
         ("study", seen.name),
         ("status", f"{seen.summary.status}{label}"),
         ("question", f"the {seen.settings.m} best of {seen.K} candidates"),
-        ("guarantee", guarantee(seen.settings)),
+        ("guarantee", guarantee(seen.settings, contradicted=bool(seen.contradictions))),
         ("measurements", f"{seen.samples:,}"),
         ("pending trials", f"{seen.summary.pending:,}"),
         *(_answer(seen) if seen.decided else _doubts(seen.progress)),
+        *(("CONTRADICTED", words) for words in seen.contradictions),
+        *(("withdrawn", _withdrawn(seen, one)) for one in seen.withdrawn),
+        *(("corrected", _corrected(seen, one)) for one in seen.corrections[-MOST_CORRECTIONS:]),
         *(("warning", warning.message) for warning in seen.warnings),
     ]
     return as_table(rows)
+
+
+def _withdrawn(seen: Overview, one: Withdrawal) -> str:
+    answer = listed(seen.names(one.decision.answer))
+    return f"the decision for {answer} after {one.decision.samples:,} measurements: {one.cause}"
+
+
+def _corrected(seen: Overview, one: Correction) -> str:
+    """What was mended."""
+    label = seen.names((one.of.arm,))[0]
+    was, now = ("void" if value is None else f"{value:g}" for value in (one.was, one.value))
+    why = "" if one.reason is None else f" ({one.reason})"
+    return f"{one.what}, {label}: {was} is now {now}{why}"
 
 
 def _answer(seen: Overview) -> list[tuple[str, str]]:
