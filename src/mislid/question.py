@@ -34,6 +34,9 @@ class Question:
         How much worse than the best an arm of the answer may be.
     mean_bound
         A bound on the absolute values of the means (the paper's M), where one is known.
+    structured
+        Whether features have a weight in the proof of `guaranteed`, so that what is proved holds
+        for all misspecifications at once; by default whether that of the model is finite.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class Question:
     delta: float
     tolerance: float
     mean_bound: float
+    structured: bool
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Question:
         delta: float = 0.05,
         tolerance: float = 0.0,
         mean_bound: float = math.inf,
+        structured: bool | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
@@ -77,6 +82,9 @@ class Question:
             "mean_bound": as_number(
                 mean_bound, "mean_bound", low=0.0, high=math.inf, allow_inf=True
             ),
+            "structured": math.isfinite(model.misspecification)
+            if structured is None
+            else bool(structured),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -99,6 +99,7 @@ def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Set
         phantom=PHANTOM if authors and not proven else 0.0,
         widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=responds,
+        structured=question.structured,
     )
 
 
@@ -224,7 +225,12 @@ def _projected(kind: int) -> Callable[[Setting], Stopping]:
 
 def _proof(setting: Setting) -> Stopping:
     given = families_of(
-        setting.X.shape[0], setting.m, setting.eps, setting.delta, np.sqrt(setting.variance)
+        setting.X.shape[0],
+        setting.m,
+        setting.eps,
+        setting.delta,
+        np.sqrt(setting.variance),
+        structured=setting.structured,
     )
     two_arms, linear, diagonal = (
         Family(scales=one.scales, logs=one.logs)

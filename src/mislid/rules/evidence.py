@@ -85,7 +85,15 @@ class Families:
     diagonal: Family
 
 
-def families_of(K: int, m: int, misspecification: float, delta: float, noise: Vector) -> Families:
+def families_of(
+    K: int,
+    m: int,
+    misspecification: float,
+    delta: float,
+    noise: Vector,
+    *,
+    structured: bool | None = None,
+) -> Families:
     """The displacements in M for a question.
 
     Parameters
@@ -98,6 +106,9 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
         Error rate.
     noise
         Standard deviations (K,).
+    structured
+        Whether features have a weight in M, which then is one for all misspecifications, infinity
+        included; by default whether the misspecification is finite.
 
     Returns
     -------
@@ -113,7 +124,7 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
     """
     unit = math.exp(float(np.mean(np.log(noise))))
     shares = TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE
-    if math.isinf(misspecification):
+    if not (math.isfinite(misspecification) if structured is None else structured):
         shares = 1.0, 0.0, 0.0
     return Families(
         -math.log(delta),

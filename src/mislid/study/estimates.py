@@ -96,7 +96,7 @@ def _weakest(claims: Claims) -> Vector:
     K, answer = claims.candidates.K, claims.answer
     if not answer:
         return np.full(K, -math.inf)
-    pairs = claims.pairs_of(answer, claims.declared)
+    pairs = claims.pairs_of(answer, claims.engine.question.structured)
     found = pairs.at(claims.declared, pairs.data.families.level)
     least = np.full(K, math.inf)
     for side in (0, 1):

@@ -116,6 +116,14 @@ class Redeclared:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer is wanted for every misspecification up to this; a decision for it follows."""
+
+    misspecification: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradicted:
     """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
 
@@ -143,6 +151,7 @@ Fact = (
     | Corrected
     | Voided
     | Redeclared
+    | Accepted
     | Contradicted
 )
 _KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
@@ -150,6 +159,7 @@ _KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_arg
 _UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
     Decided: ("statistic",),  # where no model reverses the pair
     Redeclared: ("misspecification",),
+    Accepted: ("misspecification",),
 }
 
 # What reading something that is not an event may raise.

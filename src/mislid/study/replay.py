@@ -13,6 +13,7 @@ from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted
 from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.events import (
+    Accepted,
     Asked,
     Contradicted,
     Corrected,
@@ -28,7 +29,7 @@ from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
-_CHANGES = (Corrected, Voided, Redeclared)
+_CHANGES = (Corrected, Voided, Redeclared, Accepted)
 _NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
@@ -146,8 +147,9 @@ class Replay:
             self.catch_up()
             if isinstance(fact, _NEWS):
                 events += [self._next(found, now) for found in self._refuted()]
+            # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions
-            if self._verdict is not None and not stands:
+            if self._verdict is not None and not stands and not isinstance(fact, Accepted):
                 events.append(self._next(self._verdict, now))
         return events
 
@@ -177,7 +179,7 @@ class Replay:
                 self._tell((self.state.trials[trial].arm,), (value,))
             case Observed(arms, values):
                 self._tell(arms, values)
-            case Corrected() | Voided() | Redeclared():
+            case Corrected() | Voided() | Redeclared() | Accepted():
                 self._begin_again()
 
     def _begin_again(self) -> None:

@@ -13,6 +13,7 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study.events import (
+    Accepted,
     Asked,
     Contradicted,
     Corrected,
@@ -242,8 +243,10 @@ class StudyState:
                     self.decision = event.fact
             case Corrected() | Voided():
                 self._mend(event, event.fact)
-            case Redeclared():
-                self._declare(event, event.fact)
+            case Redeclared(misspecification, noise, _):
+                self._declare(event, misspecification, noise)
+            case Accepted(misspecification, _):
+                self._declare(event, misspecification, None)
             case Contradicted():
                 self.contradictions[event.fact.what] = event.fact
                 self.contradicted_at[event.fact.what] = event.sequence
@@ -267,16 +270,20 @@ class StudyState:
         self.contradictions.clear()
         self._begin_anew(event, f"{mended.what} was {mended.verb}")
 
-    def _declare(self, event: Event, fact: Redeclared) -> None:
+    def _declare(
+        self, event: Event, misspecification: float | None, noise: tuple[float, ...] | None
+    ) -> None:
         changes: dict[str, Any] = {}
-        if fact.misspecification is not None:
-            changes["misspecification"] = fact.misspecification
-        if fact.noise is not None:
-            changes["noise"] = fact.noise
+        if misspecification is not None:
+            changes["misspecification"] = misspecification
+        if noise is not None:
+            changes["noise"] = noise
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
-        self.declarations.append((event, replace(self.settings, **changes)))
+        # One M for all declarations: features keep the weight that they had from the beginning.
+        now = replace(self.settings, **changes, structured=self.settings.is_structured)
+        self.declarations.append((event, now))
         self._begin_anew(event, f"{' and '.join(changes)} declared anew")
 
     def _begin_anew(self, event: Event, cause: str) -> None:

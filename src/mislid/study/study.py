@@ -37,7 +37,7 @@ from mislid.study.events import (
     events_of,
 )
 from mislid.study.history import as_history, as_value, refuse_outside
-from mislid.study.mending import correction, declaration
+from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
@@ -303,6 +303,26 @@ class Study:
         self._write_news(
             lambda replay, _: declaration(replay.state, misspecification, noise, reason)
         )
+
+    def accept(self, misspecification: float | None = None, *, reason: str | None = None) -> None:
+        """Take the present answer, which is proved for every misspecification up to some value.
+
+        What is proved and what is refuted holds for all misspecifications at once, so one may look
+        first, as often as one likes: `sensitivity()` says both.
+
+        Parameters
+        ----------
+        misspecification
+            Up to which the answer is wanted; the largest for which it is proved unless given.
+        reason
+            Why, for the log and the certificate.
+
+        Raises
+        ------
+        ProblemError
+            If the answer is not proved for it, the data refute it, or the study has decided.
+        """
+        self._write_news(lambda replay, _: acceptance(replay, misspecification, reason))
 
     @property
     def status(self) -> str:
