@@ -23,6 +23,8 @@ from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
 Indices = NDArray[np.int64]
 # How often noise that was declared rightly is contradicted, over a whole study.
 NOISE_LEVEL = 0.01
+# The misspecification is tested again when the measurements have grown by this factor.
+LOOK_AGAIN = 1.02
 
 
 class Tallies:
@@ -31,6 +33,8 @@ class Tallies:
     def __init__(self, K: int) -> None:
         self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
         self.samples = 0
+        # When a test was last worked out whole, and found nothing.
+        self.looked = 0
 
     def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
         """Take in measurements."""
@@ -91,6 +95,10 @@ def _misspecification(
     )
     if estimate is not None and residuals.cannot_contradict(estimate, level):
         return
+    # A whole test takes milliseconds, and what it says changes slowly.
+    if tallies.samples <= LOOK_AGAIN * tallies.looked:
+        return
+    tallies.looked = tallies.samples
     if residuals.contradict(declared, level):
         yield Contradicted(
             MISSPECIFICATION,
