@@ -66,7 +66,7 @@ def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def saying(progress: StudyProgress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
         monkeypatch.setattr(Overview, "progress", property(lambda _: progress))
-        monkeypatch.setattr(overview, "_warnings", lambda _: warnings)
+        monkeypatch.setattr(overview, "_warnings", lambda _, known: warnings)
 
     return saying
 
@@ -177,12 +177,14 @@ def test_an_answer_without_proof_is_labelled_everywhere(
 
 def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "B07,9\n" * 40)
-    assert "status        decided" in decided("import", "s", "h.csv").out
-    result = decided("result", "s").out
-    assert "answer" in result
-    assert "B07: they disagree" in result
-    assert "best now        B07: later data disagree" in decided("status", "s").out
-    assert json.loads(decided("result", "s", "--format", "json").out)["agrees"] is False
+    assert "status        contradicted, no proof" in decided("import", "s", "h.csv").out
+    done = decided("result", "s")
+    assert done.status == 4
+    assert "B07: they disagree" in done.out
+    assert "CONTRADICTED" in done.out
+    assert "best now          B07 (no answer yet)" in decided("status", "s").out
+    found = json.loads(decided("result", "s", "--format", "json").out)
+    assert (found["agrees"], found["proven"], len(found["contradictions"])) == (False, False, 2)
 
 
 def test_asking_after_the_decision_is_noted(decided: Call) -> None:
@@ -336,7 +338,9 @@ def test_the_real_forecast_and_dial(created: Call, folder: Path) -> None:
 def test_real_warnings(created: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
     created("import", "s", "h.csv")
-    assert "the measurements of 'A12' scatter more" in created("status", "s").out
+    seen = created("status", "s").out
+    assert "the measurements scatter more than the declared noise allows" in seen
+    assert "contradicted, no proof" in seen
 
 
 def test_observations_and_events_for_other_programs(decided: Call, folder: Path, opened) -> None:
@@ -358,6 +362,7 @@ def test_observations_and_events_for_other_programs(decided: Call, folder: Path,
         "trial",
         "arm",
         "value",
+        "row",
     ]
 
 

@@ -233,7 +233,7 @@ class TestWhatIf:
         assert json.loads(json.dumps(said.to_dict(), allow_nan=False))["changed"] == list(ASKED)
 
     def test_decided_now_is_what_a_new_study_with_this_history_decides(self, study: Study) -> None:
-        history = [row[3:] for row in study.observation_rows()]
+        history = [row[3:5] for row in study.observation_rows()]
         decided = []
         for question in ({"tolerance": 2.0}, {"delta": 0.3}, {"m": 4}, {"m": 3, "tolerance": 0.6}):
             said = study.what_if(**question, simulations=1)  # type: ignore[arg-type]

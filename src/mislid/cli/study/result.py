@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mislid.study.result import StudyResult
 
 _HEADINGS = {
-    "observations": ("event", "time", "trial", "arm", "value"),
+    "observations": ("event", "time", "trial", "arm", "value", "row"),
     "events": ("sequence", "time", "kind", "fact"),
 }
 # Exit status.
