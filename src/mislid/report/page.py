@@ -48,7 +48,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(study, Path(folder) / "tea.html")
@@ -80,7 +80,7 @@ def report(study: Study) -> str:
     Examples
     --------
     >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> "Nothing has been measured yet." in report(study)
     True
     """

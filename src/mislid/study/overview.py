@@ -246,7 +246,7 @@ def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
     """What an answer is worth, in words.
 
     >>> from mislid import create_study
-    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic").settings)
+    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic", noise=1).settings)
     "no proof (stopping rule 'heuristic')"
     """
     if not is_proven(settings.stopping):

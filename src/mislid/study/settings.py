@@ -294,7 +294,13 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
 def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any:
     """Half of a range's length, by Hoeffding's lemma: such values are sub-Gaussian with it."""
     if reward_range is None:
-        return 1.0 if noise is None else noise
+        if noise is None:
+            raise ProblemError(
+                "noise must be given: the standard deviation of a measurement, one for all "
+                "candidates or one for each, or instead of it reward_range=(low, high) if all "
+                "values are within bounds"
+            )
+        return noise
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "

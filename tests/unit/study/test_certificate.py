@@ -149,6 +149,7 @@ def test_no_model_reverses_equal_arms_by_more_than_the_tube(stopping: str) -> No
     study = mislid.create_study(
         candidates={"a": [1.0], "b": [1.0]}, m=1, misspecification=0.1, tolerance=0.5,
         stopping=stopping,
+        noise=1.0,
     )  # fmt: skip
     study.add_observations([("a", 0.0), ("b", 0.1)] * 100)
     found = study.result.certificate.to_dict()

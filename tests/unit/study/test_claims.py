@@ -26,7 +26,7 @@ def rising(rounds: int, noise: float = 1.0) -> Study:
 
 
 def test_one_looks_after_events_and_not_within() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1)
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1.0)
     assert claims_of(study).looks.tolist() == []
     study.add_observations([("a", 1.0), ("b", 2.0), ("c", 3.0)])
     trial = study.ask()

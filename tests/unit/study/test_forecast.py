@@ -10,7 +10,7 @@ import pytest
 import mislid
 from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
-from mislid.errors import ProblemError
+from mislid.errors import ContradictedWarning, ProblemError
 from mislid.study import Study
 from mislid.study.forecast import ASKED
 from mislid.study.storage import MemoryStorage
@@ -141,7 +141,8 @@ class TestProgress:
         assert (said.more, said.more_low, said.more_high) == (0, 0, 0)
         assert (said.statistic, said.threshold) == (result.statistic, result.threshold)
         assert (said.pair, said.best_now) == (result.pair, result.answer)
-        study.add_observations([("a", 5.0)] * 500)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", 5.0)] * 500)
         later = study.progress()
         assert (later.more, later.statistic, later.best_now) == (0, result.statistic, ("a",))
 

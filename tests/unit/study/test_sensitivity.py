@@ -155,14 +155,16 @@ def test_nothing_decides() -> None:
 
 
 def test_before_there_is_an_estimate() -> None:
-    found = mislid.create_study(candidates=LINE, m=1, misspecification=0.1).sensitivity()
+    found = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1).sensitivity()
     assert found == Sensitivity(0.1, None, None, 0.0, 0.05, (), (), (), proven=True)
     assert found.statement == "proved for no misspecification, not even for 0"
 
 
 @pytest.mark.parametrize("algorithm", ["mislid-paper", "mislid-authors"])
 def test_arms_that_were_never_measured(algorithm: str) -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm)
+    study = mislid.create_study(
+        candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm, noise=1.0
+    )
     study.add_observations([("d", 4.0)] * 200)  # the design is a spanner
     found = study.sensitivity()
     assert found.table[0].answer == ("d",)
@@ -172,7 +174,7 @@ def test_arms_that_were_never_measured(algorithm: str) -> None:
 
 
 def test_without_features_there_is_no_dial() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1)
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
     with pytest.raises(ProblemError, match="sensitivity needs candidates with features"):
         study.sensitivity()
 
@@ -219,7 +221,7 @@ def test_values_of_json() -> None:
 
 
 def test_all_candidates_alike() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1)
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
     study.add_observations([(arm, 0.0) for arm in LINE] * 3)
     found = study.sensitivity()
     assert (found.largest, found.smallest) == (None, 0.0)
@@ -227,7 +229,7 @@ def test_all_candidates_alike() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "x"])
 def test_a_bad_level(level: object) -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1)
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
     for look in (study.sensitivity, study.warnings):
         with pytest.raises(ProblemError, match="level must be a number above 0 and below 1"):
             look(level=level)  # type: ignore[arg-type]

@@ -30,8 +30,11 @@ def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **change
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_nothing_to_warn_of(direction: str) -> None:
     assert study_of(LINEAR, direction=direction).warnings() == ()
-    assert mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1).warnings() == ()
-    assert mislid.create_study(candidates=["a", "b"], m=1).warnings() == ()
+    assert (
+        mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1, noise=1).warnings()
+        == ()
+    )
+    assert mislid.create_study(candidates=["a", "b"], m=1, noise=1).warnings() == ()
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

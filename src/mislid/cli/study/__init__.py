@@ -15,6 +15,7 @@ _COMMANDS = {
     "correct": "Put the right value in the place of a wrong one.",
     "void": "Let a measurement count no more.",
     "redeclare": "Declare another misspecification or noise, without losing data.",
+    "accept": "Take the present answer, proved up to some misspecification.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
     "estimates": "The mean of every candidate, with an interval.",
@@ -30,7 +31,7 @@ _COMMANDS = {
 # Modules with several commands.
 _MODULES = {
     **dict.fromkeys(("tell", "import"), "tell"),
-    **dict.fromkeys(("correct", "void", "redeclare"), "mend"),
+    **dict.fromkeys(("correct", "void", "redeclare", "accept"), "mend"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
@@ -44,7 +45,7 @@ _MODULES = {
     summaries=_COMMANDS,
     epilog=examples(
         "export MISLID_STORAGE=lab.db",
-        "mislid study create potency --candidates compounds.csv --m 3 --misspecification 0.1",
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
         "mislid study ask potency -n 8 --worker lab-1 --csv plate.csv",
         "mislid study tell potency --csv plate.csv",
         "mislid study status potency",

@@ -1,4 +1,4 @@
-"""`mislid study correct`, `void` and `redeclare`: mistakes that are mended, and stay in the log."""
+"""`mislid study correct`, `void`, `redeclare` and `accept`: what changes a decision."""
 
 from __future__ import annotations
 
@@ -135,6 +135,34 @@ def redeclare_command(
             misspecification=misspecification, noise=noise, reason=reason
         ),
     )
+
+
+@click.command(
+    "accept",
+    epilog=examples(
+        "mislid study sensitivity potency",
+        "mislid study accept potency --misspecification 0.3",
+    ),
+)
+@name_argument
+@storage_option
+@click.option(
+    "--misspecification",
+    type=click.FloatRange(0),
+    help="Up to which the answer is wanted; by default as far as it is proved.",
+)
+@reason_option
+@format_option()
+@one_sentence_errors
+def accept_command(
+    name: str, storage: str | None, misspecification: float | None, reason: str | None, form: str
+) -> None:
+    """Take the present answer of study NAME, proved for every misspecification up to some value.
+
+    What `mislid study sensitivity` says holds for all misspecifications at once, so one may look
+    first, as often as one likes.
+    """
+    _mend(form, name, storage, lambda study: study.accept(misspecification, reason=reason))
 
 
 def _refuse_options(words: tuple[str, ...]) -> None:
