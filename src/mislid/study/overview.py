@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -109,6 +110,16 @@ class Overview(Record):
             best = self.names(self.best_now)
             return StudyProgress(self.samples, None, 0, None, NO_RULES, best_now=best)
         return self.forecaster.progress()
+
+    def forecast(self, each: Callable[[], object]) -> None:
+        """Simulate now what `progress` would simulate later; `each` follows every simulation."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.progress(each=each)
+
+    def without_forecast(self) -> None:
+        """Let `progress` do without simulations: nothing is said of what is to go."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.standing()
 
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
