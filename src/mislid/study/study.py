@@ -373,7 +373,7 @@ class Study:
         Parameters
         ----------
         simulations
-            Of the rest of the study, 19, or 9 where features are many; more are steadier, and slower.
+            Of the rest of the study: 19, or 9 where features are many. More are steadier.
 
         Returns
         -------

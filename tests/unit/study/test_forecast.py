@@ -221,7 +221,7 @@ class TestLongRuns:
         now = study._snapshot()
         forward, rounds = now._forward(now.settings), []
         repeats = forward._repeats
-        forward._repeats = lambda *given: rounds.append(given) or repeats(*given)  # type: ignore
+        forward._repeats = lambda *given: rounds.append(given) or repeats(*given)  # type: ignore[assignment,func-returns-value,method-assign]
         assert forward.run(np.random.default_rng(5), 100 * K) == math.inf
         assert MANY_ROUNDS < len(rounds) < MANY_ROUNDS + math.log(100) / math.log(1.04)
 
