@@ -245,10 +245,8 @@ def _table(overview: Overview) -> Html:
     heads[-1] = "answer" if overview.decided else "in front"
     cells = []
     for arm in overview.order.tolist():
-        mean, half = float(overview.means[arm]), float(overview.half_widths[arm])
-        measured = overview.counts[arm] > 0.0
-        numbers = (mean, mean - half, mean + half) if measured else ()
-        shown = [fixed(value, places) for value in numbers] or [""] * 3
+        numbers = (overview.means[arm], *overview.intervals[arm])
+        shown = [fixed(float(one), places) if np.isfinite(one) else "" for one in numbers]
         estimate = "" if np.isnan(estimates[arm]) else fixed(float(estimates[arm]), places)
         inside = "yes" if arm in overview.leaders else ""
         cells.append(
