@@ -64,7 +64,7 @@ def question_options(*, changes: bool = False) -> Callable[[F], F]:
             "--tolerance",
             click.FloatRange(0),
             0.0,
-            "How much better than one of the answer another may be.",
+            "How much worse than the m-th best one of the answer may be.",
         ),
     )
 

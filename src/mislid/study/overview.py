@@ -153,10 +153,15 @@ class Overview(Record):
 
     @cached_property
     def order(self) -> Arms:
-        """Arms by their estimates, best first; those without any data last."""
+        """The leaders in their order, then the others by their estimates, best first.
+
+        Those without any data are last.
+        """
         known = self.means if self.now is None else self.estimates
         keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
-        return np.argsort(-keys, kind="stable")
+        ordered = np.argsort(-keys, kind="stable")
+        leaders = np.array(self.leaders, dtype=ordered.dtype)
+        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
 
     @cached_property
     def history(self) -> History | None:

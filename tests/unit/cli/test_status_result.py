@@ -157,7 +157,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     assert printed(created("status", "s")) == [
         "study             s",
         "status            running",
-        "question          the 1 best of 4 candidates",
+        "question          the best of 4 candidates",
         "guarantee         wrong with probability at most 0.05, proven",
         "measurements      1",
         "pending trials    2",

@@ -184,7 +184,7 @@ def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> 
     (axes,) = figure.axes
     assert names(axes) == [
         "as asked",
-        "1 best instead of 2",
+        "the best instead of 2",
         "error rate 0.005",
         "tolerance 0.25, misspecification ∞",
     ]

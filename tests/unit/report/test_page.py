@@ -300,7 +300,7 @@ def test_a_forecast_is_told_drawn_and_tabled(running_overview: Overview) -> None
     assert "About 1,200 more are expected to be needed (between 800 and 2,000)." in found.text()
     rows = found.table("question")
     assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
-    assert rows[1] == ["1 best instead of 2", "7", "5", "9", ""]
+    assert rows[1] == ["the best instead of 2", "7", "5", "9", ""]
     assert found.pictures[-1] == "forecast"
     open_end = changed(running_overview, progress=progress(7, 5, None))
     assert "About 7 more are expected to be needed (at least 5)." in read(open_end).text()

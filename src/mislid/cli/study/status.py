@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import moment, the_best
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.output import as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
@@ -105,7 +106,7 @@ class View:
         """Show the study as it is now."""
         _look_ahead(seen, self.skipping)
         if self.painting:
-            text = f"{_table(seen)}\n\nat {time.strftime('%H:%M:%S')}; Ctrl-C to end"
+            text = f"{_table(seen)}\n\nat {moment(time.time())}; Ctrl-C to end"
             above = f"\033[{self.height}A\033[J" if self.height else ""
             self.height = text.count("\n") + 1
             click.echo(above + text, color=True)
@@ -160,7 +161,7 @@ def _line(seen: Overview) -> str:
     elif seen.progress.statistic is not None:
         parts += [f"evidence {_evidence(seen.progress)}", forecast_words(seen.progress)]
     parts += [f"warning: {warning.message}" for warning in seen.warnings]
-    return "  ".join([time.strftime("%H:%M:%S"), *parts])
+    return "  ".join([moment(time.time()), *parts])
 
 
 def _table(seen: Overview) -> str:
@@ -170,7 +171,7 @@ def _table(seen: Overview) -> str:
     rows = [
         ("study", seen.name),
         ("status", f"{seen.summary.status}{label}"),
-        ("question", f"the {seen.settings.m} best of {seen.K} candidates"),
+        ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
         ("guarantee", guarantee(seen.settings)),
         ("measurements", f"{seen.samples:,}"),
         ("pending trials", f"{seen.summary.pending:,}"),
