@@ -31,7 +31,7 @@ class Question:
     delta
         How often the answer may be wrong.
     tolerance
-        How much worse than the best an arm of the answer may be.
+        The answer is m arms, none of them worse than the m-th best by more than this.
     mean_bound
         A bound on the absolute values of the means (the paper's M), where one is known.
     structured

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mislid.errors import Interrupted, MislidError
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -65,13 +65,24 @@ def question_options(*, changes: bool = False) -> Callable[[F], F]:
             "--tolerance",
             click.FloatRange(0),
             0.0,
-            "How much better than one of the answer another may be.",
+            "How much worse than the m-th best one of the answer may be.",
         ),
     )
 
 
 def _change(name: str, kind: Any, _default: float, text: str) -> Callable[[F], F]:
     return click.option(name, type=kind, help=text)
+
+
+class StoppingChoice(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 on
+    """Names of stopping rules; of retired ones stderr says what has taken their place."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The rule that is meant."""
+        if value in RETIRED:
+            click.echo(f"Warning: {retirement(value)}.", err=True)
+            value = "guaranteed"
+        return super().convert(value, param, ctx)
 
 
 def rule_options(command: F) -> F:
@@ -91,7 +102,7 @@ def rule_options(command: F) -> F:
         ),
         setting(
             "--stopping",
-            click.Choice(list(STOPPING_RULES)),
+            StoppingChoice(list(STOPPING_RULES)),
             "guaranteed",
             f"When to stop; {' and '.join(unproven)} come with no proof.",
         ),

@@ -62,7 +62,7 @@ def create_study(
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate. It must be given, or `reward_range`.
     tolerance
-        How much worse than the best a candidate of the answer may be.
+        The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
         Whether the best are those with the largest means, "maximize", or "minimize".
     storage

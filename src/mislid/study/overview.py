@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -134,6 +134,16 @@ class Overview(Record):
             return StudyProgress(self.samples, None, 0, None, NO_RULES, best_now=best)
         return self.forecaster.progress()
 
+    def forecast(self, each: Callable[[], object]) -> None:
+        """Simulate now what `progress` would simulate later; `each` follows every simulation."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.progress(each=each)
+
+    def without_forecast(self) -> None:
+        """Let `progress` do without simulations: nothing is said of what is to go."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.standing()
+
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
         """Forecasts for other questions, as `Study.what_ifs` gives them."""
@@ -166,10 +176,15 @@ class Overview(Record):
 
     @cached_property
     def order(self) -> Arms:
-        """Arms by their estimates, best first; those without any data last."""
+        """The leaders in their order, then the others by their estimates, best first.
+
+        Those without any data are last.
+        """
         known = self.means if self.now is None else self.estimates
         keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
-        return np.argsort(-keys, kind="stable")
+        ordered = np.argsort(-keys, kind="stable")
+        leaders = np.array(self.leaders, dtype=ordered.dtype)
+        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
 
     @cached_property
     def history(self) -> History | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.rules.pairs import PairEvidence
+from mislid.rules.pairs import AnswerEvidence
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.suspicions import residuals_of
@@ -251,9 +251,9 @@ class _Proofs:
 
     def __init__(self, claims: Claims, level: float) -> None:
         self.claims, self.level = claims, -math.log(level)
-        self._pairs: dict[frozenset[int], PairEvidence] = {}
+        self._pairs: dict[frozenset[int], AnswerEvidence] = {}
 
-    def pairs_of(self, answer: tuple[int, ...]) -> PairEvidence:
+    def pairs_of(self, answer: tuple[int, ...]) -> AnswerEvidence:
         """The evidence for an answer."""
         key = frozenset(answer)
         if key not in self._pairs:

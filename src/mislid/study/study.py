@@ -506,13 +506,13 @@ class Study:
                 for one in state.observations
             ]
 
-    def progress(self, *, simulations: int = 30) -> StudyProgress:
+    def progress(self, *, simulations: int | None = None) -> StudyProgress:
         """How many more measurements, and what they are needed for; see docs/studies.md.
 
         Parameters
         ----------
         simulations
-            Of the rest of the study; more make the estimate steadier, and slower.
+            Of the rest of the study: 19, or 9 where features are many. More are steadier.
 
         Returns
         -------
@@ -528,7 +528,7 @@ class Study:
         delta: float | None = None,
         tolerance: float | None = None,
         misspecification: float | None = None,
-        simulations: int = 30,
+        simulations: int | None = None,
     ) -> WhatIf:
         """How many more for another question, with the same data; what is left out stays.
 
@@ -549,7 +549,7 @@ class Study:
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
 
-    def what_ifs(self, *, simulations: int = 30) -> tuple[WhatIf, ...]:
+    def what_ifs(self, *, simulations: int | None = None) -> tuple[WhatIf, ...]:
         """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others.
 
         Parameters

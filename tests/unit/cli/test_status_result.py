@@ -1,5 +1,6 @@
 """`mislid study status`, `result`, `verify`, `export`, and what other parts of a release give."""
 
+import contextlib
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tqdm
 
 from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
@@ -23,6 +25,7 @@ from mislid.study import (
     WhatIf,
     overview,
 )
+from mislid.study.forward import Forward
 from mislid.study.overview import Overview
 
 
@@ -89,6 +92,64 @@ def row(text: str) -> dict[str, str]:
     return only
 
 
+def told_some(call: Call, values: dict[str, float] = POTENCY) -> None:
+    """Measurements of every candidate, too few to decide."""
+    sheet = "".join(f"{arm},{value}\n" for arm, value in values.items())
+    Path("some.csv").write_text(f"arm,value\n{sheet}")
+    assert call("import", "s", "some.csv").status == 0
+
+
+class TestWithoutAForecast:
+    def test_nothing_is_simulated(self, created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+        told_some(created)
+        known = json.loads(created("status", "s", "--format", "json").out)
+        monkeypatch.setattr(Forward, "run", None)  # to call it would be an error
+        rows = printed(created("status", "s", "--no-forecast"))
+        assert "forecast          no forecast: it was not asked for" in rows
+        said = json.loads(created("status", "s", "--no-forecast", "--format", "json").out)
+        assert (said["more"], said["more_low"], said["more_high"]) == (None, 0, None)
+        simulated = {"more", "more_low", "more_high", "note"}
+        assert known["more"] is not None
+        assert all(said[name] == known[name] for name in known.keys() - simulated)
+
+    def test_watching(self, created: Call, opened, monkeypatch: pytest.MonkeyPatch) -> None:
+        told_some(created)
+        monkeypatch.setattr(Forward, "run", None)
+        monkeypatch.setattr(status, "pause", lambda _: _interrupt())
+        done = created("status", "s", "--watch", "--no-forecast")
+        assert done.status == 0
+        assert "no forecast" in done.out
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_follows_the_simulations_on_a_terminal(
+    created: Call, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    shown: list[dict[str, Any]] = []
+
+    class Bar(contextlib.nullcontext[Any]):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(self)
+            shown.append({**options, "updates": 0})
+
+        def update(self) -> None:
+            shown[-1]["updates"] += 1
+
+    told_some(created)
+    plain = created("status", "s").out
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    monkeypatch.setattr(status, "_on_terminal", lambda: terminal)
+    assert created("status", "s").out == plain
+    assert len(shown) == terminal
+    assert all(0 < bar["updates"] <= bar["total"] for bar in shown)
+    assert created("status", "s", "--no-forecast").status == 0
+    assert len(shown) == terminal
+
+
 def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast) -> None:
     forecast(warnings=(NOISE,))
     created("ask", "s", "-n", 3)
@@ -96,7 +157,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     assert printed(created("status", "s")) == [
         "study             s",
         "status            running",
-        "question          the 1 best of 4 candidates",
+        "question          the best of 4 candidates",
         "guarantee         wrong with probability at most 0.05, proven",
         "measurements      1",
         "pending trials    2",

@@ -16,7 +16,8 @@ BENT = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 2.5}
 
 
 def study_with(n: int, misspecification: float, **changes: object) -> Study:
-    given = {"candidates": LINE, "m": 1, "misspecification": misspecification, **changes}
+    given = {"candidates": LINE, "m": 1, "noise": 1.0, **changes}
+    given["misspecification"] = misspecification
     study = mislid.create_study(**given)  # type: ignore[arg-type]
     rng = np.random.default_rng(n)
     rows = [(arm, mean + 0.1 * rng.standard_normal()) for arm, mean in BENT.items()] * n

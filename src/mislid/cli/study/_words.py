@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,15 +54,6 @@ def counted(n: int, what: str) -> str:
     ('1 trial', '3 trials')
     """
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def moment(seconds: float) -> str:
-    """A time, to the second, in UTC.
-
-    >>> moment(0)
-    '1970-01-01T00:00:00Z'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def print_facts(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, str]]) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors, setting
 from mislid.cli.output import aligned, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import counted, moment, shown
+from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _facts(trial: Trial) -> dict[str, Any]:
         "arm": trial.arm,
         "features": features,
         "worker": trial.worker,
-        "expires": trial.expires,
+        "expires": None if trial.expires is None else moment(trial.expires),
     }
 
 

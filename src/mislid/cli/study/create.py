@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from mislid._words import the_best
 from mislid.cli.options import (
     examples,
     format_option,
@@ -152,7 +153,7 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("study", facts["study"]),
         ("candidates", f"{facts['candidates']}, with {facts['features'] or 'no'} features each"),
-        ("question", f"the {facts['m']} best, {facts['direction']}"),
+        ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
         ("noise", str(noise)),
         ("tolerance", f"{facts['tolerance']:g}"),

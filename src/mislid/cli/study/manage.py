@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import (
     as_address,
@@ -17,7 +18,7 @@ from mislid.cli.study._opening import (
     storage_option,
     without_password,
 )
-from mislid.cli.study._words import NO_PROOF, counted, moment, print_facts, rows_text, shown
+from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
 from mislid.errors import MislidError
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
 from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import NO_PROOF, listed, moment, rows_text, shown
+from mislid.cli.study._words import NO_PROOF, listed, rows_text, shown
 from mislid.errors import FileFormatError, MislidError
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ def _export(study: Study, what: str, form: str, output: str | None) -> None:
 
 
 def _observations(study: Study) -> list[list[Any]]:
-    return [list(row) for row in study.observation_rows()]
+    return [[row[0], moment(row[1], exact=True), *row[2:]] for row in study.observation_rows()]
 
 
 def _events(study: Study) -> list[list[Any]]:
@@ -294,16 +295,13 @@ def _events(study: Study) -> list[list[Any]]:
         fact = json.loads(entry.body)
         for arms in {"arms", "answer", "pair"} & set(fact):
             fact[arms] = [labels[arm] for arm in fact[arms]]
-        rows.append([entry.sequence, entry.time, entry.kind, fact])
+        if fact.get("expires") is not None:
+            fact["expires"] = moment(fact["expires"], exact=True)
+        rows.append([entry.sequence, moment(entry.time, exact=True), entry.kind, fact])
     return rows
 
 
 def _cells(row: list[Any]) -> list[str]:
-    """For people: times to the second, long facts cut."""
-    number, seconds, *rest = row
-    texts = [as_json(cell) if isinstance(cell, dict) else shown(cell) for cell in rest]
-    return [
-        str(number),
-        moment(seconds),
-        *(text if len(text) <= 80 else f"{text[:77]}..." for text in texts),
-    ]
+    """For people: long facts are cut."""
+    texts = [as_json(cell) if isinstance(cell, dict) else shown(cell) for cell in row]
+    return [text if len(text) <= 80 else f"{text[:77]}..." for text in texts]

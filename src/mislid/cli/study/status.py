@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import moment, the_best
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.output import as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
@@ -51,10 +52,21 @@ pause = time.sleep
     type=click.FloatRange(0, min_open=True),
     help="Look again every so many seconds (5) until it has decided, or Ctrl-C.",
 )
+@click.option(
+    "--no-forecast",
+    "skipping",
+    is_flag=True,
+    help="Do not simulate the rest of the study; with many candidates that takes seconds.",
+)
 @format_option()
 @one_sentence_errors
 def command(
-    name: str, storage: str | None, exit_code: bool, seconds: float | None, form: str
+    name: str,
+    storage: str | None,
+    exit_code: bool,
+    seconds: float | None,
+    skipping: bool,
+    form: str,
 ) -> int:
     """Print how far study NAME is: measurements, the best by now, the pair that limits it, how much
     evidence it has and needs, how many more measurements that may take, and warnings.
@@ -65,9 +77,10 @@ def command(
     with open_study(name, storage) as study:
         seen = study.overview()
         if seconds is None:
+            _look_ahead(seen, skipping)
             click.echo(_whole(form, seen))
         else:
-            seen = watch(study, seen, seconds, View(form))
+            seen = watch(study, seen, seconds, View(form, skipping))
     if not exit_code or seen.decided:
         return 0
     return CONTRADICTED if seen.contradictions else UNDECIDED
@@ -93,14 +106,15 @@ def watch(
 class View:
     """A table that is painted over on a terminal, else a line each time."""
 
-    def __init__(self, form: str) -> None:
-        self.form, self.height, self.begun = form, 0, False
+    def __init__(self, form: str, skipping: bool = False) -> None:
+        self.form, self.skipping, self.height, self.begun = form, skipping, 0, False
         self.painting = form == "table" and sys.stdout.isatty()
 
     def __call__(self, seen: Overview) -> None:
         """Show the study as it is now."""
+        _look_ahead(seen, self.skipping)
         if self.painting:
-            text = f"{_table(seen)}\n\nat {time.strftime('%H:%M:%S')}; Ctrl-C to end"
+            text = f"{_table(seen)}\n\nat {moment(time.time())}; Ctrl-C to end"
             above = f"\033[{self.height}A\033[J" if self.height else ""
             self.height = text.count("\n") + 1
             click.echo(above + text, color=True)
@@ -116,6 +130,22 @@ class View:
             text = text.partition("\n")[2]
         self.begun = True
         return text
+
+
+def _on_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+def _look_ahead(seen: Overview, skipping: bool) -> None:
+    """Simulate the rest of the study under a bar on stderr, if that is a terminal; or skip it."""
+    if skipping:
+        seen.without_forecast()
+    elif _on_terminal() and not seen.decided and seen.forecaster is not None:
+        from tqdm import tqdm
+
+        count = seen.forecaster.simulations()
+        with tqdm(total=count, desc="forecast", unit="run", leave=False, delay=0.5) as bar:
+            seen.forecast(bar.update)
 
 
 def _whole(form: str, seen: Overview) -> str:
@@ -140,7 +170,7 @@ def _line(seen: Overview) -> str:
         parts += [f"evidence {_evidence(seen.progress)}", forecast_words(seen.progress)]
     parts += list(seen.contradictions)
     parts += [f"warning: {warning.message}" for warning in seen.warnings]
-    return "  ".join([time.strftime("%H:%M:%S"), *parts])
+    return "  ".join([moment(time.time()), *parts])
 
 
 def _table(seen: Overview) -> str:
@@ -150,7 +180,7 @@ def _table(seen: Overview) -> str:
     rows = [
         ("study", seen.name),
         ("status", f"{seen.summary.status}{label}"),
-        ("question", f"the {seen.settings.m} best of {seen.K} candidates"),
+        ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
         ("guarantee", guarantee(seen.settings, contradicted=bool(seen.contradictions))),
         ("measurements", f"{seen.samples:,}"),
         ("pending trials", f"{seen.summary.pending:,}"),
