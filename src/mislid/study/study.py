@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
+    from mislid.study.questions import Ranking, ResultNow, Threshold
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
@@ -433,8 +434,69 @@ class Study:
             One for each candidate, in their order.
         """
         with self._alone:
-            self._now()
-            return estimate_rows_of(Claims.of(self._replay, self._replay.estimating()))
+            return estimate_rows_of(self._claims())
+
+    def result_now(self) -> ResultNow:
+        """The best answer so far with its anytime p-value: what to report when the budget ends.
+
+        Returns
+        -------
+        ResultNow
+            Answer, p-value, and the pairs that are still open.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.add_observations([("a", 0.2), ("b", 1.9)] * 6)
+        >>> now = study.result_now()
+        >>> now.answer, round(now.p_value, 2), now.pairs
+        (('b',), 0.2, (('a', 'b'),))
+        """
+        from mislid.study.questions import result_now
+
+        with self._alone:
+            contradicted = bool(self._contradictions())
+            return result_now(self._claims(), contradicted)
+
+    def threshold(self, threshold: float) -> Threshold:
+        """Which candidates are proved to be above a threshold, and which below.
+
+        It follows from `estimates`, so it holds for all thresholds at once, at all times.
+
+        Parameters
+        ----------
+        threshold
+            Of the means.
+
+        Returns
+        -------
+        Threshold
+            Candidates above, below and open.
+        """
+        from mislid.study.questions import on_sides
+
+        with self._alone:
+            return on_sides(self._claims(), threshold)
+
+    def ranking(self) -> Ranking:
+        """Which places candidates may have, and for which n the n best are proved.
+
+        It follows from `estimates`, so it holds for all n at once, at all times.
+
+        Returns
+        -------
+        Ranking
+            All candidates with the best and the worst place that each may have.
+        """
+        from mislid.study.questions import ranking
+
+        with self._alone:
+            return ranking(self._claims())
+
+    def _claims(self) -> Claims:
+        self._now()
+        return Claims.of(self._replay, self._replay.estimating())
 
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.
