@@ -159,7 +159,7 @@ def as_markup(figure: Figure, description: str, name: str) -> Html:
 def _least_width(picture: str) -> int:
     """How wide a picture must be for all its labels to be readable; a narrow screen scrolls it."""
     box = re.search(r'viewBox="0 0 ([\d.]+)', picture)
-    sizes = [float(size) for size in re.findall(r"font: (?:[a-z0-9]+ )*([\d.]+)px", picture)]
+    sizes = [float(size) for size in re.findall(r"font(?:-size|): [a-z0-9 ]*?([\d.]+)px", picture)]
     return math.ceil(float(box.group(1)) * READABLE / min(sizes)) if box and sizes else 0
 
 
@@ -171,7 +171,8 @@ def _tag(tag: str, name: str) -> str:
     tag = re.sub(r' id="[a-zA-Z.]+_?\d+"(?=[ />])', "", tag) if tag.startswith("<g") else tag
     tag = tag.replace("xlink:href", "href")
     tag = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", tag)
-    tag = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 var(--sans)", tag)
+    # Releases of matplotlib write one property or several.
+    tag = re.sub(r"(font: [^;\"]*?px|font-family:) [^;\"]*", r"\1 var(--sans)", tag)
     for light, (variable, _) in DARK.items():
         tag = tag.replace(light, f"var(--{variable})")
     return tag

@@ -309,8 +309,7 @@ def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
     last = record.samples if record.decision is None else record.decision.samples
     every = all_pairs(record.K, np.sort(np.array(answer, dtype=np.int64)))
     asked = _promising(rule, every, last)
-    now = rule.evidence([last], asked).shares[0]
-    order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
+    order = _hardest_first(rule.evidence([last], asked))[:DRAWN]
     closest, others = asked[order[:CLOSEST]], asked[order[CLOSEST:]]
     return History(
         answer,
@@ -318,6 +317,16 @@ def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
         rule.evidence(grid(first, last, COARSE), others),
         len(every) - len(order),
     )
+
+
+def _hardest_first(evidence: EvidenceOverTime) -> NDArray[np.int64]:
+    """Open pairs by their shares now, then settled ones, the last one first.
+
+    What a pair has that was settled long ago may be less than enough by now, and limits nothing.
+    """
+    now, settled = evidence.shares[-1], evidence.since <= evidence.times[-1]
+    shares = np.where(np.isnan(now), math.inf, now)
+    return np.lexsort((shares, np.where(settled, -evidence.since, 0.0), settled))
 
 
 def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:

@@ -5,8 +5,10 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -425,6 +427,41 @@ def test_observations_and_events_for_other_programs(decided: Call, folder: Path,
         "value",
         "row",
     ]
+
+
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
+
+
+def test_times_are_in_iso_8601(decided: Call, folder: Path, opened) -> None:
+    study = opened()
+    rows = json.loads(decided("export", "s", "--format", "json").out)
+    known = [row.time for row in study.observation_rows()]
+    assert [datetime.fromisoformat(row["time"]).timestamp() for row in rows] == pytest.approx(
+        known, abs=1e-6
+    )
+    decided("ask", "s", "--lease", "2d")
+    times = [line["time"] for line in csv.DictReader(io.StringIO(decided("export", "s").out))]
+    times += [row.split()[1] for row in printed(decided("export", "s", "--format", "table"))[1:]]
+    log = json.loads(decided("export", "s", "--events", "--format", "json").out)
+    times += [event["time"] for event in log]
+    leased = [event["fact"]["expires"] for event in log if event["fact"].get("expires")]
+    (asked,) = json.loads(decided("ask", "s", "--pending", "--format", "json").out)
+    (line,) = json.loads(decided("list", "--format", "json").out)
+    times += [*leased, asked["expires"], line["created"], line["updated"]]
+    times.append(printed(decided("status", "s", "--watch", "1"))[0].split()[0])
+    assert leased
+    assert all(ISO.fullmatch(time) for time in times), times
+
+
+def test_old_and_new_exports_can_be_imported(created: Call, folder: Path, opened) -> None:
+    old = "event,time,trial,arm,value\n2,1763285400.25,0,A12,0.3\n4,1763285500.5,,B07,0.5\n"
+    (folder / "old.csv").write_text(old)
+    assert created("import", "s", "old.csv").status == 0
+    (folder / "new.csv").write_text(created("export", "s").out)
+    created("create", "t", *question())
+    assert created("import", "t", "new.csv").status == 0
+    seen = [[(row.arm, row.value) for row in opened(name).observation_rows()] for name in "st"]
+    assert seen[0] == seen[1] == [("A12", 0.3), ("B07", 0.5)]
 
 
 def test_watching_shows_every_change_until_it_has_decided(

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,71 @@ def test_the_table_has_the_numbers_of_the_study(
         assert [low, high] == pytest.approx(ends[label], abs=0.00501)
         assert abs(estimate - mean) < 0.3
         assert (inside == "yes") == (label == "c")
+
+
+class TestAgreementWithTheDecision:
+    def test_no_more_is_needed_than_was_taken(self, decided_overview: Overview) -> None:
+        taken = decided_overview.samples
+        said = replace(decided_overview.progress, lower_bound=1000.0 * taken)
+        others = (
+            what_if(50, 40, 60, delta=0.01),
+            what_if(70, 40, 90, delta=0.1),
+            what_if(70, 40, 90, tolerance=0.2),
+            what_if(70, 40, 90, misspecification=0.05),
+        )
+        asked = tuple(replace(one, m=1) for one in others)
+        seen = changed(decided_overview, progress=said, what_ifs=asked)
+        text = page(seen)
+        found = Page(text)
+        rows = {row[0]: row[1] for row in found.table("more measurements")}
+        assert rows.pop("error rate 0.01") == "50"
+        assert list(rows.values()) == ["0"] * 4
+        assert "least for any method" not in text
+        assert "The least that any method" not in found.text()
+        running = replace(decided_overview.summary, status="running")
+        before = changed(seen, summary=running, decision=None)
+        assert "least for any method" not in page(before)  # nor against the forecast
+        near = changed(before, progress=progress(9, 5, None, lower_bound=30.0))
+        assert "least for any method" in page(near)
+
+    def test_the_dial_does_not_revoke_it(self, decided_overview: Overview) -> None:
+        for largest in (None, 0.05):
+            words = Page(page(changed(decided_overview, sensitivity=dial(largest)))).text()
+            assert "was made for the declared misspecification, and stands" in words
+        words = Page(page(changed(decided_overview, sensitivity=dial(0.2)))).text()
+        assert "and stands" not in words
+
+    def test_the_answer_comes_first_whatever_came_later(self) -> None:
+        study = decided_study()
+        answer = study.result.answer[0] if study.result else ""
+        study.add_observations([("a", 9.0)] * 2000)
+        seen = study.overview()
+        assert seen.names(seen.best_now) != (answer,)
+        labels = [row[0] for row in Page(page(seen)).table("candidate")]
+        assert labels[0] == answer
+        others = [label for label in labels if label != answer]
+        by_estimate = sorted(others, key=lambda label: -seen.estimates["abcde".index(label)])
+        assert others == by_estimate
+        assert sorted(labels) == list("abcde")
+
+
+def test_labels_can_be_read_on_a_phone(decided_overview: Overview, running: Study) -> None:
+    """No label is below 11 pixels where a picture is as narrow as it can get."""
+    for text in (page(decided_overview), report(running)):
+        pictures = re.findall(
+            r'(?s)<svg style="min-width: (\d+)px" viewBox="0 0 ([\d.]+).*?</svg>', text
+        )
+        drawn = re.findall(r"(?s)<svg.*?</svg>", text)
+        assert len(pictures) == len(drawn) > 0
+        for (least, width), picture in zip(pictures, drawn, strict=True):
+            labels = re.findall(r"<text[^>]*>", picture)
+            sizes = [float(re.search(r"([\d.]+)px", label).group(1)) for label in labels]
+            assert all("var(--sans)" in label and "DejaVu" not in label for label in labels)
+            assert min(sizes) * int(least) / float(width) >= 11.0
+            assert int(least) < 1000
+        assert ".picture { overflow-x: auto; }" in text
+        rems = re.findall(r"font-size: ([\d.]+)rem", text)
+        assert min(float(size) for size in rems) * 16 >= 11.0
 
 
 def test_settings_versions_and_fingerprints_are_named(decided_overview: Overview) -> None:

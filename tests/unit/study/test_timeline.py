@@ -71,6 +71,18 @@ def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
     assert np.all(settled[-1])
 
 
+@pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
+def test_the_pair_that_limited_a_decision_is_the_one_settled_last(name: str) -> None:
+    overview = CASES[name].decided().overview()
+    seen = overview.history
+    assert seen is not None
+    first = tuple(seen.closest.pairs[0].tolist())
+    assert overview.settled[first] == max(overview.settled.values())
+    assert seen.share >= 1.0
+    _, statistics, thresholds = seen.closest.of_pair(0)
+    assert statistics[-1] >= thresholds[-1] * (1 - 1e-9)
+
+
 def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> None:
     overview = running_overview
     seen = overview.history
