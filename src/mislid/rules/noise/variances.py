@@ -244,7 +244,7 @@ def by_shifts(given: Shifts, challenger: Sample, incumbent: Sample, tolerance: f
         middle = x, up(x), down(x)
         least = min(least, middle[1] + middle[2])
         cells += [(left, middle), (middle, right)]
-    return bound
+    return min(bound, least)
 
 
 def _beyond(arm: Sample) -> float:
