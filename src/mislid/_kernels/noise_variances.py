@@ -14,7 +14,7 @@ from mislid._kernels.compile import inner
 from mislid._kernels.structs import Matrix, PerArm, Struct, Vector
 
 # As in `mislid.rules.noise.variances`.
-TWO_SIDED = 0.15
+TWO_SIDED = 0.1
 PIECES = (1.0, 0.9, 0.7, 0.4, 0.0)
 LOSS, CELLS, NARROW, BEYOND = 0.01, 16, 1e-9, 1.5
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)

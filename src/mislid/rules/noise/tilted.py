@@ -28,10 +28,10 @@ import numpy as np
 from mislid._validation import Vector
 
 # Tilts; an effect on a rate x asks for about its size over x (1 - x).
-EXACT_TILTS = tuple(0.01 * 2.0**power for power in range(10))
-EMPIRICAL_TILTS = tuple(0.01 * 2.0**power for power in range(7))
+EXACT_TILTS = tuple(0.005 * 2.0**power for power in range(11))
+EMPIRICAL_TILTS = tuple(0.005 * 2.0**power for power in range(8))
 # A tilt's weight falls by a factor e for every factor exp(TAIL) away from the centre.
-CENTRE, TAIL = 0.3, 1.5
+CENTRE, TAIL = 0.1, 2.0
 # The part of the weight that empirical tilts have where values may be between 0 and 1.
 EMPIRICAL_SHARE = 0.5
 # What is known of a minimum when it is no longer looked for, in nats.

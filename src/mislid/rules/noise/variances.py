@@ -31,12 +31,12 @@ from mislid._validation import Vector
 
 # Displacements, in standard deviations.
 SIZES = tuple(0.005 * 3.0**power for power in range(7))
-CENTRE, TAIL = 0.2, 1.5
+CENTRE, TAIL = 0.1, 1.5
 # alpha is this over rho^2, as long as that is not too little.
-PRECISION, LEAST_PRECISION = 4.0, 0.5
+PRECISION, LEAST_PRECISION = 6.0, 0.5
 # The part of the displacements that may have either sign: where a mean is far on the wrong side,
 # the others prove nothing.
-TWO_SIDED = 0.15
+TWO_SIDED = 0.1
 # Where tau is less than its best value, the infimum is looked for in pieces; these parts of t^2.
 PIECES = (1.0, 0.9, 0.7, 0.4)
 # What a bound from below may lose, in nats; cells at first, and when they are too narrow to halve.
