@@ -97,8 +97,8 @@ def shifted_by_values(given: Shifts, values: Floats, x: float, sigma: float, sig
     return float(np.logaddexp.reduce(np.array(totals) + given.logs))
 
 
-def shifted_log(given: Shifts, arm: Sample, r: float, sigma: Floats) -> Floats:
-    """ln E at a null that is r away, for many standard deviations, in closed form."""
+def shifted_logs(given: Shifts, arm: Sample, r: float, sigma: Floats) -> Floats:
+    """ln of the terms of E at a null that is r away, at many standard deviations (S, n)."""
     n, logs = arm.n, []
     for rho, alpha in zip(given.sizes.tolist(), given.alphas.tolist(), strict=True):
         a, q, theta = alpha + n / 2, 1 + n * rho**2, 1 / sigma**2
@@ -108,7 +108,12 @@ def shifted_log(given: Shifts, arm: Sample, r: float, sigma: Floats) -> Floats:
         log = log - a * np.log(rate) + theta * S / 2
         t = r * math.sqrt(n * (1 - 1 / q)) * np.sqrt(a * theta / rate)
         logs.append(log + np.log(TWO_SIDED + (1 - TWO_SIDED) * 2 * student.cdf(t, 2 * a)))
-    found: Floats = np.logaddexp.reduce(np.array(logs) + given.logs[:, None], axis=0)
+    return np.array(logs) + given.logs[:, None]
+
+
+def shifted_log(given: Shifts, arm: Sample, r: float, sigma: Floats) -> Floats:
+    """ln E at a null that is r away, for many standard deviations, in closed form."""
+    found: Floats = np.logaddexp.reduce(shifted_logs(given, arm, r, sigma), axis=0)
     return found
 
 
@@ -121,6 +126,12 @@ def sigmas(arm: Sample, r: float, size: int = 4001) -> Floats:
 def least_over_sigma(given: Shifts, arm: Sample, r: float, size: int = 4001) -> float:
     """Infimum of ln E over standard deviations, by a grid."""
     return float(np.min(shifted_log(given, arm, r, sigmas(arm, r, size))))
+
+
+def least_of_terms(given: Shifts, arm: Sample, r: float, size: int = 4001) -> float:
+    """The same with a standard deviation of its own for every term, which is less."""
+    terms = np.min(shifted_logs(given, arm, r, sigmas(arm, r, size)), axis=1)
+    return float(np.logaddexp.reduce(terms))
 
 
 def least_over_pairs(given: Shifts, i: Sample, j: Sample, tolerance: float) -> float:

@@ -296,6 +296,12 @@ class Engine:
         refuse_values(self.question, np.array([number]), np.array([checked[1]]))
         take_in(self._rules.setting, self._state, *checked, number, apart)
 
+    def _pretend(self, arm: int, value: float) -> None:
+        """Take in a value that was not measured, and may be one that cannot be."""
+        from mislid._kernels.state import take_in
+
+        take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
+
     def propose(self, position: int | None = None) -> int:
         """The arm to measure next, after `judge`.
 

@@ -219,12 +219,12 @@ def _choose(engine: Engine, step: Step) -> list[int]:
         return chosen
     pretended, estimate = engine._pretending(), engine.estimate
     for arm in waiting:
-        pretended.observe(arm, estimate[arm])
+        pretended._pretend(arm, estimate[arm])
     for trial in range(step.trial + len(chosen), step.trial + step.n):
         if not pretended.is_midround:
             pretended.judge(test=False)
         arm = pretended.propose(trial)
-        pretended.observe(arm, estimate[arm])
+        pretended._pretend(arm, estimate[arm])
         chosen.append(arm)
     state, other = engine._state, pretended._state
     state.rounds, state.queued, state.stalls = other.rounds, other.queued, other.stalls

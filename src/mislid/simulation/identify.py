@@ -17,6 +17,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.assumed import AssumedNoise, as_assumed
 from mislid.simulation.environments import Environment
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
@@ -51,6 +52,8 @@ class Identification:
         How often a search could not certify what it found.
     question
         What was asked.
+    scatter
+        What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
     """
 
     answer: tuple[int, ...] | None
@@ -63,21 +66,23 @@ class Identification:
     seconds: float
     unsolved: int
     question: Question = field(repr=False)
+    scatter: Vector = field(repr=False)
 
     @property
     def intervals(self) -> Matrix:
         """Intervals for the means, lower and upper ends (K, 2), worked out when asked for.
 
         All of them hold at once with probability 1 - delta, whatever ended the run, if the means
-        are as close to linear as the question says.
+        are as close to linear and the noise is as the question says.
         """
-        return mean_intervals(
-            self.question.model,
-            self.counts.astype(np.float64),
-            self.means,
-            self.question.noise,
-            self.question.delta,
-        )
+        question, counts = self.question, self.counts.astype(np.float64)
+        model, delta = question.model, question.delta
+        if question.noise_model == "unknown":
+            return unknown_intervals(counts, self.means, self.scatter, delta)
+        if question.reward_range is not None:
+            kind, ends = question.noise_model, question.reward_range
+            return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
+        return mean_intervals(model, counts, self.means, question.noise, delta)
 
 
 def identify(
@@ -274,6 +279,7 @@ class Run:
             seconds=seconds,
             unsolved=engine.unsolved,
             question=engine.question,
+            scatter=engine.scatter,
         )
 
     def _evidence(self) -> Evidence:

@@ -177,7 +177,7 @@ def shifted_log(given: Shifts, arm: Sample, r: float) -> float:
     --------
     >>> arm = Sample(n=40, mean=0.0, scatter=40.0)
     >>> [round(shifted_log(shifts(), arm, r), 2) for r in (-math.inf, -0.1, 0.0, 0.3, 1.0)]
-    [-2.5, -1.94, -0.6, 0.19, 8.28]
+    [-2.68, -2.45, -0.38, 0.16, 7.65]
     """
     base, a = _base(given, arm.n)
     kappa = _kappa(given, arm, r)
@@ -212,7 +212,7 @@ def by_shifts(given: Shifts, challenger: Sample, incumbent: Sample, tolerance: f
     --------
     >>> j, i = Sample(n=60, mean=1.0, scatter=60.0), Sample(n=60, mean=0.0, scatter=60.0)
     >>> round(by_shifts(shifts(), i, j, 0.0), 2)
-    6.76
+    5.7
     """
     near, far = challenger.mean - tolerance, incumbent.mean
     if challenger.n == 0.0 or incumbent.n == 0.0 or not near < far:
