@@ -86,14 +86,14 @@ def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> No
             sums, scatter = rng.binomial(n, rates).astype(float), None
         else:
             sums = n * (4 * rates - 1)
-            scatter = n * rng.uniform(0.02, 0.2, size=4)
+            scatter = n * rng.uniform(0.02, 0.5, size=4)
         engine = Engine(question)
         engine.reset(n, sums, scatter=scatter)
         engine.judge(test=True)
         expected = expected_to_be_settled(engine, 1.0)
         assert set(engine.settled()) == expected
         some += 0 < len(expected) < 4
-    assert some > 5
+    assert some >= 5
 
 
 def test_with_features_two_arms_have_their_share() -> None:
