@@ -451,11 +451,11 @@ class Engine:
         ----------
         counts, sums
             Number of measurements of every arm, and sums of their values (K,).
-        scatter
-            As the attribute of that name (K,); needed where the noise is unknown or bounded.
         memory
             What the rules remember, from `memory`; None leaves the sampling rule as it is, and
             settles pairs by these measurements alone.
+        scatter
+            As the attribute of that name (K,); needed where the noise is unknown or bounded.
         """
         from mislid._kernels.state import begin_with
 
