@@ -93,3 +93,23 @@ def test_replications_keep_it_in_their_settings(tmp_path) -> None:
     mislid.replicate(INSTANCE, 1, runs=2, assume_noise="unknown", output=tmp_path)
     settings = json.loads((tmp_path / "settings.json").read_text())
     assert settings["options"] == {"assume_noise": "unknown"}
+
+
+def linear_rates() -> mislid.Instance:
+    """Many rates that are linear in few features, the best one well ahead."""
+    features = np.random.default_rng(2).uniform(0.0, 0.5, size=(60, 3))
+    features[0] = 0.75
+    return mislid.Instance(mislid.Model(features, 0.0), features @ [0.4, 0.3, 0.5], noise=0.5)
+
+
+@pytest.mark.parametrize("noise", ["bounded", "bernoulli"])
+def test_features_prove_arms_that_were_never_measured(noise: str) -> None:
+    found = mislid.identify(linear_rates(), 1, assume_noise=noise)
+    assert found.correct
+    assert np.sum(found.counts == 0) > 10
+
+
+def test_of_unknown_noise_every_arm_proves_itself() -> None:
+    found = mislid.identify(linear_rates(), 1, assume_noise="unknown")
+    assert found.correct
+    assert found.counts.min() >= 5
