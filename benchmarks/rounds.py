@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -32,8 +31,6 @@ ROUNDING = 1e-24  # a cost, weights adding up to 1, that is nothing but rounding
 EFFORT = {"A_eps5": (7, 100_000), "B": (7, 100_000), "D": (7, 100_000), "E": (4, 40_000)}
 QUICK = {"A_eps5": (2, 2000)}
 SHORTEST = 100  # rounds of a stretch, or starting it would count
-NONE = np.zeros(0)
-Test = tuple[Pairs, Moves]
 
 
 class Seconds(NamedTuple):
@@ -43,21 +40,16 @@ class Seconds(NamedTuple):
     outside: float
 
 
-NOTHING = Seconds(0.0, 0.0)
-
-
 @dataclass(frozen=True)
 class Judged:
     """A round by brute force.
 
-    Its parts' seconds (`open` pairs are those that the stopping rule has not settled by their own
-    two arms), how many pairs were solved and not to ACCURACY, and whether the stopping test
-    and the sampling rule see what they see in our run.
+    Its parts' seconds, how many pairs were solved and not to ACCURACY, and whether the stopping
+    test and the sampling rule see what they see in our run.
     """
 
     project: Seconds
-    open: Seconds
-    settled: Seconds
+    test: Seconds
     play: Seconds
     solved: int
     inaccurate: int
@@ -93,31 +85,27 @@ def timed_peer(peer: BruteForce, call: Callable[[], Found], repeats: int) -> tup
     return found, Seconds(min(whole), min(*whole, *outside))
 
 
-def judge(case: Case, stopping: str, peer: BruteForce, at: Snapshot, repeats: int) -> Judged:
+def judge(case: Case, peer: BruteForce, at: Snapshot, repeats: int) -> Judged:
     """The round that starts from a snapshot by brute force, its times and its answers."""
     model = Model(case.features, case.misspecification)
     fit, project_seconds = timed_peer(peer, lambda: peer.project(at.means, at.weights), repeats)
     pairs = peer.pairs(fit.incumbents)
-    given, done = fit.means, [False] * len(pairs)
-    parts, tests = [], []
-    for wanted in (False, True):
-        some = [pair for pair, flag in zip(pairs, done, strict=True) if flag == wanted]
-        call = partial(peer.alternatives, given, at.weights, fit.theta, some)
-        found, seconds = timed_peer(peer, call, repeats) if some else (Moves(NONE, NONE), NOTHING)
-        parts.append(seconds)
-        tests.append((some, found))
-    play, play_seconds = timed_peer(
-        peer, lambda: peer.alternatives(fit.means, at.play_weights, fit.theta, pairs), repeats
-    )
-    wrong = sum(_inaccurate(model, given, at.weights, *test) for test in tests)
-    wrong += _inaccurate(model, fit.means, at.play_weights, pairs, play)
+
+    def alternatives(weights: Floats) -> tuple[Moves, Seconds]:
+        return timed_peer(
+            peer, lambda: peer.alternatives(fit.means, weights, fit.theta, pairs), repeats
+        )
+
+    test, test_seconds = alternatives(at.weights)
+    play, play_seconds = alternatives(at.play_weights)
     return Judged(
         project_seconds,
-        *parts,
+        test_seconds,
         play_seconds,
         2 * len(pairs),
-        wrong,
-        _stops_alike(model, case.m, at, given, tests),
+        _inaccurate(model, fit.means, at.weights, pairs, test)
+        + _inaccurate(model, fit.means, at.play_weights, pairs, play),
+        _stops_alike(model, case.m, at, fit.means, pairs, test),
         _samples_alike(at, play),
     )
 
@@ -133,18 +121,16 @@ def _near(found: float, exact: float) -> bool:
     return abs(found - exact) <= ACCURACY * exact
 
 
-def _stops_alike(model: Model, m: int, at: Snapshot, given: Floats, tests: list[Test]) -> bool:
+def _stops_alike(
+    model: Model, m: int, at: Snapshot, given: Floats, pairs: Pairs, found: Moves
+) -> bool:
     """Whether incumbents, cost and pair of the stopping test are ours."""
     nearest = project(model, at.means, at.weights).means
     incumbents = sorted(np.argsort(-nearest, kind="stable")[:m].tolist())
-    if incumbents != sorted({j for pairs, _ in tests for _, j in pairs}):
+    if incumbents != sorted({j for _, j in pairs}):
         return False
     ours = closest_alternative(model, given, at.weights, m, incumbents=incumbents)
-    cost, pair = min(
-        (float(cost), pair)
-        for pairs, found in tests
-        for cost, pair in zip(found.costs, pairs, strict=True)
-    )
+    cost, pair = min((float(cost), pair) for cost, pair in zip(found.costs, pairs, strict=True))
     return _near(cost, ours.cost) and pair == ours.pair
 
 
@@ -174,13 +160,12 @@ class Measured:
         """Processor seconds a round, stretch by stretch."""
         return [one.cpu / one.rounds for one in self.stretches]
 
-    def theirs(self, part: str, *, open_only: bool = False) -> list[float]:
+    def theirs(self, part: str) -> list[float]:
         """The same by brute force; `part` is "whole" or "outside"."""
         result = []
         for one, stretch in zip(self.rounds, self.stretches, strict=True):
             plays = 0.0 if self.shares_alternative else stretch.plays / stretch.rounds
-            seconds = getattr(one.project, part) + getattr(one.open, part)
-            seconds += 0.0 if open_only else getattr(one.settled, part)
+            seconds = getattr(one.project, part) + getattr(one.test, part)
             result.append(seconds + plays * getattr(one.play, part))
         return result
 
@@ -197,7 +182,7 @@ def measure(
     points = max(2, min(points, end // SHORTEST))
     for point in range(1, points + 1):
         stretches.append(run.to(end * point // (points + 1)))
-        rounds.append(judge(case, stopping, peer, run.step(), repeats))
+        rounds.append(judge(case, peer, run.step(), repeats))
     return Measured(case, algorithm, stopping, stretches, rounds)
 
 
@@ -220,8 +205,7 @@ def run(quick: bool) -> str:
             progress(f"rounds: {' | '.join(rows[-1])}")
     header = [
         "instance, sampling, stopping", "mislid", "brute force", "outside quadprog", "ratio",
-        "to quadprog alone", "without settled pairs", "agree to stop", "to sample",
-        "inaccurate pairs",
+        "to quadprog alone", "agree to stop", "to sample", "inaccurate pairs",
     ]  # fmt: skip
     detail = [header[0], "rounds", "wall / processor time", *SOLVED_COLUMNS]
     return f"{table(header, rows)}\n\n{table(detail, shares)}"
@@ -247,7 +231,6 @@ def _row(one: Measured) -> list[str]:
         duration(Spread.of(outside).median),
         _ratios(whole, ours),
         _ratios(alone, ours),
-        _ratios(one.theirs("whole", open_only=True), ours),
         f"{sum(each.stops_alike for each in one.rounds)} of {len(one.rounds)}",
         f"{sum(each.samples_alike for each in one.rounds)} of {len(one.rounds)}",
         f"{sum(each.inaccurate for each in one.rounds)} of {solved:,}",

@@ -39,6 +39,7 @@ def new_study(storage: Storage | str | None, history: int) -> Study:
         m=TOP,
         misspecification=0.5,
         storage=storage,
+        noise=1.0,
     )
     arms = rng.integers(ARMS, size=history)
     study.add_observations(zip(arms, means[arms] + rng.normal(size=history), strict=True))

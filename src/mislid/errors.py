@@ -123,3 +123,11 @@ class Interrupted(KeyboardInterrupt):
 
 class OutsideTubeWarning(UserWarning):
     """The true means of an instance lie outside the model they were declared to belong to."""
+
+
+class ContradictedWarning(UserWarning):
+    """A study's data refute what was declared: it claims no proof until that is mended."""
+
+
+class ImplausibleValueWarning(UserWarning):
+    """A value that was told is far outside of everything that is known, as a typing error is."""

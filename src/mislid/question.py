@@ -34,7 +34,7 @@ class Question:
     delta
         How often the answer may be wrong.
     tolerance
-        How much worse than the best an arm of the answer may be.
+        The answer is m arms, none of them worse than the m-th best by more than this.
     mean_bound
         A bound on the absolute values of the means (the paper's M), where one is known.
     noise_model
@@ -43,6 +43,9 @@ class Question:
         Then `noise` is not given; the attribute is half of the range, or 1 where it is unknown.
     reward_range
         Of bounded values, the least and the largest possible one; (0, 1) unless given.
+    structured
+        Whether features have a weight in the proof of `guaranteed`, so that what is proved holds
+        for all misspecifications at once; by default whether that of the model is finite.
 
     Raises
     ------
@@ -66,6 +69,7 @@ class Question:
     mean_bound: float
     noise_model: str
     reward_range: tuple[float, float] | None
+    structured: bool
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class Question:
         mean_bound: float = math.inf,
         noise_model: str = "known",
         reward_range: tuple[float, float] | None = None,
+        structured: bool | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
@@ -95,6 +100,9 @@ class Question:
             ),
             "noise_model": kind,
             "reward_range": range_,
+            "structured": math.isfinite(model.misspecification)
+            if structured is None
+            else bool(structured),
         }
         if range_ is not None and tolerance >= range_[1] - range_[0]:
             raise ProblemError(

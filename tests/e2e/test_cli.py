@@ -179,7 +179,7 @@ def test_the_bound_with_a_tolerance(ask):
     assert json.loads(done.stdout)["characteristic_time"] == time_.value
     assert time_.value < mislid.characteristic_time(model, MEANS, 1).value
     table = command("bound", *ask, "--tolerance", 0.2).stdout
-    assert "0.2, for the 1 best; other answers that it allows may need fewer" in table
+    assert "0.2, for the best; other answers that it allows may need fewer" in table
 
 
 def test_the_same_seed_gives_the_same_rows(ask):

@@ -1,6 +1,10 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import mislid
+from mislid.simulation.job import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = "`" * 3
@@ -43,3 +47,37 @@ def test_the_check_finds_what_is_wrong(tmp_path):
     assert "bad.md:14: the block fails" in done.stdout
     assert "absent.md: no such file" in done.stdout
     assert "3 documents, 7 problems" in done.stdout
+
+
+def text_of(*patterns):
+    return {path: path.read_text() for pattern in patterns for path in ROOT.glob(pattern)}
+
+
+def test_one_is_not_called_the_1_best():
+    texts = text_of("src/**/*.py", "docs/*.md", "README.md", "examples/*.py")
+    assert len(texts) > 100
+    for path, text in texts.items():
+        assert "the 1 best" not in text, path
+        assert not re.search(r"the \{[a-z_.\[\]']*m'?\]?\} best", text), path
+
+
+def test_the_tolerance_is_promised_alike_everywhere():
+    for name in ("identify", "create_study", "Question"):
+        words = " ".join(getattr(mislid, name).__doc__.split())
+        assert "none of them worse than the m-th best by more than this" in words, name
+    words = " ".join(mislid.closest_alternative.__doc__.split())
+    assert "worse than the m-th best by more than this" in words
+
+
+def test_the_examples_of_the_readme_have_one_noise():
+    text = (ROOT / "README.md").read_text()
+    given = re.findall(r"noise=([0-9.]+)", text)
+    assert len(given) == 3
+    assert len(set(given)) == 1
+    assert all("noise=" in call for call in re.findall(r"characteristic_time\([^)]*\)", text))
+
+
+def test_columns_of_csv_are_documented():
+    text = (ROOT / "docs" / "running.md").read_text()
+    for column in (*Row._fields, "characteristic_time", "lower", "upper", "allocation_0"):
+        assert f"`{column}`" in text, column

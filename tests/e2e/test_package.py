@@ -48,7 +48,9 @@ def test_models_need_no_compiler(tmp_path):
 
 
 def test_studies_in_memory_need_no_database(tmp_path):
-    loaded = loaded_after("import mislid; mislid.create_study(candidates=range(3), m=1)", tmp_path)
+    loaded = loaded_after(
+        "import mislid; mislid.create_study(candidates=range(3), m=1, noise=1)", tmp_path
+    )
     assert not loaded & {"sqlalchemy", "psycopg", "matplotlib", "pandas"}
 
 

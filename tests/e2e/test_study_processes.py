@@ -66,7 +66,12 @@ def working(address: str, folder: Path) -> Iterator[dict[str, subprocess.Popen]]
 def new_study(address: str) -> Study:
     features = np.random.default_rng(5).normal(size=(12, 3))
     return mislid.create_study(
-        study_name="s", candidates=features, m=3, misspecification=0.5, storage=address
+        study_name="s",
+        candidates=features,
+        m=3,
+        misspecification=0.5,
+        storage=address,
+        noise=1.0,
     )
 
 

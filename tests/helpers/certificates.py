@@ -120,6 +120,7 @@ class Drifting:
             candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, -1.0]},
             m=1,
             misspecification=5.0,
+            noise=1.1,
             storage=storage,
         )
         study.add_observations([("a", 1.0), ("b", -1.0), ("c", 0.9)] * 30 + [("d", 0.9)])

@@ -64,9 +64,9 @@ def test_the_range(
     monkeypatch.setattr(forecast, "Forward", simulated)
     missed = 0
     for snapshot, actual in looked:
-        said = snapshot.what_if(simulations=15)
+        said = snapshot.what_if()
         above = said.more_high is not None and actual > said.more_high
         missed += actual < said.more_low or above
-    share = 1.0 - (forecast.HIGH - forecast.LOW)
+    share = 2 / forecast.TAIL
     worse = binomtest(missed, len(looked), share, alternative="greater").pvalue < REJECTED
     assert worse == fails, f"{missed} of {len(looked)} ranges missed"

@@ -23,7 +23,7 @@ from mislid.rules.evidence import (
     families_of,
 )
 from mislid.rules.intervals import ALONE, mean_intervals
-from mislid.rules.pairs import PairEvidence, Standing
+from mislid.rules.pairs import AnswerEvidence, Standing
 from mislid.rules.residuals import Residuals
 from statistical.trials import too_often
 
@@ -214,6 +214,6 @@ def test_what_is_proved_at_a_misspecification_that_holds_is_right(eps: float) ->
     for run in np.argsort(-found.max(axis=1))[:100]:
         data = Standing(model, families, 0.0, runs.counts[run], runs.means[run])
         for arm in range(1, K):
-            reach = PairEvidence(data, (arm,)).reach(LEVEL)
+            reach = AnswerEvidence(data, (arm,)).reach(LEVEL)
             if reach is not None and reach >= eps:
                 assert found[run, arm - 1] >= LEVEL

@@ -40,6 +40,7 @@ class Setting(Struct):
     phantom: float  # measurements of value 0 that every arm is pretended to have had
     widening: float  # of the tube, for alternatives to the projected means
     responds: bool  # whether the sampling rule uses the alternative of a stopping test
+    structured: bool  # whether features have a weight in a proof
 
 
 class State(Struct):

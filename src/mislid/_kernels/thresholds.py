@@ -63,9 +63,3 @@ def printed_linear(t: float, d: int, eps: float, information: float, log_inverse
     """beta_lin as the paper prints it."""
     deviation = 4.0 * eps * math.sqrt(information) if eps > 0.0 else 0.0
     return 0.5 * (deviation + math.sqrt(2.0 * linear_part(t, d, log_inverse))) ** 2
-
-
-@inner
-def arm_allowance(n: float) -> float:
-    """2 ln(4 + ln n): what an arm measured n times adds to a threshold that holds for every n."""
-    return 2.0 * math.log(4.0 + math.log(max(n, 1.0)))

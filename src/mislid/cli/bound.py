@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import the_best
 from mislid.cli.options import instance_options, load, one_sentence_errors, setting
 from mislid.cli.output import as_csv, as_json, as_table, number
 
@@ -79,7 +80,7 @@ def _table(instance: Instance, time: CharacteristicTime, delta: float) -> str:
     ]
     if time.tolerance:
         caution = "other answers that it allows may need fewer"
-        rows.insert(2, ("tolerance", f"{time.tolerance:g}, for the {time.m} best; {caution}"))
+        rows.insert(2, ("tolerance", f"{time.tolerance:g}, for {the_best(time.m)}; {caution}"))
     if time.note:
         rows.append(("note", time.note))
     order = sorted(range(instance.K), key=lambda arm: -time.allocation[arm])

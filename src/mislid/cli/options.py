@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mislid.errors import Interrupted, MislidError
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -64,13 +65,24 @@ def question_options(*, changes: bool = False) -> Callable[[F], F]:
             "--tolerance",
             click.FloatRange(0),
             0.0,
-            "How much better than one of the answer another may be.",
+            "How much worse than the m-th best one of the answer may be.",
         ),
     )
 
 
 def _change(name: str, kind: Any, _default: float, text: str) -> Callable[[F], F]:
     return click.option(name, type=kind, help=text)
+
+
+class StoppingChoice(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 on
+    """Names of stopping rules; of retired ones stderr says what has taken their place."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The rule that is meant."""
+        if value in RETIRED:
+            click.echo(f"Warning: {retirement(value)}.", err=True)
+            value = "guaranteed"
+        return super().convert(value, param, ctx)
 
 
 def rule_options(command: F) -> F:
@@ -90,7 +102,7 @@ def rule_options(command: F) -> F:
         ),
         setting(
             "--stopping",
-            click.Choice(list(STOPPING_RULES)),
+            StoppingChoice(list(STOPPING_RULES)),
             "guaranteed",
             f"When to stop; {' and '.join(unproven)} come with no proof.",
         ),
@@ -178,15 +190,23 @@ def _with(command: F, *options: Callable[[F], F]) -> F:
 
 
 def load(file: str, misspecification: float | None, noise: float | None) -> Instance:
-    """Read the instance, with warnings as one line on stderr."""
+    """Read the instance."""
     from mislid.model import load_instance
 
+    with warnings_as_lines():
+        return load_instance(file, misspecification, noise=noise)
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print warnings as one line each on stderr, at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        instance = load_instance(file, misspecification, noise=noise)
-    for warning in caught:
-        click.echo(f"Warning: {warning.message}.", err=True)
-    return instance
+        try:
+            yield
+        finally:
+            for warning in caught:
+                click.echo(f"Warning: {warning.message}.", err=True)
 
 
 def cluster(address: str | None, jobs: int) -> Any:

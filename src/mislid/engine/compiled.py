@@ -109,6 +109,7 @@ def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Set
         phantom=PHANTOM if authors and not proven else 0.0,
         widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=responds,
+        structured=question.structured,
     )
 
 
@@ -237,9 +238,10 @@ def _proof(setting: Setting) -> Stopping:
     given = families_of(
         setting.X.shape[0],
         setting.m,
-        math.inf if unknown else setting.eps,
+        setting.eps,
         setting.delta,
         np.sqrt(setting.variance),
+        structured=setting.structured and not unknown,
     )
     two_arms, linear, diagonal = (
         Family(scales=one.scales, logs=one.logs)

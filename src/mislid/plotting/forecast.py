@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from mislid._words import the_best
 from mislid.plotting.theme import (
     BEST,
     CONTRAST,
@@ -55,9 +56,40 @@ class Forecast(NamedTuple):
 
 
 def forecasts_of(overview: Overview) -> list[Forecast]:
-    """For the question as asked, first, and for others."""
-    others = (Forecast.of(_question(one, overview.settings), one) for one in overview.what_ifs)
+    """For the question as asked, first, and for others.
+
+    What is decided decides easier questions, too. The data alone may not, without the pairs that
+    were settled on the way.
+    """
+    others = []
+    for one in overview.what_ifs:
+        words = _question(one, overview.settings)
+        implied = overview.decided and _is_easier(one, overview.settings)
+        others.append(Forecast(words, 0, 0, 0, "") if implied else Forecast.of(words, one))
     return [Forecast.of(AS_ASKED, overview.progress), *others]
+
+
+def _is_easier(given: WhatIf, settings: Settings) -> bool:
+    """Whether an answer to the study's own question is one to this, as surely."""
+    return (
+        given.m == settings.m
+        and given.delta >= settings.delta
+        and given.tolerance >= settings.tolerance
+        and given.misspecification <= settings.misspecification
+    )
+
+
+def _shown_bound(overview: Overview) -> float | None:
+    """The least for any method, unless measurements or the forecast say that fewer will do.
+
+    It is an average over studies whose means are as estimated now, and an early estimate may be a
+    near tie.
+    """
+    progress = overview.progress
+    bound, high = progress.lower_bound, progress.more_high
+    if bound is None or overview.decided:
+        return None
+    return bound if high is None or bound <= progress.samples + high else None
 
 
 def draw_forecast(overview: Overview) -> Figure | None:
@@ -81,7 +113,7 @@ def draw_forecast(overview: Overview) -> Figure | None:
         return None
     with drawing():
         figure = new_figure(0.34 * len(rows) + 1.25)
-        _plot_forecasts(figure.subplots(), rows, overview.samples, overview.progress.lower_bound)
+        _plot_forecasts(figure.subplots(), rows, overview.samples, _shown_bound(overview))
         return figure
 
 
@@ -142,7 +174,7 @@ def _in_words(row: Forecast) -> str:
 def _question(given: WhatIf, settings: Settings) -> str:
     """How a question differs from the study's own, in words."""
     parts = {
-        "m": f"{given.m} best instead of {settings.m}",
+        "m": f"{the_best(given.m)} instead of {settings.m}",
         "delta": f"error rate {number(given.delta)}",
         "tolerance": f"tolerance {number(given.tolerance)}",
         "misspecification": f"misspecification {number(given.misspecification)}",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mislid._validation import as_top_m, as_weights
+from mislid._words import the_best
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.plotting.theme import BEST, CONTRAST, GREY, LINES, PAPER, REST, tidy
@@ -64,7 +65,7 @@ def plot_allocation(
     place = np.arange(order.size)
     share = taken[order] / taken.sum()
     bars = [
-        axes.bar(place[:m], share[:m], color=BEST, label=f"measured, the {m} best"),
+        axes.bar(place[:m], share[:m], color=BEST, label=f"measured, {the_best(m)}"),
         axes.bar(place[m:], share[m:], color=REST, label="measured, the others"),
     ]
     lines = []

@@ -95,9 +95,8 @@ def _plot_means(axes: Axes, overview: Overview, rows: Arms) -> None:
     line.set_label("mean and confidence interval")
     for chosen, colour in ((inside, BEST), (~inside, REST)):
         at, arms = places[chosen], rows[chosen]
-        means, widths = overview.means[arms], overview.half_widths[arms]
-        axes.hlines(at, means - widths, means + widths, color=colour, lw=2.2, zorder=2)
-        axes.plot(means, at, "o", color=colour, ms=6.5, zorder=3)
+        axes.hlines(at, *overview.intervals[arms].T, color=colour, lw=2.2, zorder=2)
+        axes.plot(overview.means[arms], at, "o", color=colour, ms=6.5, zorder=3)
     if overview.now is not None:
         (marks,) = axes.plot(overview.estimates[rows], places, "D")
         marks.set(ms=3.4, mfc=PAPER, mec=INK, mew=0.8, zorder=4, label="estimate by the model")
@@ -115,7 +114,7 @@ def _limits(overview: Overview) -> tuple[float, float]:
     if not known.size:
         return 0.0, 1.0
     widths = overview.half_widths[np.isfinite(overview.half_widths)]
-    room = 1.1 * float(np.quantile(widths, 0.75))
+    room = 1.1 * float(np.quantile(widths, 0.75)) if widths.size else 1.0
     return float(known.min()) - room, float(known.max()) + room
 
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mislid._words import the_best
 from mislid.plotting.theme import (
     BEST,
     CONTRAST,
@@ -46,7 +47,7 @@ _MISSPECIFICATION = _Panel(
     ("least_misspecification", "best parameters"),
 )
 _TIME = _Panel(
-    "time to find the {m} best",
+    "time to find {best}",
     "characteristic time",
     ("time", "network's misspecification"),
     ("least_time", "least misspecification"),
@@ -123,7 +124,7 @@ def _draw(axes: Axes, trade_off: TradeOff, panel: _Panel) -> list[float]:
     axes.set_xticks(sorted({choice.d for choice in trade_off.choices}))
     axes.set_xlabel("number of features d")
     axes.set_ylabel(panel.label)
-    axes.set_title(panel.title.format(m=trade_off.m))
+    axes.set_title(panel.title.format(best=the_best(trade_off.m)))
     _explain(axes, panel)
     return values
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 
 def number(value: float) -> str:
@@ -101,15 +100,6 @@ def listed(texts: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def moment(seconds: float) -> str:
-    """A time, in seconds since 1970, in the calendar of Greenwich.
-
-    >>> moment(1.7e9)
-    '2023-11-14 22:13 UTC'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def visible(text: str) -> str:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from mislid import __version__
+from mislid._words import moment
 from mislid.errors import MislidError, MissingPackageError
 from mislid.files import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
-from mislid.plotting.words import decimals, fixed, moment, number, rate, whole
+from mislid.plotting.words import decimals, fixed, number, rate, whole
 from mislid.report.style import Html, as_markup, element, markup, style_sheet, table
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.study import Study
@@ -48,7 +49,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(study, Path(folder) / "tea.html")
@@ -80,7 +81,7 @@ def report(study: Study) -> str:
     Examples
     --------
     >>> import mislid
-    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1)
+    >>> study = mislid.create_study(study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1)
     >>> "Nothing has been measured yet." in report(study)
     True
     """
@@ -135,10 +136,9 @@ def _figure(caption: str, *pictures: Html) -> Html:
 def _candidates(overview: Overview) -> Html:
     level = rate(1.0 - overview.settings.delta)
     caption = (
-        f"Best first, {_leaders(overview)} in colour. Each interval holds its candidate's true "
-        f"mean with probability at least {level} at all times at once, however candidates were "
-        "chosen; they do not all have to hold together, and use neither features nor other "
-        "candidates. "
+        f"{_leaders(overview).capitalize()} first and in colour, then the others, best first. With "
+        f"probability at least {level} all intervals hold the true means, at once and at all "
+        "times, however candidates were chosen, if the declared noise and misspecification hold. "
     )
     if overview.optimal is not None:
         caption += "Optimal shares are those that would be best if the present estimates were true."
@@ -188,8 +188,10 @@ def _forecast(overview: Overview) -> Html:
         return Html()
     caption = (
         "Measurements in all, if the present estimates are about right: dots are expected, bars a "
-        "range. The least that any method needs on average is for the question as asked."
+        "range."
     )
+    if not overview.decided:
+        caption += " The least that any method needs on average is for the question as asked."
     heads = ("question", "more measurements", "from", "to", "")
     cells = [
         (row.question, *(whole(value) for value in (row.more, row.low, row.high)), row.note)
@@ -206,11 +208,14 @@ def _sensitivity(overview: Overview) -> Html:
     found = overview.sensitivity
     if found is None:
         return Html()
+    words = ""
+    if overview.decided and (found.largest is None or found.largest < found.declared):
+        words = "The decision was made for the declared misspecification, and stands. "
     if found.largest is None:
-        words = "The present data decide for no misspecification, not even for 0."
+        words += "The present data alone decide for no misspecification, not even for 0."
     else:
         up_to = f"up to a misspecification of {number(found.largest)}"
-        words = "The present data decide "
+        words += "The present data decide "
         words += "without any structure" if math.isinf(found.largest) else up_to
         words += f"; {number(found.declared)} was declared."
     if found.smallest > 0.0:
@@ -245,10 +250,8 @@ def _table(overview: Overview) -> Html:
     heads[-1] = "answer" if overview.decided else "in front"
     cells = []
     for arm in overview.order.tolist():
-        mean, half = float(overview.means[arm]), float(overview.half_widths[arm])
-        measured = overview.counts[arm] > 0.0
-        numbers = (mean, mean - half, mean + half) if measured else ()
-        shown = [fixed(value, places) for value in numbers] or [""] * 3
+        numbers = (overview.means[arm], *overview.intervals[arm])
+        shown = [fixed(float(one), places) if np.isfinite(one) else "" for one in numbers]
         estimate = "" if np.isnan(estimates[arm]) else fixed(float(estimates[arm]), places)
         inside = "yes" if arm in overview.leaders else ""
         cells.append(

@@ -5,6 +5,7 @@ Whatever is not markup already is escaped; pictures follow the style sheet.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -27,6 +28,9 @@ DARK = {
     CONTRAST: ("contrast", "#f07f8d"),
 }
 
+# Pixels that the smallest label has on any screen.
+READABLE = 11.0
+
 _RULES = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 var(--sans); }
@@ -40,6 +44,7 @@ p { margin: 0.4rem 0; max-width: 46rem; }
 .note, figcaption { color: var(--grey); font-size: 0.9rem; }
 figcaption { max-width: 46rem; margin-bottom: 1rem; }
 figure { margin: 0 0 1.5rem; break-inside: avoid; }
+.picture { overflow-x: auto; }
 .picture svg { display: block; width: 100%; height: auto; }
 .numbers { display: flex; flex-wrap: wrap; gap: 1rem 3rem; margin: 2rem 0 0; padding: 0; }
 .numbers div { min-width: 8rem; }
@@ -67,7 +72,8 @@ code { font: 0.85em ui-monospace, Menlo, Consolas, monospace; overflow-wrap: any
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
   h2 { margin-top: 2rem; break-after: avoid; }
-  .wide { overflow: visible; }
+  .wide, .picture { overflow: visible; }
+  .picture svg { min-width: 0 !important; }
   .box { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """
@@ -146,7 +152,15 @@ def as_markup(figure: Figure, description: str, name: str) -> Html:
     """
     text = re.sub(r"(?s)<!--.*?-->|<metadata>.*?</metadata>", "", as_svg(figure))
     text = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), name), text)
+    text = text.replace("<svg ", f'<svg style="min-width: {_least_width(text)}px" ', 1)
     return element("div", Html(text.strip()), class_="picture", role="img", aria_label=description)
+
+
+def _least_width(picture: str) -> int:
+    """How wide a picture must be for all its labels to be readable; a narrow screen scrolls it."""
+    box = re.search(r'viewBox="0 0 ([\d.]+)', picture)
+    sizes = [float(size) for size in re.findall(r"font(?:-size|): [a-z0-9 ]*?([\d.]+)px", picture)]
+    return math.ceil(float(box.group(1)) * READABLE / min(sizes)) if box and sizes else 0
 
 
 def _tag(tag: str, name: str) -> str:
@@ -157,7 +171,8 @@ def _tag(tag: str, name: str) -> str:
     tag = re.sub(r' id="[a-zA-Z.]+_?\d+"(?=[ />])', "", tag) if tag.startswith("<g") else tag
     tag = tag.replace("xlink:href", "href")
     tag = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", tag)
-    tag = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 var(--sans)", tag)
+    # Releases of matplotlib write one property or several.
+    tag = re.sub(r"(font: [^;\"]*?px|font-family:) [^;\"]*", r"\1 var(--sans)", tag)
     for light, (variable, _) in DARK.items():
         tag = tag.replace(light, f"var(--{variable})")
     return tag

@@ -25,13 +25,28 @@ def question(overview: Overview) -> str:
 def headline(overview: Overview) -> Html:
     """The answer or how far it is, and what that rests on."""
     decision = overview.decision
-    large, *rest = _running(overview) if decision is None else _decided(overview, decision)
+    if overview.contradictions:
+        large, *rest = _contradicted(overview)
+    else:
+        large, *rest = _running(overview) if decision is None else _decided(overview, decision)
     kind = "answer long" if len(large) > _LONG else "answer"
     return markup(element("p", large, class_=kind), *(element("p", text) for text in rest if text))
 
 
 def _names(overview: Overview, arms: tuple[int, ...]) -> str:
     return listed([overview.labels[arm] for arm in arms])
+
+
+def _contradicted(overview: Overview) -> list[str]:
+    before = ""
+    if overview.decision is not None:
+        names = _names(overview, overview.decision.answer)
+        before = f"Before that, the study had decided for {names}; this is not proven."
+    return [
+        "The data contradict what was declared: nothing is proven.",
+        *(f"{words[:1].upper()}{words[1:]}." for words in overview.contradictions),
+        before,
+    ]
 
 
 def _decided(overview: Overview, decision: Decided) -> list[str]:
@@ -60,7 +75,7 @@ def _agreement(overview: Overview) -> str:
         return "They agree with the answer."
     return (
         f"By all measurements {_names(overview, overview.best_now)} would come first now; the "
-        "answer stands, since a decision is never revoked."
+        "answer stands, since later measurements never revoke it."
     )
 
 
@@ -124,7 +139,7 @@ def key_numbers(overview: Overview) -> Html:
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
     if asked is not None and not overview.decided and math.isfinite(asked.more):
         shown["to go, about"] = roughly(asked.more)
-    shown["error rate"] = f"{'≤ ' if overview.rule.guaranteed else 'wanted: '}" + rate(
+    shown["error rate"] = f"{'≤ ' if overview.proven else 'wanted: '}" + rate(
         overview.settings.delta
     )
     return element(

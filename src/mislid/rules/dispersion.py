@@ -60,6 +60,14 @@ class Dispersion:
         apart = np.logaddexp.reduce(log_scatter(self.counts, shrunk)) - math.log(shrunk.size)
         return float(np.logaddexp(together, apart)) - math.log(2.0)
 
+    def bound(self) -> float:
+        """No less than `log_evidence()`, at next to no cost: the largest value of an integrand."""
+        n = np.append(self.counts, self.counts.sum())
+        q = np.append(self.squares, self.squares.sum())
+        wild = (q > n) & (n > 0.0)
+        n, q = n[wild], q[wild]
+        return 0.5 * float(np.max(q - n - n * np.log(q / n), initial=0.0))
+
     def least_factor(self, level: float) -> float:
         """The smallest factor, at least 1, by which noise must grow not to be contradicted."""
         limit = -math.log(level)

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 
 Pairs = NDArray[np.int64]
+Arms = NDArray[np.int64]
 
 # Shares of the families in M. Where nothing is linear, two arms have all of it.
 TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE = 0.78, 0.19, 0.03
@@ -47,6 +49,8 @@ TWO_ARMS_CENTRE, CENTRE, TAIL = 0.035, 0.15, 2.0
 # Below this share of the largest information the measured arms are taken not to span.
 SINGULAR = 1e-11
 REFINEMENTS = 5
+# Numbers (forms times arms) that are in memory at once.
+AT_ONCE = 4_000_000
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45
 
@@ -85,7 +89,15 @@ class Families:
     diagonal: Family
 
 
-def families_of(K: int, m: int, misspecification: float, delta: float, noise: Vector) -> Families:
+def families_of(
+    K: int,
+    m: int,
+    misspecification: float,
+    delta: float,
+    noise: Vector,
+    *,
+    structured: bool | None = None,
+) -> Families:
     """The displacements in M for a question.
 
     Parameters
@@ -98,6 +110,9 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
         Error rate.
     noise
         Standard deviations (K,).
+    structured
+        Whether features have a weight in M, which then is one for all misspecifications, infinity
+        included; by default whether the misspecification is finite.
 
     Returns
     -------
@@ -113,7 +128,7 @@ def families_of(K: int, m: int, misspecification: float, delta: float, noise: Ve
     """
     unit = math.exp(float(np.mean(np.log(noise))))
     shares = TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE
-    if math.isinf(misspecification):
+    if not (math.isfinite(misspecification) if structured is None else structured):
         shares = 1.0, 0.0, 0.0
     return Families(
         -math.log(delta),
@@ -211,6 +226,90 @@ def least_squares(X: Matrix, weights: Vector, means: Vector, V: Matrix) -> Vecto
     return theta
 
 
+class LinearForms(NamedTuple):
+    """Means of arms, or differences of two, as the linear model sees them.
+
+    Attributes
+    ----------
+    values
+        What least squares says (n,).
+    biases
+        The largest error of that in a tube of radius 1 (n,).
+    variances
+        x'V^-1 x + x'V^-2 x / s^2 for the features x of a form, at every scale (n, S).
+    logs
+        Logarithms of the scales' weights, less their volumes (S,).
+    """
+
+    values: Vector
+    biases: Vector
+    variances: Matrix
+    logs: Vector
+
+    def evidence(self, beyond: Vector) -> Vector:
+        """Evidence (n,) against values that are so far from those of the forms, bias included."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            costs = np.maximum(beyond, 0.0)[:, None] ** 2 / (2.0 * self.variances)
+        # Two arms with the same features differ by their deviations alone.
+        costs[np.isnan(costs)] = 0.0
+        found: Vector = np.logaddexp.reduce(self.logs + costs, axis=1)
+        return found
+
+
+def linear_forms(
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    family: Family,
+    arms: Arms,
+    less: Arms | None = None,
+) -> LinearForms | None:
+    """The forms mean[arms], or mean[arms] - mean[less].
+
+    Parameters
+    ----------
+    X
+        Features in coordinates of a spanner (K, d).
+    weights, means
+        Counts over squared noise, and empirical means (K,).
+    family
+        Displacements along the features.
+    arms, less
+        Indices (n,).
+
+    Returns
+    -------
+    LinearForms or None
+        None where the measured arms do not span.
+    """
+    K, d = X.shape
+    V = (X * weights[:, None]).T @ X
+    if not is_spanned(V):
+        return None
+    g = X[arms] if less is None else X[arms] - X[less]
+    along: Matrix = np.linalg.solve(V, g.T).T.astype(np.float64)
+    weighed = (X * weights[:, None]).T
+    biases = np.empty(len(arms))
+    size = max(1, AT_ONCE // K)
+    for first in range(0, len(arms), size):
+        part = slice(first, first + size)
+        rest = -along[part] @ weighed
+        rows = np.arange(len(rest))
+        rest[rows, arms[part]] += 1.0
+        if less is not None:
+            rest[rows, less[part]] -= 1.0
+        biases[part] = np.abs(rest).sum(axis=1)
+    squares = family.scales**2
+    width, bend = np.einsum("na,na->n", g, along), np.einsum("na,na->n", along, along)
+    volumes = [0.5 * np.linalg.slogdet(np.eye(d) + square * V)[1] for square in squares]
+    return LinearForms(
+        values=g @ least_squares(X, weights, means, V),
+        biases=biases,
+        variances=width[:, None] + bend[:, None] / squares,
+        logs=family.logs - np.array(volumes),
+    )
+
+
 def by_features(
     family: Family,
     X: Matrix,
@@ -256,29 +355,12 @@ def by_features(
     [29.95]
     [-inf]
     """
-    V = (X * weights[:, None]).T @ X
-    if math.isinf(misspecification) or not is_spanned(V):
-        return np.full(len(pairs), -np.inf)
     i, j = pairs.T
-    g = X[j] - X[i]
-    along = np.linalg.solve(V, g.T).T
-    theta = least_squares(X, weights, means, V)
-    weighed = along @ (X * weights[:, None]).T
-    rows = np.arange(len(pairs))
-    weighed[rows, i] += 1.0
-    weighed[rows, j] -= 1.0
-    bias = misspecification * np.abs(weighed).sum(axis=1)
-    beyond = g @ theta + tolerance - bias
-    s = family.scales
-    width = np.einsum("na,na->n", g, along)[:, None]
-    bend = np.einsum("na,na->n", along, along)[:, None]
-    volumes = [0.5 * np.linalg.slogdet(np.eye(len(V)) + scale**2 * V)[1] for scale in s]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Infinite for two arms with one feature where no model reverses them.
-        costs = beyond[:, None] ** 2 / (2.0 * (width + bend / s**2))
-    logs = np.where(beyond[:, None] > 0.0, costs, 0.0) - np.array(volumes)
-    found: Vector = np.logaddexp.reduce(logs + family.logs, axis=1)
-    return found
+    structured = not math.isinf(misspecification)
+    forms = linear_forms(X, weights, means, family, j, less=i) if structured else None
+    if forms is None:
+        return np.full(len(pairs), -np.inf)
+    return forms.evidence(forms.values + tolerance - misspecification * forms.biases)
 
 
 def diagonal_weights(weights: Vector, scale: float) -> tuple[Vector, float]:

@@ -11,21 +11,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.rules.evidence import Family, families_of, is_spanned, least_squares
-
-Arms = NDArray[np.int64]
+from mislid.rules.evidence import Family, families_of, linear_forms
 
 # The part of the weight that single arms have where features say something.
 ALONE = 0.5
 # Newton's method ends when a square moves by less than this, relatively; it is quadratic.
 ACCURACY, MOST_STEPS = 1e-13, 60
-# Numbers (forms times arms) that are in memory at once.
-AT_ONCE = 4_000_000
 
 
 class Interval(NamedTuple):
@@ -177,90 +172,6 @@ def by_the_features(
     logs = np.broadcast_to(forms.logs, forms.variances.shape)
     halves[known] = half_widths(logs[known], 0.5 / forms.variances[known], level)
     return Interval(forms.values, halves + misspecification * forms.biases)
-
-
-class LinearForms(NamedTuple):
-    """Means of arms, or differences of two, as the linear model sees them.
-
-    Attributes
-    ----------
-    values
-        What least squares says (n,).
-    biases
-        The largest error of that in a tube of radius 1 (n,).
-    variances
-        x'V^-1 x + x'V^-2 x / s^2 for the features x of a form, at every scale (n, S).
-    logs
-        Logarithms of the scales' weights, less their volumes (S,).
-    """
-
-    values: Vector
-    biases: Vector
-    variances: Matrix
-    logs: Vector
-
-    def evidence(self, beyond: Vector) -> Vector:
-        """Evidence (n,) against values that are so far from those of the forms, bias included."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            costs = np.maximum(beyond, 0.0)[:, None] ** 2 / (2.0 * self.variances)
-        # Two arms with the same features differ by their deviations alone.
-        costs[np.isnan(costs)] = 0.0
-        found: Vector = np.logaddexp.reduce(self.logs + costs, axis=1)
-        return found
-
-
-def linear_forms(
-    X: Matrix,
-    weights: Vector,
-    means: Vector,
-    family: Family,
-    arms: Arms,
-    less: Arms | None = None,
-) -> LinearForms | None:
-    """The forms mean[arms], or mean[arms] - mean[less].
-
-    Parameters
-    ----------
-    X
-        Features in coordinates of a spanner (K, d).
-    weights, means
-        Counts over squared noise, and empirical means (K,).
-    family
-        Displacements along the features.
-    arms, less
-        Indices (n,).
-
-    Returns
-    -------
-    LinearForms or None
-        None where the measured arms do not span.
-    """
-    K, d = X.shape
-    V = (X * weights[:, None]).T @ X
-    if not is_spanned(V):
-        return None
-    g = X[arms] if less is None else X[arms] - X[less]
-    along: Matrix = np.linalg.solve(V, g.T).T.astype(np.float64)
-    weighed = (X * weights[:, None]).T
-    biases = np.empty(len(arms))
-    size = max(1, AT_ONCE // K)
-    for first in range(0, len(arms), size):
-        part = slice(first, first + size)
-        rest = -along[part] @ weighed
-        rows = np.arange(len(rest))
-        rest[rows, arms[part]] += 1.0
-        if less is not None:
-            rest[rows, less[part]] -= 1.0
-        biases[part] = np.abs(rest).sum(axis=1)
-    squares = family.scales**2
-    width, bend = np.einsum("na,na->n", g, along), np.einsum("na,na->n", along, along)
-    volumes = [0.5 * np.linalg.slogdet(np.eye(d) + square * V)[1] for square in squares]
-    return LinearForms(
-        values=g @ least_squares(X, weights, means, V),
-        biases=biases,
-        variances=width[:, None] + bend[:, None] / squares,
-        logs=family.logs - np.array(volumes),
-    )
 
 
 def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:

@@ -20,8 +20,14 @@ from mislid.geometry.alternatives import Alternative, AlternativeSearch, pair_al
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.model import Model
-from mislid.rules.evidence import Families, Pairs, by_two_arms, diagonal_weights
-from mislid.rules.intervals import LinearForms, linear_forms
+from mislid.rules.evidence import (
+    Families,
+    LinearForms,
+    Pairs,
+    by_two_arms,
+    diagonal_weights,
+    linear_forms,
+)
 
 # Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
@@ -62,7 +68,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class PairEvidence:
+class AnswerEvidence:
     """Evidence for an answer, pair by pair: that its incumbents beat all challengers.
 
     Attributes
@@ -82,7 +88,7 @@ class PairEvidence:
     >>> from mislid.rules.evidence import families_of
     >>> families = families_of(3, 1, 0.0, 0.05, np.ones(3))
     >>> model, means = Model([[1.0], [2.0], [3.0]], 0.0), np.array([1.0, 2.0, 3.0])
-    >>> found = PairEvidence(Standing(model, families, 0.0, np.full(3, 12.0), means), (2,))
+    >>> found = AnswerEvidence(Standing(model, families, 0.0, np.full(3, 12.0), means), (2,))
     >>> found.pairs.tolist(), found.weakest(0.0) > found.weakest(0.1), 0.0 < found.reach(3.0) < 1.0
     ([[0, 2], [1, 2]], True, True)
     """

@@ -66,12 +66,20 @@ class Residuals:
 
     def contradict(self, misspecification: float, level: float) -> bool:
         """Whether the evidence exceeds ln(1/level)."""
-        # An average does only if one term does, which one projection can often exclude.
-        cost = self.nearest(misspecification, self.weights).cost
+        nearest = self.nearest(misspecification, self.weights).means
+        if self.cannot_contradict(nearest, level):
+            return False
+        return self.log_evidence(misspecification) > -math.log(level)
+
+    def cannot_contradict(self, model: Vector, level: float) -> bool:
+        """Whether one model (K,) of a misspecification excludes that it is contradicted.
+
+        An average exceeds a limit only if one of its terms does.
+        """
+        cost = 0.5 * float(np.sum(self.weights * (self.means - model) ** 2))
         share = float(np.logaddexp.reduce(self.family.logs))
         terms = (_largest_share(q, self.weights) * cost - price for q, price in self._scales())
-        limit = -math.log(level)
-        return max(terms) + share > limit and self.log_evidence(misspecification) > limit
+        return max(terms) + share <= -math.log(level)
 
     def least(self, level: float) -> float:
         """The smallest misspecification that is not contradicted, from below."""

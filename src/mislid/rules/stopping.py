@@ -98,6 +98,17 @@ def stopping_rule_called(name: str) -> StoppingRule:
     return STOPPING_RULES.get(name) or StoppingRule(name, "written in Python", NO_GUARANTEE)
 
 
+def retirement(name: str) -> str:
+    """What to tell those who ask for a rule that is retired.
+
+    Examples
+    --------
+    >>> retirement("mixture")
+    "stopping='mixture' is now 'guaranteed', whose proof needs fewer measurements"
+    """
+    return f"stopping={name!r} is now 'guaranteed', whose proof needs fewer measurements"
+
+
 def as_stopping_rule(stopping: Any) -> StoppingRule:
     """The rule of this name, or an object with `judge(view)` as a rule.
 
@@ -126,11 +137,7 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     if isinstance(stopping, StoppingRule):
         return stopping
     if isinstance(stopping, str) and stopping in RETIRED:
-        warnings.warn(
-            f"stopping={stopping!r} is now 'guaranteed', whose proof needs fewer measurements",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warnings.warn(retirement(stopping), DeprecationWarning, stacklevel=2)
         stopping = "guaranteed"
     if isinstance(stopping, str) and stopping in STOPPING_RULES:
         return STOPPING_RULES[stopping]

@@ -24,7 +24,6 @@ _heuristic = for_python(formulas.heuristic)
 _unstructured = for_python(formulas.unstructured)
 _linear = for_python(formulas.linear)
 _printed_linear = for_python(formulas.printed_linear)
-arm_allowance = for_python(formulas.arm_allowance)
 
 
 def heuristic_threshold(t: float, delta: float) -> float:
@@ -48,7 +47,7 @@ def paper_unstructured_threshold(t: float, K: int, delta: float) -> float:
 
     The lemma behind it holds for all samples up to a fixed t, while a stopping rule needs all t at
     once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
-    interest (every t up to 1e16) it lies above their bound for all K arms, `deviation_constant`.
+    interest (every t up to 1e16) it lies above their bound for all K arms (JMLR 2021, Theorem 9).
 
     Examples
     --------
@@ -115,56 +114,6 @@ def paper_threshold(
         t, d, delta, misspecification, information=information, printed=printed
     )
     return min(paper_unstructured_threshold(t, K, delta), linear)
-
-
-def deviation_constant(x: float) -> float:
-    """C(x) = min over 1/2 < l < 1 of (g(l) + x) / l (Kaufmann and Koolen, JMLR 2021, Theorem 9).
-
-    g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1 - l) / 2. Whatever the rule that chose the arms, with
-    probability 1 - delta no set S of arms, fixed beforehand, ever has evidence against its true
-    means above  sum_S 2 ln(4 + ln N_k) + |S| C(ln(1/delta) / |S|).  Every l gives a valid bound,
-    so that an inexact minimum costs samples but no confidence.
-
-    Examples
-    --------
-    >>> [round(deviation_constant(x), 2) for x in (0.1, 1.0, 10.0)]
-    [1.53, 2.51, 11.95]
-    """
-    from scipy.optimize import minimize_scalar
-    from scipy.special import zeta
-
-    def bound(share: float) -> float:
-        g = 2 * share * (1 - math.log(4 * share)) + math.log(zeta(2 * share))
-        return float(g - 0.5 * math.log1p(-share) + x) / share
-
-    best = minimize_scalar(
-        bound, bounds=(0.5 + 1e-9, 1 - 1e-12), method="bounded", options={"xatol": 1e-10}
-    )
-    return float(best.fun)
-
-
-def pair_constant(K: int, m: int, delta: float) -> float:
-    """2 C(ln(m (K - m) / delta) / 2): two arms, a union over the pairs that can be wrong.
-
-    If an answer is wrong, one of the m best arms is missing and another arm has its place: these
-    are m (K - m) pairs, whatever the answer.
-    """
-    return 2.0 * deviation_constant(0.5 * (math.log(m * (K - m)) + _log_inverse(delta)))
-
-
-def pairwise_threshold(n_i: float, n_j: float, K: int, m: int, delta: float) -> float:
-    """2 ln(4 + ln n_i) + 2 ln(4 + ln n_j) + 2 C(ln(m (K - m) / delta) / 2).
-
-    For the two arms of a pair, measured n_i and n_j times. The numbers are counts even where the
-    noise differs: the bound is for sums of n standardised measurements.
-
-    Examples
-    --------
-    >>> round(pairwise_threshold(4_000, 4_000, 10, 5, 0.05), 1)
-    19.6
-    """
-    allowance = arm_allowance(float(n_i)) + arm_allowance(float(n_j))
-    return allowance + pair_constant(K, m, delta)
 
 
 def _log_inverse(delta: float) -> float:

@@ -121,7 +121,7 @@ def identify(
     max_samples
         A budget: a run that exhausts it claims no answer.
     tolerance
-        How much worse than the best an arm of the answer may be.
+        The answer is m arms, none of them worse than the m-th best by more than this.
     gamma
         Test only when the number of samples has grown by this factor since the last test.
     environment

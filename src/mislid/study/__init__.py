@@ -13,6 +13,7 @@ from mislid.study.manage import (
     list_studies,
     load_study,
 )
+from mislid.study.questions import Ranking, ResultNow, Threshold
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
 from mislid.study.storage import upgrade_storage
@@ -23,6 +24,8 @@ __all__ = [
     "AnswerChange",
     "EstimateRow",
     "ObservationRow",
+    "Ranking",
+    "ResultNow",
     "Sensitivity",
     "SensitivityRow",
     "Study",
@@ -30,6 +33,7 @@ __all__ = [
     "StudyResult",
     "StudySummary",
     "StudyWarning",
+    "Threshold",
     "Trial",
     "WhatIf",
     "copy_study",

@@ -10,7 +10,7 @@ import numpy as np
 from mislid._validation import Vector
 from mislid.engine import Engine
 from mislid.rules.evidence import Families, Pairs, by_two_arms, families_of
-from mislid.rules.pairs import PairEvidence, Standing
+from mislid.rules.pairs import AnswerEvidence, Standing
 from mislid.study.events import Decided
 from mislid.study.replay import Replay
 from mislid.study.settings import Candidates, Settings
@@ -84,26 +84,31 @@ class Claims:
         own = verdict is not None and set(verdict.answer) == set(self.answer)
         return own and self.engine.question.delta <= level
 
-    def pairs_of(self, answer: tuple[int, ...], misspecification: float) -> PairEvidence:
-        """The evidence of an answer's pairs, by the M that there is for a misspecification.
+    def pairs_of(self, answer: tuple[int, ...], structured: bool) -> AnswerEvidence:
+        """The evidence of an answer's pairs, by the M in which features have a weight, or not.
 
         What was settled at earlier times counts where that was by the same M: by two arms for every
         misspecification, by the features for those up to the declared one.
         """
         question = self.engine.question
         families = families_of(
-            question.K, question.m, misspecification, question.delta, question.noise
+            question.K,
+            question.m,
+            self.declared,
+            question.delta,
+            question.noise,
+            structured=structured,
         )
         # Not the engine's weights, which have pretended measurements for some published rules.
         weights, means = self.engine.counts / question.noise**2, self.engine.means
         data = Standing(question.model, families, question.tolerance, weights, means)
-        found = PairEvidence(data, answer)
-        if math.isinf(misspecification) != math.isinf(self.declared):
+        found = AnswerEvidence(data, answer)
+        if structured != question.structured:
             return found
         times = self._settled(found.pairs)
         known = np.where(times > 0, families.level, -math.inf)
         always = self._by_two_arms(families, found.pairs, times)
-        return PairEvidence(data, answer, known, self.declared, always)
+        return AnswerEvidence(data, answer, known, self.declared, always)
 
     def _settled(self, pairs: Pairs) -> Arms:
         """Numbers of measurements (n,) when pairs were settled, or known to be; 0 for open ones."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector
-from mislid.rules.intervals import mean_intervals
+from mislid._validation import Vector
 from mislid.study.claims import Claims
 from mislid.study.result import Label, PlainRecord
+from mislid.study.timeline import intervals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def estimate_rows_of(claims: Claims) -> list[EstimateRow]:
     engine = claims.engine
     sign, counts = claims.settings.sign, engine.counts
     means: Vector = sign * engine.means
-    ends = _intervals(claims)
+    ends = intervals_of(claims.settings, claims.candidates, counts.astype(np.float64), engine.means)
     has_model = claims.candidates.features is not None and engine.is_estimated
     model: Vector = sign * engine.estimate
     evidence, answer = _weakest(claims), frozenset(claims.answer)
@@ -78,25 +78,12 @@ def estimate_rows_of(claims: Claims) -> list[EstimateRow]:
     return rows
 
 
-def _intervals(claims: Claims) -> Matrix:
-    """Lower and upper ends (K, 2) in the user's sign."""
-    engine, question = claims.engine, claims.engine.question
-    ends = mean_intervals(
-        question.model,
-        engine.counts.astype(np.float64),
-        engine.means,
-        question.noise,
-        question.delta,
-    )
-    return ends if claims.settings.sign > 0 else -ends[:, ::-1]
-
-
 def _weakest(claims: Claims) -> Vector:
     """Evidence (K,) of every arm's weakest pair; minus infinity where there is none."""
     K, answer = claims.candidates.K, claims.answer
     if not answer:
         return np.full(K, -math.inf)
-    pairs = claims.pairs_of(answer, claims.declared)
+    pairs = claims.pairs_of(answer, claims.engine.question.structured)
     found = pairs.at(claims.declared, pairs.data.families.level)
     least = np.full(K, math.inf)
     for side in (0, 1):

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from mislid.errors import CorruptStorageError
 from mislid.files import as_plain
@@ -83,10 +83,83 @@ class Decided:
     pair: tuple[int, int]
 
 
-Fact = Created | Asked | Renewed | Told | Failed | Observed | Decided
-_KINDS: dict[str, type[Fact]] = {
-    kind.__name__.lower(): kind
-    for kind in (Created, Asked, Renewed, Told, Failed, Observed, Decided)
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The measurement of a row was a mistake, and was this value; any decision is made anew.
+
+    Rows are counted from 0 over all measurements of the log. A row that was void counts again.
+    """
+
+    row: int
+    value: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """The measurement of a row does not count any more; any decision is made anew."""
+
+    row: int
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Redeclared:
+    """From here on this is assumed, of what came before as well; any decision is made anew.
+
+    None leaves as it is what was declared before.
+    """
+
+    misspecification: float | None
+    noise: tuple[float, ...] | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer is wanted for every misspecification up to this; a decision for it follows."""
+
+    misspecification: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contradicted:
+    """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
+
+    The logarithm of the evidence, `statistic`, exceeded `threshold`, which it ever does with
+    probability at most `level` if the declaration is right. No less than `least` (a
+    misspecification, or a factor of the noise) would not be contradicted.
+    """
+
+    what: str
+    samples: int
+    level: float
+    statistic: float
+    threshold: float
+    least: float
+
+
+Fact = (
+    Created
+    | Asked
+    | Renewed
+    | Told
+    | Failed
+    | Observed
+    | Decided
+    | Corrected
+    | Voided
+    | Redeclared
+    | Accepted
+    | Contradicted
+)
+_KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
+# Facts with numbers that JSON does not have: infinity.
+_UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
+    Decided: ("statistic",),  # where no model reverses the pair
+    Redeclared: ("misspecification",),
+    Accepted: ("misspecification",),
 }
 
 # What reading something that is not an event may raise.
@@ -126,8 +199,8 @@ def entry_of(event: Event) -> Entry:
         plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.plain()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
-    if isinstance(fact, Decided):
-        plain = as_plain(plain)  # the statistic is infinite where no model reverses the pair
+    if type(fact) in _UNBOUNDED:
+        plain = as_plain(plain)
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
 
@@ -166,10 +239,12 @@ def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
 def _fact(kind: str, plain: dict[str, Any]) -> Fact:
     if kind == "created":
         return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
-    if kind == "decided":
-        plain["statistic"] = float(plain["statistic"])
+    fact = _KINDS[kind]
+    for name in _UNBOUNDED.get(fact, ()):
+        plain[name] = None if plain[name] is None else float(plain[name])
+    if fact is Decided:
         plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():
         if isinstance(value, list):
             plain[name] = tuple(value)
-    return _KINDS[kind](**plain)
+    return fact(**plain)

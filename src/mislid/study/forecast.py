@@ -1,8 +1,9 @@
 """How many measurements a study still needs, and would need for another question.
 
 The study's own rules are run on from its data many times, with means that the data allow for and
-made-up measurements (`forward`). The number that half of these runs stay below is the estimate,
-and the middle four fifths are the range. Nothing is written, and the study's rules are not touched.
+made-up measurements (`forward`). The number that half of these runs stay below is the estimate.
+The range is that of four fifths of them, by ranks that one more run would be between with that
+probability. Nothing is written, and the study's rules are not touched.
 Random numbers derive from the study's seed and the length of its log: the same study at the same
 event forecasts the same in any process.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -28,11 +29,15 @@ from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import Candidates, Settings, as_settings
 
-SIMULATIONS = 30
+# One of so many runs is meant to be below the range, and one above it.
+TAIL = 10
+# So that the second and the second last are the range; with many numbers, first and last.
+SIMULATIONS, FEW_SIMULATIONS = 2 * TAIL - 1, TAIL - 1
+# Candidates times features from which simulations are dear.
+MANY_NUMBERS = 10_000
 ASKED = ("m", "delta", "tolerance", "misspecification")
 # Error rates that people ask for.
 DELTAS = (0.1, 0.01)
-LOW, HIGH = 0.1, 0.9
 # Simulated runs are given up when they have become this many times as long as the study.
 HORIZON = 100
 # Of the characteristic time: better than any estimate of the means deserves.
@@ -51,6 +56,7 @@ class ToGo(NamedTuple):
 
 
 _DONE = ToGo(0, 0, 0, "")
+_SKIPPED = ToGo(None, 0, None, "no forecast: it was not asked for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class StudyProgress(PlainRecord):
         Measurements by now.
     more, more_low, more_high, note
         Estimated measurements to go: what half of the simulated continuations stayed below, and
-        the range of the middle four fifths of them; 0 once decided. `more` and `more_high` are None
-        where it is too early to say, or beyond what was simulated; `note` says which.
+        the range that one more of them would be in with probability 4/5; 0 once decided. `more` and
+        `more_high` are None where it is too early to say, or beyond what was simulated; `note` says
+        which.
     pair
         The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
     statistic, threshold
@@ -151,9 +158,26 @@ class Snapshot:
             rules=replay.given,
         )
 
-    def progress(self, simulations: int = SIMULATIONS) -> StudyProgress:
-        """How far the study has come."""
-        count = as_count(simulations, "simulations", 1)
+    def progress(
+        self, simulations: int | None = None, each: Callable[[], object] | None = None
+    ) -> StudyProgress:
+        """How far the study has come; `each` is called after every simulation."""
+        count = self.simulations(simulations)
+        return self._progress(lambda forward: self._to_go(forward, count, each))
+
+    def simulations(self, wanted: int | None = None) -> int:
+        """How many there are; fewer where each takes long, and ranges are wider for it."""
+        if wanted is not None:
+            return as_count(wanted, "simulations", 1)
+        features = self.candidates.features
+        many = features is not None and features.size >= MANY_NUMBERS
+        return FEW_SIMULATIONS if many else SIMULATIONS
+
+    def standing(self) -> StudyProgress:
+        """The same without simulations, so that nothing is said of what is to go."""
+        return self._progress(lambda _: _SKIPPED)
+
+    def _progress(self, to_go: Callable[[Forward], ToGo]) -> StudyProgress:
         forward = self._forward(self.settings)
         if forward.missing:
             return StudyProgress(self.data.samples, *_too_early(forward.missing))
@@ -164,7 +188,7 @@ class Snapshot:
         settled = decided or decision is not None
         return StudyProgress(
             self.data.samples,
-            *(_DONE if settled else self._to_go(forward, count)),
+            *(_DONE if settled else to_go(forward)),
             pair=self._labels(verdict.pair) if verdict and verdict.pair else None,
             statistic=_known(verdict.statistic) if verdict else None,
             threshold=_known(verdict.threshold) if verdict else None,
@@ -172,9 +196,9 @@ class Snapshot:
             best_now=self._labels(best),
         )
 
-    def what_if(self, simulations: int = SIMULATIONS, **changes: float | None) -> WhatIf:
+    def what_if(self, simulations: int | None = None, **changes: float | None) -> WhatIf:
         """What the data mean for another question; None leaves a part of it as it is."""
-        count = as_count(simulations, "simulations", 1)
+        count = self.simulations(simulations)
         asked = {name: value for name, value in changes.items() if value is not None}
         was, K = self.settings, self.candidates.K
         names = was.algorithm, was.stopping
@@ -194,9 +218,9 @@ class Snapshot:
             to_go = _DONE if decided else self._to_go(forward, count)
         return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
 
-    def what_ifs(self, simulations: int = SIMULATIONS) -> tuple[WhatIf, ...]:
+    def what_ifs(self, simulations: int | None = None) -> tuple[WhatIf, ...]:
         """What the data mean for questions that are often asked; impossible ones are left out."""
-        count = as_count(simulations, "simulations", 1)
+        count = self.simulations(simulations)
         rows = []
         for changes in self._alternatives():
             # Such as two best arms, for an algorithm that looks for one.
@@ -231,18 +255,19 @@ class Snapshot:
         memory = self.memory if settings == self.settings else None
         return Forward(settings, self.candidates, self.data, memory, self.rules)
 
-    def _to_go(self, forward: Forward, count: int) -> ToGo:
+    def _to_go(
+        self, forward: Forward, count: int, each: Callable[[], object] | None = None
+    ) -> ToGo:
         horizon = HORIZON * self.data.samples
-        keys = ((_STREAM, self.events, number) for number in range(count))
-        seeds = (SeedSequence(self.settings.seed, spawn_key=key) for key in keys)
-        runs = sorted(forward.run(default_rng(seed), horizon) for seed in seeds)
-        low, middle, high = (runs[round(share * (count - 1))] for share in (LOW, 0.5, HIGH))
-        note = ""
-        if math.isinf(high):
-            beyond = sum(math.isinf(run) for run in runs)
-            note = f"{beyond} of {count} simulations went on for more than {horizon} measurements"
-        finite = horizon if math.isinf(low) else int(low)
-        return ToGo(_whole(middle), finite, _whole(high), note)
+        runs: list[float] = []
+        # When most are beyond the horizon, the estimate is, and so is the range's upper end.
+        while len(runs) < count and 2 * runs.count(math.inf) <= count:
+            key = _STREAM, self.events, len(runs)
+            rng = default_rng(SeedSequence(self.settings.seed, spawn_key=key))
+            runs.append(forward.run(rng, horizon))
+            if each is not None:
+                each()
+        return summed_up(runs, count, horizon)
 
     def _lower_bound(self, estimate: Vector) -> float | None:
         from mislid.geometry.time import characteristic_time
@@ -261,6 +286,30 @@ class Snapshot:
 
     def _labels(self, arms: tuple[int, ...]) -> tuple[Label, ...]:
         return tuple(self.candidates.labels[arm] for arm in arms)
+
+
+def summed_up(runs: Sequence[float], count: int, horizon: int) -> ToGo:
+    """Estimate and range by as many as `count` runs; those beyond the horizon are infinite.
+
+    The k-th smallest and the k-th largest of n runs have one more run between them with probability
+    1 - 2 k / (n + 1), whatever the distribution. Less than nine runs have no rank in the tails.
+
+    >>> summed_up(range(1, 20), 19, 100)
+    ToGo(more=10, more_low=2, more_high=18, note='')
+    >>> summed_up([7, 5, 6], 3, 100)
+    ToGo(more=6, more_low=5, more_high=7, note='')
+    """
+    ordered, beyond = sorted(runs), sum(math.isinf(run) for run in runs)
+    most = 2 * beyond > count
+    tail = max((len(ordered) + 1) // TAIL, 1) - 1
+    low, high = ordered[tail], math.inf if most else ordered[-1 - tail]
+    middle = math.inf if most else ordered[(len(ordered) - 1) // 2]
+    note = ""
+    if math.isinf(high):
+        note = (
+            f"{beyond} of {len(ordered)} simulations went on for more than {horizon} measurements"
+        )
+    return ToGo(_whole(middle), horizon if math.isinf(low) else int(low), _whole(high), note)
 
 
 def _too_early(missing: int) -> ToGo:

@@ -6,7 +6,8 @@ stopping rule is tested.
 
 One measurement at a time would take too long. An arm that is proposed is measured several times at
 once: a small share of what it has had and of what the run has added, so that the number of rounds
-grows with the logarithm of the measurements, and a short way to go is not rounded away.
+grows with the logarithm of the measurements, and a short way to go is not rounded away. With many
+arms that is still slow, so that a run with many rounds behind it takes larger steps.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, SeedSequence, default_rng
 
 from mislid._validation import Vector
 from mislid.engine import Engine, Verdict
@@ -28,6 +29,8 @@ from mislid.study.settings import Candidates, Settings
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
 # With many arms, more of an arm's: the number of rounds grows with them, too.
 ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
+# After so many rounds of a run, at least this share of all measurements.
+MANY_ROUNDS, LEAST_SHARE = 300, 0.05
 # Random numbers of decisions are at positions below this.
 _POSITIONS = 1 << 62
 
@@ -54,6 +57,22 @@ class Measured(NamedTuple):
 def data_of(engine: Engine, waiting: Sequence[int]) -> Measured:
     """A copy of what a study has measured."""
     return Measured(engine.counts.astype(np.float64), engine.sums, tuple(waiting))
+
+
+class Noise(dict[int, Generator]):
+    """Noise of its own for each arm, which keeps runs for different questions alike.
+
+    Of many arms a run measures few, so that generators are made when they are needed.
+    """
+
+    def __init__(self, rng: Generator) -> None:
+        super().__init__()
+        self._root: Any = rng.bit_generator.seed_seq
+
+    def __missing__(self, arm: int) -> Generator:
+        key = (*self._root.spawn_key, arm)
+        self[arm] = default_rng(SeedSequence(self._root.entropy, spawn_key=key))
+        return self[arm]
 
 
 class Forward:
@@ -106,10 +125,7 @@ class Forward:
         In the middle of the last repeats, because any of them may have been enough.
         """
         means = self._possible_means(rng)
-        engine, repeats = self._engine, 1
-        arm_share = min(1.0, max(ARM_SHARE, means.size / MANY_ARMS))
-        # Noise of its own for each arm keeps runs for different questions alike.
-        noise = rng.spawn(means.size)
+        engine, rounds, repeats, noise = self._engine, 0, 1, Noise(rng)
         if self.begin():
             return 0
         counts = self.data.counts.copy()
@@ -121,10 +137,17 @@ class Forward:
             if done > horizon:
                 return math.inf
             arm = engine.propose(int(rng.integers(_POSITIONS)))
-            repeats = max(1, int(min(arm_share * counts[arm], RUN_SHARE * done)))
+            repeats = self._repeats(counts[arm], done, rounds)
             self._measure(arm, repeats, means[arm], noise[arm])
             counts[arm] += repeats
+            rounds += 1
         return engine.samples - self.data.samples - (repeats - 1) // 2
+
+    def _repeats(self, count: float, done: int, rounds: int) -> int:
+        """How often to measure an arm that is proposed and has been measured `count` times."""
+        arm_share = min(1.0, max(ARM_SHARE, self.data.counts.size / MANY_ARMS))
+        least = LEAST_SHARE * self._engine.samples if rounds > MANY_ROUNDS else 1.0
+        return max(1, int(least), int(min(arm_share * count, RUN_SHARE * done)))
 
     def _possible_means(self, rng: Generator) -> Vector:
         """Means (K,) of a model, drawn as the data leave them uncertain."""

@@ -26,7 +26,7 @@ def create_study(
     candidates: Any,
     m: int,
     delta: float = 0.05,
-    misspecification: float | None = None,
+    misspecification: float | str | None = None,
     noise: Any = None,
     tolerance: float = 0.0,
     direction: str = "maximize",
@@ -55,12 +55,14 @@ def create_study(
         Error rate: how often the answer may be wrong, in (0, 1).
     misspecification
         How far a mean may be from linear in the features, at least 0 or inf; left out without
-        features.
+        features. With features, leaving it out means "unknown": the study decides by what holds
+        whatever it is, and `sensitivity` and `accept` say and use up to which one an answer is
+        proved before that.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
-        candidate; 1 where neither it nor `reward_range` is given.
+        candidate. It must be given, or `reward_range`.
     tolerance
-        How much worse than the best a candidate of the answer may be.
+        The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
         Whether the best are those with the largest means, "maximize", or "minimize".
     storage
@@ -169,7 +171,7 @@ def load_study(
     --------
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
-    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab, noise=1)
     >>> load_study(storage=lab)
     Study('assay', running, 0 measurements)
     """
@@ -210,7 +212,7 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
     --------
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
-    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab, noise=1)
     >>> [(one.name, one.status) for one in list_studies(storage=lab)]
     [('assay', 'running')]
     """
@@ -243,7 +245,7 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
     >>> for name in ("trial run", "assay"):
-    ...     study = create_study(study_name=name, candidates=["a", "b"], m=1, storage=lab)
+    ...     study = create_study(study_name=name, candidates=["a", "b"], m=1, storage=lab, noise=1)
     >>> delete_study(study_name="trial run", storage=lab)
     >>> [one.name for one in list_studies(storage=lab)]
     ['assay']
@@ -279,7 +281,7 @@ def copy_study(
     --------
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
-    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab)
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab, noise=1)
     >>> copy_study(
     ...     from_study_name="assay", from_storage=lab, to_storage=lab, to_study_name="again"
     ... )

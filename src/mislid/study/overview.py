@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,12 +17,14 @@ from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
 from mislid.study.certificate import sha256_of
 from mislid.study.claims import Claims
+from mislid.study.contradictions import in_words
+from mislid.study.events import Contradicted
 from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
-from mislid.study.result import DECIDED, Label, StudySummary
+from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
 from mislid.study.settings import Settings
-from mislid.study.state import summary_of
+from mislid.study.state import Correction, Withdrawal, summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
 
@@ -47,6 +51,10 @@ class Overview(Record):
         Number of events in the log.
     fingerprint
         SHA-256 of the log, in hexadecimal digits.
+    contradictions
+        What the data refute of what was declared, in words; then nothing is proven.
+    corrections, withdrawn
+        Values that were mended, and decisions that were withdrawn.
     warnings
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
     forecaster
@@ -58,14 +66,22 @@ class Overview(Record):
     summary: StudySummary
     events: int
     fingerprint: str
+    contradictions: tuple[str, ...]
+    corrections: tuple[Correction, ...]
+    withdrawn: tuple[Withdrawal, ...]
     warnings: tuple[StudyWarning, ...]
     forecaster: Snapshot | None
     claims: Claims
 
     @classmethod
-    def of(cls, name: str, replay: Replay, fingerprint: str) -> Overview:
+    def of(
+        cls, name: str, replay: Replay, fingerprint: str, contradictions: Sequence[Contradicted]
+    ) -> Overview:
         """The study as a replay knows it, which may go on afterwards."""
         state = replay.state
+        summary = summary_of(name, state)
+        if contradictions:
+            summary = dataclasses.replace(summary, status=CONTRADICTED)
         return cls(
             settings=state.settings,
             candidates=state.candidates,
@@ -73,10 +89,13 @@ class Overview(Record):
             values=np.array([one.value for one in state.observations], dtype=np.float64),
             decision=state.decision,
             settled=replay.engine.settled() if replay.has_rules else {},
-            summary=summary_of(name, state),
+            summary=summary,
             events=state.sequence,
             fingerprint=fingerprint,
-            warnings=_warnings(replay),
+            contradictions=tuple(in_words(one, state) for one in contradictions),
+            corrections=tuple(state.corrections),
+            withdrawn=tuple(state.withdrawn),
+            warnings=_warnings(replay, {one.what for one in contradictions}),
             forecaster=Snapshot.of(replay) if replay.has_rules else None,
             claims=Claims.of(replay, replay.estimating()),
             rules=replay.given,
@@ -89,8 +108,13 @@ class Overview(Record):
 
     @property
     def decided(self) -> bool:
-        """Whether there is an answer for good."""
+        """Whether there is an answer that stands."""
         return self.summary.status == DECIDED
+
+    @property
+    def proven(self) -> bool:
+        """Whether an answer is, or will be, proven."""
+        return self.rule.guaranteed and not self.contradictions
 
     @property
     def rule(self) -> StoppingRule:
@@ -109,6 +133,16 @@ class Overview(Record):
             best = self.names(self.best_now)
             return StudyProgress(self.samples, None, 0, None, NO_RULES, best_now=best)
         return self.forecaster.progress()
+
+    def forecast(self, each: Callable[[], object]) -> None:
+        """Simulate now what `progress` would simulate later; `each` follows every simulation."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.progress(each=each)
+
+    def without_forecast(self) -> None:
+        """Let `progress` do without simulations: nothing is said of what is to go."""
+        if self.forecaster is not None:
+            self.__dict__["progress"] = self.forecaster.standing()
 
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
@@ -142,10 +176,15 @@ class Overview(Record):
 
     @cached_property
     def order(self) -> Arms:
-        """Arms by their estimates, best first; those without any data last."""
+        """The leaders in their order, then the others by their estimates, best first.
+
+        Those without any data are last.
+        """
         known = self.means if self.now is None else self.estimates
         keys = np.where(np.isnan(known), -math.inf, self.settings.sign * known)
-        return np.argsort(-keys, kind="stable")
+        ordered = np.argsort(-keys, kind="stable")
+        leaders = np.array(self.leaders, dtype=ordered.dtype)
+        return np.concatenate([leaders, ordered[~np.isin(ordered, leaders)]])
 
     @cached_property
     def history(self) -> History | None:
@@ -188,8 +227,11 @@ class Overview(Record):
                 "m": self.settings.m,
                 "delta": self.settings.delta,
                 "stopping": self.settings.stopping,
-                "proven": self.rule.guaranteed,
-                "guarantee": guarantee(self.settings),
+                "proven": self.proven,
+                "guarantee": guarantee(self.settings, contradicted=bool(self.contradictions)),
+                "contradictions": list(self.contradictions),
+                "corrections": len(self.corrections),
+                "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
                 "answer": None if self.decision is None else self.names(self.decision.answer),
                 **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
                 "warnings": [warning.to_dict() for warning in self.warnings],
@@ -215,15 +257,17 @@ def is_proven(stopping: str) -> bool:
     return stopping_rule_called(stopping).guaranteed
 
 
-def guarantee(settings: Settings) -> str:
+def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
     """What an answer is worth, in words.
 
     >>> from mislid import create_study
-    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic").settings)
+    >>> guarantee(create_study(candidates=["a", "b"], m=1, stopping="heuristic", noise=1).settings)
     "no proof (stopping rule 'heuristic')"
     """
     if not is_proven(settings.stopping):
         return f"no proof (stopping rule {settings.stopping!r})"
+    if contradicted:
+        return "no proof (the data contradict what was declared)"
     return f"wrong with probability at most {settings.delta:g}, proven"
 
 
@@ -249,10 +293,10 @@ def optimal_allocation(record: Record, now: Moment) -> tuple[Vector | None, str]
     return (None, time.note) if time.note else (time.allocation, "")
 
 
-def _warnings(replay: Replay) -> tuple[StudyWarning, ...]:
-    """Reasons for doubt; that they are not known is one, too."""
+def _warnings(replay: Replay, known: set[str]) -> tuple[StudyWarning, ...]:
+    """Reasons for doubt but what is known; that they are not known is one, too."""
     try:
-        return warnings_of(replay, LEVEL)
+        return tuple(one for one in warnings_of(replay, LEVEL) if one.kind not in known)
     except CertificateError as problem:
         message = f"whether the data contradict what was declared cannot be said: {problem}"
         return (StudyWarning(UNCHECKED, message, None, math.nan, math.nan),)

@@ -65,7 +65,12 @@ class Claim:
         self.noise = settings.deviations(candidates.K)
         self.tolerance = settings.tolerance
         self.families: Families = families_of(
-            candidates.K, settings.m, settings.misspecification, settings.delta, self.noise
+            candidates.K,
+            settings.m,
+            settings.misspecification,
+            settings.delta,
+            self.noise,
+            structured=settings.is_structured,
         )
 
     @property

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
+from mislid.study.contradictions import Tallies, refuted
 from mislid.study.decisions import decision_of, new_engine, stand_ins
-from mislid.study.events import Asked, Decided, Event, Fact, Observed, Told
+from mislid.study.events import (
+    Accepted,
+    Asked,
+    Contradicted,
+    Corrected,
+    Decided,
+    Event,
+    Fact,
+    Observed,
+    Redeclared,
+    Told,
+    Voided,
+)
 from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
+# What changes measurements or declarations that the rules have taken in, or adds to them.
+_CHANGES = (Corrected, Voided, Redeclared, Accepted)
+_NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
 
@@ -44,11 +61,15 @@ class Replay:
 
     def _begin(self) -> None:
         self.state = StudyState()
+        self._begin_rules()
+
+    def _begin_rules(self) -> None:
+        self._diverged = 0
         self._engine: Engine | None = None
         self._verdict: Decided | None = None
+        self._tallies: Tallies | None = None
         self._script = Script()
         self._logged: list[int] = []
-        self._diverged = 0
 
     @property
     def engine(self) -> Engine:
@@ -83,6 +104,7 @@ class Replay:
     def diverged(self) -> int:
         """Number of trials for which the rules would now choose another arm than the log has.
 
+        Since data or declarations were changed last: trials before that had others to go by.
         Another release, or another kind of processor, may differ in the last bits; the log counts.
         """
         self.catch_up()
@@ -114,17 +136,36 @@ class Replay:
         return [int(arm) for arm in self.engine.follow(script)[1]]
 
     def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
-        """The events that these facts make, with the decision that they lead to; all taken in.
+        """The events that these facts make, with what follows from them; all taken in.
 
-        An `Asked` must come from `propose`.
+        That is a contradiction or, where there is none, a decision. An `Asked` must come from
+        `propose`.
         """
         events = []
         for fact in facts:
             events.append(self._next(fact, now))
             self.catch_up()
-            if self._verdict is not None and self.state.decision is None:
+            if isinstance(fact, _NEWS):
+                events += [self._next(found, now) for found in self._refuted()]
+            # An acceptance brings its own decision.
+            stands = self.state.decision is not None or self.state.contradictions
+            if self._verdict is not None and not stands and not isinstance(fact, Accepted):
                 events.append(self._next(self._verdict, now))
         return events
+
+    def _refuted(self) -> list[Contradicted]:
+        """What the data refute by now of what was declared."""
+        engine = self.engine
+        known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
+        return list(refuted(self.state, self.tallies, engine.estimate if known else None))
+
+    @property
+    def tallies(self) -> Tallies:
+        """Of all measurements that count."""
+        if self._tallies is None:
+            self._tallies = Tallies(self.state.candidates.K)
+        self._tallies.take_in(self.state.observations)
+        return self._tallies
 
     def _next(self, fact: Fact, now: float) -> Event:
         event = Event(self.state.sequence + 1, now, fact)
@@ -138,6 +179,18 @@ class Replay:
                 self._tell((self.state.trials[trial].arm,), (value,))
             case Observed(arms, values):
                 self._tell(arms, values)
+            case Corrected() | Voided() | Redeclared() | Accepted():
+                self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Let the rules forget, and take in all measurements as they are by now.
+
+        Requests of before are not asked again: what they gave is in the log.
+        """
+        self._begin_rules()
+        for _, told in groupby(self.state.observations, key=lambda one: one.sequence):
+            group = list(told)
+            self._tell([one.arm for one in group], [one.value for one in group])
 
     def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
         sign, K = self.state.settings.sign, self.state.candidates.K

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mislid.study.certificate import Certificate
 
 Label = str | int
-RUNNING, DECIDED = "running", "decided"
+RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class StudyResult:
     samples
         Measurements on which it rests.
     stopping, proven
-        The rule that decided, and whether its error rate is proven to be at most delta.
+        The rule that decided, and whether its error rate is proven to be at most delta: not if the
+        data refute what was declared.
     statistic, threshold, pair
         The evidence for the pair (challenger, incumbent) that was hardest to tell apart, and what
         it had to reach.
@@ -70,7 +71,11 @@ class StudyResult:
         `mislid.verify(path)`. It is worked out when first looked into.
     best_now, agrees
         The m candidates that all measurements by now would put first, and whether they are those of
-        the answer. Later data never revoke the answer.
+        the answer. Later data never revoke the answer, corrections may.
+    contradictions
+        What the data refute of what was declared, in words; then nothing is proven.
+    corrections
+        Number of corrections in the log.
     """
 
     answer: tuple[Label, ...]
@@ -82,6 +87,8 @@ class StudyResult:
     pair: tuple[Label, Label]
     observations: int
     best_now: tuple[Label, ...]
+    contradictions: tuple[str, ...]
+    corrections: int
     certificate: Certificate = field(compare=False, repr=False)
 
     @property
@@ -97,7 +104,7 @@ class StudySummary:
     Attributes
     ----------
     name, status
-        Its name, and "running" or "decided".
+        Its name, and "running", "decided" or "contradicted".
     m, candidates
         How many of how many candidates are looked for.
     observations, pending

@@ -18,7 +18,7 @@ import numpy as np
 
 from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.rules.pairs import PairEvidence
+from mislid.rules.pairs import AnswerEvidence
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.suspicions import residuals_of
@@ -251,15 +251,14 @@ class _Proofs:
 
     def __init__(self, claims: Claims, level: float) -> None:
         self.claims, self.level = claims, -math.log(level)
-        self._pairs: dict[frozenset[int], PairEvidence] = {}
+        self._pairs: dict[frozenset[int], AnswerEvidence] = {}
 
-    def pairs_of(self, answer: tuple[int, ...]) -> PairEvidence:
+    def pairs_of(self, answer: tuple[int, ...]) -> AnswerEvidence:
         """The evidence for an answer."""
         key = frozenset(answer)
         if key not in self._pairs:
-            # Where infinity was declared features have no weight in M; here they have.
-            finite = 0.0 if math.isinf(self.claims.declared) else self.claims.declared
-            self._pairs[key] = self.claims.pairs_of(answer, finite)
+            # Features have a weight here, also where the study's own M gives them none.
+            self._pairs[key] = self.claims.pairs_of(answer, structured=True)
         return self._pairs[key]
 
     def judge(self, misspecification: float) -> _Verdict:
@@ -309,7 +308,7 @@ def _by_proof(claims: Claims, level: float, smallest: float) -> _Found:
     largest = proofs.reach(claims.answer) if claims.answer else None
     refuted = max(smallest, proofs.refuted_by_two(dial, largest))
     if math.isinf(claims.declared) and claims.is_proved(level):
-        largest = math.inf
+        largest = math.inf  # by the study's own M, where that is another one
     if largest is None:
         return _Found(dial, (), None, refuted)
     return _Found(dial, ((0.0, largest),), claims.answer, refuted)
@@ -321,6 +320,20 @@ def _by_rule(claims: Claims, smallest: float) -> _Found:
     decides = dial.decides()
     answer = dial.at(decides[-1][1]).arms if decides else None
     return _Found(dial, decides, answer, smallest)
+
+
+def proved_range(claims: Claims, level: float | None = None) -> tuple[float | None, float]:
+    """Up to which misspecification the present answer is proved, and below which all are refuted.
+
+    As `largest` and `smallest` of `sensitivity_of`, in a fraction of the time; two proved answers
+    are not looked for.
+    """
+    level = claims.engine.question.delta if level is None else level
+    engine = claims.engine
+    if not claims.answer or not np.all(engine.counts[engine.design] > 0):
+        return None, 0.0
+    largest = _Proofs(claims, level).reach(claims.answer)
+    return largest, residuals_of(engine).least(level)
 
 
 def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:

@@ -29,6 +29,7 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +159,9 @@ class Settings:
 
     `noise` holds one standard deviation, or one per arm. `mean_bound` bounds the means' absolute
     values, which only `mislid-paper` and its kin make use of. `reward_range` (low, high) is where
-    every value is, if that was declared; the noise is then half of its length.
+    every value is, if that was declared; the noise is then half of its length. `structured` says
+    whether features have a weight in the proof, None if that follows from the misspecification:
+    an infinite one with a weight is one that is not known.
     """
 
     m: int
@@ -172,6 +175,19 @@ class Settings:
     seed: int
     mean_bound: float = field(default=math.inf)
     reward_range: tuple[float, float] | None = None
+    structured: bool | None = None
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether features have a weight in the proof."""
+        finite = math.isfinite(self.misspecification)
+        return finite if self.structured is None else self.structured
+
+    @property
+    def declared(self) -> float | str:
+        """The misspecification, or "unknown"."""
+        unknown = self.is_structured and math.isinf(self.misspecification)
+        return UNKNOWN if unknown else self.misspecification
 
     @property
     def sign(self) -> float:
@@ -185,8 +201,9 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        if self.reward_range is None:  # so are the logs of releases that knew of none
-            del given["reward_range"]
+        for name in ("reward_range", "structured"):
+            if given[name] is None:  # so are the logs of releases that knew of none
+                del given[name]
         return given
 
     @classmethod
@@ -212,19 +229,20 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
         delta=settings.delta,
         tolerance=settings.tolerance,
         mean_bound=settings.mean_bound,
+        structured=settings.is_structured,
     )
 
 
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
-    noise = as_noise(_declared_noise(given["noise"], reward_range), candidates.K)
-    one = bool(np.all(noise == noise[0]))
+    misspecification, structured = _as_misspecification(given["misspecification"], candidates)
     settings = Settings(
         m=as_top_m(given["m"], candidates.K),
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
-        misspecification=_as_misspecification(given["misspecification"], candidates),
-        noise=tuple(noise[:1].tolist() if one else noise.tolist()),
+        misspecification=misspecification,
+        structured=structured,
+        noise=_as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
@@ -239,6 +257,31 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     return settings
 
 
+def redeclared(
+    was: Settings, candidates: Candidates, misspecification: Any, noise: Any
+) -> Settings:
+    """The settings with what is declared anew; None leaves it as it was."""
+    changes: dict[str, Any] = {}
+    if misspecification is not None:
+        # One M for all declarations: features keep the weight that they had from the beginning.
+        changes["misspecification"] = _as_misspecification(misspecification, candidates)[0]
+        changes["structured"] = was.is_structured
+    if noise is not None:
+        if was.reward_range is not None:
+            raise ProblemError(
+                "noise must be left out for a study with a reward_range, which it follows from; "
+                f"got {noise!r}"
+            )
+        changes["noise"] = _as_deviations(noise, candidates.K)
+    return dataclasses.replace(was, **changes)
+
+
+def _as_deviations(noise: Any, K: int) -> tuple[float, ...]:
+    """One standard deviation where all are the same, or one per arm."""
+    given = as_noise(noise, K)
+    return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
+
+
 def _as_reward_range(value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
@@ -251,7 +294,13 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
 def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any:
     """Half of a range's length, by Hoeffding's lemma: such values are sub-Gaussian with it."""
     if reward_range is None:
-        return 1.0 if noise is None else noise
+        if noise is None:
+            raise ProblemError(
+                "noise must be given: the standard deviation of a measurement, one for all "
+                "candidates or one for each, or instead of it reward_range=(low, high) if all "
+                "values are within bounds"
+            )
+        return noise
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "
@@ -260,20 +309,23 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     return 0.5 * (reward_range[1] - reward_range[0])
 
 
-def _as_misspecification(value: Any, candidates: Candidates) -> float:
+def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
+    """The number, and whether features have a weight where that does not follow from it."""
     if candidates.features is None:
-        if value is not None and value != math.inf:
+        if value is not None and value not in (math.inf, UNKNOWN):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
                 f"got {value!r}"
             )
-        return math.inf
-    if value is None:
+        return math.inf, None
+    if value is None or (isinstance(value, str) and value == UNKNOWN):
+        return math.inf, True
+    if isinstance(value, str):
         raise ProblemError(
-            "misspecification must be given for candidates with features: how far a mean may be "
-            "from linear in them, a number at least 0, or inf"
+            "misspecification must be how far a mean may be from linear in the features, a number "
+            f"at least 0 or inf, or {UNKNOWN!r}; got {value!r}"
         )
-    return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True)
+    return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
 
 
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:

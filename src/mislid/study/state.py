@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from mislid.errors import ConflictingTellError, CorruptStorageError, UnknownTrialError
+from mislid.errors import (
+    ConflictingTellError,
+    CorruptStorageError,
+    ProblemError,
+    UnknownTrialError,
+)
 from mislid.study.events import (
+    Accepted,
     Asked,
+    Contradicted,
+    Corrected,
     Created,
     Decided,
     Event,
     Failed,
     Observed,
+    Redeclared,
     Renewed,
     Told,
+    Voided,
 )
-from mislid.study.result import DECIDED, RUNNING, StudySummary
+from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Candidates, Settings
 
-OPEN, REPLACED, COMPLETE, FAIL = "open", "replaced", "complete", "fail"
+# What may be declared, and contradicted by the data.
+MISSPECIFICATION, NOISE = "misspecification", "noise"
+OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
 
 
 @dataclass(slots=True)
 class TrialRecord:
-    """A trial: open, replaced by one that asks again, complete with a value, or failed."""
+    """A trial: open, replaced by one that asks again, complete with a value, failed, or void."""
 
     id: int
     arm: int
@@ -40,13 +53,49 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One measurement: of an arm, by a trial or from elsewhere, in the user's sign."""
+    """One measurement: of an arm, by a trial or from elsewhere, in the user's sign.
 
+    `sequence` and `time` are those of the event that brought it, `row` its place among all.
+    """
+
+    row: int
     sequence: int
     time: float
     trial: int | None
     arm: int
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A measurement that was mended by the event `sequence`: None stands for one that is void."""
+
+    sequence: int
+    time: float
+    of: Observation
+    was: float | None
+    value: float | None
+    reason: str | None
+
+    @property
+    def what(self) -> str:
+        """The trial, or the row of a measurement without one."""
+        return f"row {self.of.row}" if self.of.trial is None else f"trial {self.of.trial}"
+
+    @property
+    def verb(self) -> str:
+        """What was done to it."""
+        return "made void" if self.value is None else "corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A decision that was withdrawn by the event `sequence`, and why."""
+
+    sequence: int
+    time: float
+    decision: Decided
+    cause: str
 
 
 @dataclass(slots=True)
@@ -61,8 +110,19 @@ class StudyState:
         All of them, in order: a trial's id is its position.
     waiting
         Ids of the open ones, in the order in which they were handed out.
+    rows, void
+        All measurements of the log, mended ones as they are by now, and the rows of void ones.
+    observations
+        Those that count, in their order. A correction makes a new list.
     decision
-        The first one that was recorded. Nothing revokes it.
+        The first one that was recorded since the last correction or declaration. Later
+        measurements do not revoke it.
+    withdrawn
+        Decisions before that.
+    contradictions, contradicted_at
+        What the data have refuted of the present declaration, by its name, and by which event.
+    revision
+        How often data or declarations were changed: what follows from them begins anew then.
     """
 
     sequence: int = 0
@@ -71,13 +131,29 @@ class StudyState:
     created_at: float = 0.0
     trials: list[TrialRecord] = field(default_factory=list)
     waiting: dict[int, None] = field(default_factory=dict)
+    rows: list[Observation] = field(default_factory=list)
+    void: set[int] = field(default_factory=set)
     observations: list[Observation] = field(default_factory=list)
     decision: Decided | None = None
+    withdrawn: list[Withdrawal] = field(default_factory=list)
+    corrections: list[Correction] = field(default_factory=list)
+    declarations: list[tuple[Event, Settings]] = field(default_factory=list)
+    contradictions: dict[str, Contradicted] = field(default_factory=dict)
+    contradicted_at: dict[str, int] = field(default_factory=dict)
+    revision: int = 0
+    _rows_of_trials: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """Whether the study goes on, has decided, or rests on what its data refute."""
+        if self.contradictions:
+            return CONTRADICTED
+        return RUNNING if self.decision is None else DECIDED
 
     @property
     def settings(self) -> Settings:
-        """The question."""
-        return self._begun.settings
+        """The question, with what was declared last."""
+        return self.declarations[-1][1] if self.declarations else self._begun.settings
 
     @property
     def candidates(self) -> Candidates:
@@ -111,10 +187,22 @@ class StudyState:
             return True
         if (trial.state, trial.value) == (state, value):
             return False
+        way_out = "" if trial.state == FAIL else "; correct() mends a mistake"
         raise ConflictingTellError(
             f"trial {trial_id} has been told {_in_words(trial.state, trial.value)}, which stays; "
-            f"got {_in_words(state, value)}"
+            f"got {_in_words(state, value)}{way_out}"
         )
+
+    def row_of(self, trial_id: int) -> int:
+        """The row of a trial's measurement."""
+        trial = self.trial(trial_id)
+        if trial.state not in (COMPLETE, VOID):
+            failed = "failed: if it did not, use add_observations", "has not been told: tell it"
+            raise ProblemError(
+                f"trial must be one that has a value; got {trial_id}, which "
+                f"{failed[trial.state != FAIL]}"
+            )
+        return self._rows_of_trials[trial_id]
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
@@ -153,6 +241,56 @@ class StudyState:
             case Decided():
                 if self.decision is None:
                     self.decision = event.fact
+            case Corrected() | Voided():
+                self._mend(event, event.fact)
+            case Redeclared(misspecification, noise, _):
+                self._declare(event, misspecification, noise)
+            case Accepted(misspecification, _):
+                self._declare(event, misspecification, None)
+            case Contradicted():
+                self.contradictions[event.fact.what] = event.fact
+                self.contradicted_at[event.fact.what] = event.sequence
+
+    def _mend(self, event: Event, fact: Corrected | Voided) -> None:
+        """Change a row, or make it void; a void one whose value is given counts again."""
+        before = self.rows[fact.row]
+        was = None if fact.row in self.void else before.value
+        value = fact.value if isinstance(fact, Corrected) else None
+        if value is None:
+            self.void.add(fact.row)
+        else:
+            self.void.discard(fact.row)
+            self.rows[fact.row] = replace(before, value=value)
+        if before.trial is not None:
+            trial = self.trials[before.trial]
+            trial.state, trial.value = (VOID if value is None else COMPLETE), value
+        self.observations = [one for one in self.rows if one.row not in self.void]
+        mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
+        self.corrections.append(mended)
+        self.contradictions.clear()
+        self._begin_anew(event, f"{mended.what} was {mended.verb}")
+
+    def _declare(
+        self, event: Event, misspecification: float | None, noise: tuple[float, ...] | None
+    ) -> None:
+        changes: dict[str, Any] = {}
+        if misspecification is not None:
+            changes["misspecification"] = misspecification
+        if noise is not None:
+            changes["noise"] = noise
+            self.contradictions.pop(NOISE, None)
+        # How far means are from linear is seen in units of the noise.
+        self.contradictions.pop(MISSPECIFICATION, None)
+        # One M for all declarations: features keep the weight that they had from the beginning.
+        now = replace(self.settings, **changes, structured=self.settings.is_structured)
+        self.declarations.append((event, now))
+        self._begin_anew(event, f"{' and '.join(changes)} declared anew")
+
+    def _begin_anew(self, event: Event, cause: str) -> None:
+        self.revision += 1
+        if self.decision is not None:
+            self.withdrawn.append(Withdrawal(event.sequence, event.time, self.decision, cause))
+            self.decision = None
 
     def _hand_out(self, asked: Asked) -> None:
         for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
@@ -168,10 +306,17 @@ class StudyState:
         self.waiting.pop(trial_id, None)
 
     def _observe(self, event: Event, trial: int | None, arm: int, value: float) -> None:
-        self.observations.append(Observation(event.sequence, event.time, trial, arm, value))
+        row = len(self.rows)
+        one = Observation(row, event.sequence, event.time, trial, arm, value)
+        if trial is not None:
+            self._rows_of_trials[trial] = row
+        self.rows.append(one)
+        self.observations.append(one)
 
 
 def _in_words(state: str, value: float | None) -> str:
+    if state == VOID:
+        return "and made void"
     return "that it failed" if state == FAIL else f"the value {value!r}"
 
 
@@ -179,7 +324,7 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
     """What a state comes to."""
     return StudySummary(
         name=name,
-        status=RUNNING if state.decision is None else DECIDED,
+        status=state.status,
         m=state.settings.m,
         candidates=state.candidates.K,
         observations=len(state.observations),

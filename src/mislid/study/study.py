@@ -6,17 +6,26 @@ import dataclasses
 import hashlib
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from mislid._validation import as_count, as_number
-from mislid.errors import MissingPackageError, ProblemError, UnknownTrialError
+from mislid.errors import (
+    ContradictedWarning,
+    ImplausibleValueWarning,
+    MissingPackageError,
+    ProblemError,
+    UnknownTrialError,
+)
 from mislid.study.certificate import Certificate
 from mislid.study.claims import Claims
+from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
 from mislid.study.estimates import EstimateRow, estimate_rows_of
 from mislid.study.events import (
     Asked,
+    Contradicted,
     Entry,
     Event,
     Fact,
@@ -28,8 +37,10 @@ from mislid.study.events import (
     events_of,
 )
 from mislid.study.history import as_history, as_value, refuse_outside
+from mislid.study.mending import acceptance, correction, declaration
+from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
-from mislid.study.result import DECIDED, RUNNING, Label, StudyResult, Trial
+from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
@@ -39,6 +50,7 @@ if TYPE_CHECKING:
 
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
+    from mislid.study.questions import Ranking, ResultNow, Threshold
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
@@ -57,7 +69,7 @@ Found = TypeVar("Found")
 
 
 class ObservationRow(NamedTuple):
-    """A measurement.
+    """A measurement that counts.
 
     Attributes
     ----------
@@ -67,6 +79,8 @@ class ObservationRow(NamedTuple):
         The id of its trial; None where it was added without one.
     arm, value
         The candidate's label, and what was measured.
+    row
+        Its place among all measurements of the log, void ones included: what `correct` takes.
     """
 
     event: int
@@ -74,6 +88,7 @@ class ObservationRow(NamedTuple):
     trial: int | None
     arm: Label
     value: float
+    row: int
 
 
 class Study:
@@ -110,6 +125,8 @@ class Study:
         self._rules = rules
         self._replay, self._digest = Replay(*rules), hashlib.sha256()
         self._alone = threading.RLock()
+        # What the data refute after so many events.
+        self._checked: tuple[int, dict[str, Contradicted]] = (0, {})
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
@@ -178,6 +195,7 @@ class Study:
             "complete" or "fail".
         """
         trial_id = _as_trial_id(trial)
+        doubts: list[str] = []
         if state not in (COMPLETE, FAIL):
             raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
         if state == FAIL and value is not None:
@@ -190,9 +208,10 @@ class Study:
             if told is None:
                 return [Failed(trial_id)]
             refuse_outside(told, replay.state.settings.reward_range)
+            doubts[:] = _doubts(replay, trial_id, told)
             return [Told(trial_id, told)]
 
-        self._write(decide)
+        self._write_news(decide, doubts)
 
     def add_observations(self, observations: Any) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -206,12 +225,128 @@ class Study:
         known = self._now()
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
         if arms:
-            self._write(lambda _replay, _now: [Observed(arms, values)])
+            self._write_news(lambda _replay, _now: [Observed(arms, values)])
+
+    def correct(
+        self,
+        trial: Trial | int | None = None,
+        value: float | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Put the right value in the place of a wrong one, such as 0.91 for 91.
+
+        The log keeps both. Whatever follows from the data follows from the mended ones: a decision
+        that no longer holds is withdrawn. A measurement that was void counts again.
+
+        Parameters
+        ----------
+        trial
+            What `ask` gave, or its id.
+        value
+            What was measured.
+        row
+            Instead of a trial, for a measurement that none asked for: its row in `observations`.
+        reason
+            Why, for the log and the certificate. A correction must not depend on whether a value is
+            welcome: docs/studies.md says what it does to the guarantee.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
+        >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
+        >>> study.observation_rows()[1].value
+        0.37
+        """
+        mended, which = as_value(value), None if trial is None else _as_trial_id(trial)
+        self._write_news(lambda replay, _: correction(replay.state, which, row, mended, reason))
+
+    def void(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Let a measurement count no more, such as one of a plate that was dropped.
+
+        Parameters
+        ----------
+        trial, row, reason
+            As in `correct`, which also brings one back.
+        """
+        which = None if trial is None else _as_trial_id(trial)
+        self._write_news(lambda replay, _: correction(replay.state, which, row, None, reason))
+
+    def redeclare(
+        self,
+        *,
+        misspecification: float | None = None,
+        noise: Any = None,
+        reason: str | None = None,
+    ) -> None:
+        """Declare another misspecification, or another noise; no measurement is lost.
+
+        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
+
+        Parameters
+        ----------
+        misspecification, noise
+            As in `create_study`; what is left out stays.
+        reason
+            Why, for the log and the certificate.
+        """
+        if misspecification is None and noise is None:
+            raise ProblemError("redeclare needs misspecification or noise; got neither")
+        self._write_news(
+            lambda replay, _: declaration(replay.state, misspecification, noise, reason)
+        )
+
+    def accept(self, misspecification: float | None = None, *, reason: str | None = None) -> None:
+        """Take the present answer, which is proved for every misspecification up to some value.
+
+        What is proved and what is refuted holds for all misspecifications at once, so one may look
+        first, as often as one likes: `sensitivity()` says both.
+
+        Parameters
+        ----------
+        misspecification
+            Up to which the answer is wanted; the largest for which it is proved unless given.
+        reason
+            Why, for the log and the certificate.
+
+        Raises
+        ------
+        ProblemError
+            If the answer is not proved for it, the data refute it, or the study has decided.
+        """
+        self._write_news(lambda replay, _: acceptance(replay, misspecification, reason))
 
     @property
     def status(self) -> str:
-        """`running`, or `decided` for good."""
-        return RUNNING if self._now().decision is None else DECIDED
+        """`running`, `decided`, or `contradicted`: the data refute what was declared.
+
+        A contradicted study claims no proof, whatever it has decided. `redeclare` mends it, or
+        `correct` if a measurement was wrong.
+        """
+        return CONTRADICTED if self._contradictions() else self._now().status
+
+    def _contradictions(self) -> dict[str, Contradicted]:
+        """What the data refute of what was declared.
+
+        Releases before 0.3 did not test that, so a decision of theirs is looked at when it is read.
+        """
+        with self._alone:
+            state = self._now()
+            if state.contradictions or state.decision is None:
+                return state.contradictions
+            if self._checked[0] != state.sequence:
+                found = refuted(state, tallies_of(state), None)
+                self._checked = state.sequence, {one.what: one for one in found}
+            return self._checked[1]
 
     @property
     def result(self) -> StudyResult | None:
@@ -223,6 +358,7 @@ class Study:
             decision, labels = state.decision, state.candidates.labels
             if decision is None:
                 return None
+            contradictions = self._contradictions()
             challenger, incumbent = decision.pair
             engine = self._replay.estimating()
             best = engine.incumbents if engine.is_estimated else decision.answer
@@ -230,12 +366,14 @@ class Study:
                 answer=tuple(labels[arm] for arm in decision.answer),
                 samples=decision.samples,
                 stopping=decision.rule,
-                proven=stopping_rule_called(decision.rule).guaranteed,
+                proven=stopping_rule_called(decision.rule).guaranteed and not contradictions,
                 statistic=decision.statistic,
                 threshold=decision.threshold,
                 pair=(labels[challenger], labels[incumbent]),
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
+                contradictions=tuple(in_words(one, state) for one in contradictions.values()),
+                corrections=len(state.corrections),
                 certificate=Certificate(
                     self.study_name,
                     state.settings,
@@ -296,8 +434,69 @@ class Study:
             One for each candidate, in their order.
         """
         with self._alone:
-            self._now()
-            return estimate_rows_of(Claims.of(self._replay, self._replay.estimating()))
+            return estimate_rows_of(self._claims())
+
+    def result_now(self) -> ResultNow:
+        """The best answer so far with its anytime p-value: what to report when the budget ends.
+
+        Returns
+        -------
+        ResultNow
+            Answer, p-value, and the pairs that are still open.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.add_observations([("a", 0.2), ("b", 1.9)] * 6)
+        >>> now = study.result_now()
+        >>> now.answer, round(now.p_value, 2), now.pairs
+        (('b',), 0.2, (('a', 'b'),))
+        """
+        from mislid.study.questions import result_now
+
+        with self._alone:
+            contradicted = bool(self._contradictions())
+            return result_now(self._claims(), contradicted)
+
+    def threshold(self, threshold: float) -> Threshold:
+        """Which candidates are proved to be above a threshold, and which below.
+
+        It follows from `estimates`, so it holds for all thresholds at once, at all times.
+
+        Parameters
+        ----------
+        threshold
+            Of the means.
+
+        Returns
+        -------
+        Threshold
+            Candidates above, below and open.
+        """
+        from mislid.study.questions import on_sides
+
+        with self._alone:
+            return on_sides(self._claims(), threshold)
+
+    def ranking(self) -> Ranking:
+        """Which places candidates may have, and for which n the n best are proved.
+
+        It follows from `estimates`, so it holds for all n at once, at all times.
+
+        Returns
+        -------
+        Ranking
+            All candidates with the best and the worst place that each may have.
+        """
+        from mislid.study.questions import ranking
+
+        with self._alone:
+            return ranking(self._claims())
+
+    def _claims(self) -> Claims:
+        self._now()
+        return Claims.of(self._replay, self._replay.estimating())
 
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.
@@ -345,7 +544,7 @@ class Study:
         Returns
         -------
         pandas.DataFrame
-            With the columns event, time, trial, arm and value.
+            With the columns event, time, trial, arm, value and row.
         """
         fields = list(ObservationRow._fields)
         table = _as_frame(self.observation_rows(), fields, "observations", "observation_rows")
@@ -363,17 +562,19 @@ class Study:
             state = self._now()
             labels = state.candidates.labels
             return [
-                ObservationRow(one.sequence, one.time, one.trial, labels[one.arm], one.value)
+                ObservationRow(
+                    one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row
+                )
                 for one in state.observations
             ]
 
-    def progress(self, *, simulations: int = 30) -> StudyProgress:
+    def progress(self, *, simulations: int | None = None) -> StudyProgress:
         """How many more measurements, and what they are needed for; see docs/studies.md.
 
         Parameters
         ----------
         simulations
-            Of the rest of the study; more make the estimate steadier, and slower.
+            Of the rest of the study: 19, or 9 where features are many. More are steadier.
 
         Returns
         -------
@@ -389,7 +590,7 @@ class Study:
         delta: float | None = None,
         tolerance: float | None = None,
         misspecification: float | None = None,
-        simulations: int = 30,
+        simulations: int | None = None,
     ) -> WhatIf:
         """How many more for another question, with the same data; what is left out stays.
 
@@ -410,7 +611,7 @@ class Study:
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
 
-    def what_ifs(self, *, simulations: int = 30) -> tuple[WhatIf, ...]:
+    def what_ifs(self, *, simulations: int | None = None) -> tuple[WhatIf, ...]:
         """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others.
 
         Parameters
@@ -447,7 +648,8 @@ class Study:
 
         with self._alone:
             self._now()
-            return Overview.of(self.study_name, self._replay, self._digest.hexdigest())
+            refuted_now = list(self._contradictions().values())
+            return Overview.of(self.study_name, self._replay, self._digest.hexdigest(), refuted_now)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -565,6 +767,21 @@ class Study:
                     raise
         raise AssertionError("the last attempt ends the loop")
 
+    def _write_news(self, decide: Decide, doubts: Sequence[str] = ()) -> None:
+        """`_write`, and warn of doubts, and of what the data refute since."""
+        with self._alone:
+            before = self._now().sequence
+            state = self._write(decide)
+            found = [
+                in_words(one, state)
+                for one in state.contradictions.values()
+                if state.contradicted_at[one.what] > before
+            ]
+        for words in doubts:
+            warnings.warn(words, ImplausibleValueWarning, stacklevel=3)
+        for words in found:
+            warnings.warn(words, ContradictedWarning, stacklevel=3)
+
     def _prepare(self) -> None:
         """Do what takes long, so that nobody has to wait for a replay or for the compiler."""
         state = self._replay.state if self._replay.state.sequence else self._now()
@@ -618,6 +835,22 @@ def _hand_out(
         arms = (*(trial.arm for trial in lapsed), *fresh)
         facts.append(Asked(new, arms, again, worker, expires))
     return facts, [*(trial.id for trial in own), *new]
+
+
+def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
+    """Whether a value is far outside of what was to be expected, in words."""
+    state = replay.state
+    arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
+    noise = state.settings.deviations(state.candidates.K)
+    expected = plausible_range(replay.tallies, noise, arm)
+    if expected is None or expected[0] <= value <= expected[1]:
+        return []
+    words = (
+        f"{value:g} for {label!r} is far from what was measured before, which lets one expect "
+        f"{expected[0]:.3g} to {expected[1]:.3g}; it counts. If it is a mistake: "
+        f"study.correct({trial_id}, VALUE), or `mislid study correct NAME {trial_id} VALUE`"
+    )
+    return [words]
 
 
 def _as_frame(

@@ -13,8 +13,8 @@ from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
+from mislid.study.state import MISSPECIFICATION, NOISE
 
-MISSPECIFICATION, NOISE = "misspecification", "noise"
 DIVERGED, DISAGREEMENT = "diverged", "disagreement"
 # More arms than these are only counted.
 MOST_NAMED = 3
@@ -73,8 +73,8 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
         f"the measurements contradict the declared misspecification of {declared:g}: no linear "
         f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
         f"{farthest!r} (at level {level:g}). If the noise is right, the error rate of the answer "
-        "is not proven: begin a study with a larger misspecification and add these observations "
-        "to it; sensitivity() says what holds for larger ones",
+        "is not proven: redeclare a larger misspecification, which loses no measurement; "
+        "sensitivity() says what holds for which",
         level,
         residuals.log_evidence(declared),
         -math.log(level),
@@ -98,8 +98,8 @@ def _noise(replay: Replay, level: float) -> StudyWarning | None:
         f"the measurements of {_named(suspects, state.candidates.labels)} scatter more than the "
         f"declared noise allows: their standard deviation is {_span(estimated)}, declared was "
         f"{_span(declared)}, and it takes at least {factor:.3g} times that. The error rate of the "
-        "answer is not proven: begin a study with a larger noise, or with reward_range if values "
-        "are bounded, and add these observations to it; or find out whether values drift",
+        "answer is not proven: redeclare a larger noise, which loses no measurement, or find out "
+        "whether values drift",
         level,
         statistic,
         threshold,

@@ -14,6 +14,7 @@ from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
+from mislid.rules.intervals import mean_intervals
 from mislid.study import proof
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
@@ -90,19 +91,20 @@ class Record:
         return means
 
     @cached_property
-    def half_widths(self) -> Vector:
-        """Half the widths of confidence intervals around the means (K,).
+    def intervals(self) -> Matrix:
+        """Lower and upper ends (K, 2) of intervals for the means, in the user's sign.
 
-        Each holds its true mean with probability at least 1 - delta, at all times at once and
-        whatever rule chose the candidates: `deviation_constant` for a set of one arm. Infinite
-        where nothing was measured.
+        All of them hold at once and at all times, with probability at least 1 - delta: those of
+        `Study.estimates`. Infinite where nothing is known.
         """
-        from mislid.rules.thresholds import deviation_constant
+        means: Vector = self.settings.sign * np.nan_to_num(self.means)
+        return intervals_of(self.settings, self.candidates, self.counts, means)
 
-        level = deviation_constant(-math.log(self.settings.delta))
-        evidence = level + _allowances(self.counts)
-        with np.errstate(divide="ignore"):
-            widths: Vector = self.noise * np.sqrt(2.0 * evidence / self.counts)
+    @cached_property
+    def half_widths(self) -> Vector:
+        """Half the widths of the intervals (K,), which need not be centred at the means."""
+        low, high = self.intervals.T
+        widths: Vector = 0.5 * (high - low)
         return widths
 
     def counts_after(self, samples: int) -> Vector:
@@ -113,6 +115,15 @@ class Record:
         """Sums of their values (K,), in the user's sign."""
         sums = np.bincount(self.arms[:samples], self.values[:samples], self.K)
         return sums.astype(np.float64)
+
+
+def intervals_of(
+    settings: Settings, candidates: Candidates, counts: Vector, means: Vector
+) -> Matrix:
+    """Intervals (K, 2) in the user's sign, by means (K,) in the sign in which more is better."""
+    model, noise = candidates.model(settings.misspecification), settings.deviations(candidates.K)
+    ends = mean_intervals(model, counts, means, noise, settings.delta)
+    return ends if settings.sign > 0 else -ends[:, ::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,12 +288,6 @@ class Rule:
         return proof.Claim(self.record.settings, self.record.candidates)
 
 
-def _allowances(counts: Vector) -> Vector:
-    """What the thresholds of single arms grow by with their counts (K,)."""
-    allowances: Vector = 2.0 * np.log(4.0 + np.log(np.maximum(counts, 1.0)))
-    return allowances
-
-
 def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
     try:
         return solver.solve(pair, tolerance).cost
@@ -304,8 +309,7 @@ def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
     last = record.samples if record.decision is None else record.decision.samples
     every = all_pairs(record.K, np.sort(np.array(answer, dtype=np.int64)))
     asked = _promising(rule, every, last)
-    now = rule.evidence([last], asked).shares[0]
-    order = np.argsort(np.where(np.isnan(now), math.inf, now), kind="stable")[:DRAWN]
+    order = _hardest_first(rule.evidence([last], asked))[:DRAWN]
     closest, others = asked[order[:CLOSEST]], asked[order[CLOSEST:]]
     return History(
         answer,
@@ -313,6 +317,16 @@ def history(rule: Rule, answer: tuple[int, ...]) -> History | None:
         rule.evidence(grid(first, last, COARSE), others),
         len(every) - len(order),
     )
+
+
+def _hardest_first(evidence: EvidenceOverTime) -> NDArray[np.int64]:
+    """Open pairs by their shares now, then settled ones, the last one first.
+
+    What a pair has that was settled long ago may be less than enough by now, and limits nothing.
+    """
+    now, settled = evidence.shares[-1], evidence.since <= evidence.times[-1]
+    shares = np.where(np.isnan(now), math.inf, now)
+    return np.lexsort((shares, np.where(settled, -evidence.since, 0.0), settled))
 
 
 def _promising(rule: Rule, pairs: Pairs, samples: int) -> Pairs:

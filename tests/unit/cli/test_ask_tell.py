@@ -154,7 +154,7 @@ def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
         "measurements  2",
         "status        running",
     ]
-    assert [row[2:] for row in opened().observation_rows()] == [(0, "A12", 0.31), (1, "B07", 0.5)]
+    assert [row[2:5] for row in opened().observation_rows()] == [(0, "A12", 0.31), (1, "B07", 0.5)]
     filled(sheet, {0: "0.31", 1: "0.5", 2: "9e-1"})
     said = json.loads(created("tell", "s", "--csv", "plate.csv", "--format", "json").out)
     assert {name: said[name] for name in ("told", "unchanged", "empty")} == {
@@ -197,7 +197,7 @@ def test_conflicts_keep_the_first_value_and_the_rest_is_told(
     assert (said["told"], said["conflict"]) == ([0, 2], [1])
     assert done.err == (
         "Error: conflicts: line 3: trial 1 has been told the value 0.5, which stays; "
-        "got the value 0.6.\n"
+        "got the value 0.6; correct() mends a mistake.\n"
     )
     assert [row.value for row in opened().observation_rows()] == [0.5, 0.31, 0.9]
 
@@ -312,7 +312,7 @@ def test_history(created: Call, folder: Path, opened) -> None:
         "status": "running",
         "proven": True,
     }
-    assert [row[2:] for row in opened().observation_rows()] == [
+    assert [row[2:5] for row in opened().observation_rows()] == [
         (None, "C33", 0.9),
         (None, "A12", 0.3),
     ]
@@ -341,7 +341,7 @@ def test_bad_history_is_refused_as_a_whole(
 
 def test_integer_labels_are_found(study_command: Call, folder: Path, opened) -> None:
     (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
-    study_command("create", "s", "--candidates", "names.csv", "--m", 1)
+    study_command("create", "s", "--candidates", "names.csv", "--m", 1, "--noise", 1)
     study_command("ask", "s", "-n", 3, "--csv", "plate.csv")
     assert (folder / "plate.csv").read_text().startswith("trial,arm,value,state,study\n0,3,,,s\n")
     filled(folder / "plate.csv", {0: "1", 1: "2", 2: "3"})

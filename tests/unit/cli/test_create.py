@@ -83,7 +83,8 @@ def test_an_instance(study_command: Call, folder: Path, opened) -> None:
 
 def test_a_file_says_its_misspecification(study_command: Call, folder: Path, opened) -> None:
     (folder / "a.csv").write_text(f"# misspecification=0.125\n{COMPOUNDS}")
-    assert study_command("create", "s", "--candidates", "a.csv", "--m", 1).status == 0
+    words = ("create", "s", "--candidates", "a.csv", "--m", 1, "--noise", 1)
+    assert study_command(*words).status == 0
     assert opened().settings.misspecification == 0.125
 
 
@@ -117,7 +118,7 @@ def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
         ("id,x\na,1\nb,3\n", ["--ignore", "y"], "--ignore must name a column"),
         ("id,x\na,1\nb,3\n", ["--m", "2"], "m must be an integer from 1 to 1"),
         ("# names=integers\nid,x\n1,1\nb,3\n", [], "integers for names, as its first lines say"),
-        ("id\na\nb\n", ["--algorithm", "lingape"], "algorithm must be one of"),
+        ("id\na\nb\n", ["--noise", "1", "--algorithm", "lingape"], "algorithm must be one of"),
     ],
 )
 def test_bad_candidates_leave_no_storage_behind(
@@ -130,9 +131,14 @@ def test_bad_candidates_leave_no_storage_behind(
     assert not (folder / "lab.db").exists()
 
 
-def test_features_need_a_misspecification(study_command: Call) -> None:
-    done = study_command("create", "s", "--candidates", "compounds.csv", "--m", 1)
-    refused(done, 1, "misspecification must be given for candidates with features")
+def test_a_misspecification_may_be_unknown_but_not_the_noise(study_command: Call, opened) -> None:
+    words = ("create", "s", "--candidates", "compounds.csv", "--m", 1)
+    refused(study_command(*words), 1, "noise must be given")
+    done = study_command(*words, "--noise", 0.1)
+    assert "misspecification  unknown" in done.out
+    assert opened().settings.declared == "unknown"
+    done = study_command("create", "t", *words[2:], "--noise", 0.1, "--format", "json")
+    assert json.loads(done.out)["misspecification"] == "unknown"
 
 
 def test_a_range_of_rewards_takes_the_place_of_noise(

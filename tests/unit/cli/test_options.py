@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from mislid.cli.options import rule_options
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
 
 
 @pytest.fixture
@@ -34,3 +34,17 @@ def test_help_names_the_algorithms_and_all_rules_without_a_proof(command: click.
     assert "paper-printed and heuristic come with no proof" in words
     unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
     assert unproven == ["paper-printed", "heuristic"]
+
+
+@pytest.mark.parametrize("name", RETIRED)
+def test_retired_rules_are_taken_and_said_to_be(command: click.Command, name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=name) as caught:
+        as_stopping_rule(name)
+    done = CliRunner().invoke(command, ["--stopping", name])
+    assert (done.exit_code, done.stdout) == (0, "mislid, guaranteed\n")
+    assert done.stderr == f"Warning: {caught[0].message}.\n"
+    unknown = CliRunner().invoke(command, ["--stopping", "mixtures"])
+    assert unknown.exit_code == 2
+    assert not any(retired + "'" in unknown.output.split("one of")[1] for retired in RETIRED)
+    words = CliRunner().invoke(command, ["--help"]).output
+    assert name not in words

@@ -1,15 +1,19 @@
 """`mislid study status`, `result`, `verify`, `export`, and what other parts of a release give."""
 
+import contextlib
 import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tqdm
 
 from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
@@ -23,6 +27,7 @@ from mislid.study import (
     WhatIf,
     overview,
 )
+from mislid.study.forward import Forward
 from mislid.study.overview import Overview
 
 
@@ -66,7 +71,7 @@ def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def saying(progress: StudyProgress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
         monkeypatch.setattr(Overview, "progress", property(lambda _: progress))
-        monkeypatch.setattr(overview, "_warnings", lambda _: warnings)
+        monkeypatch.setattr(overview, "_warnings", lambda _, known: warnings)
 
     return saying
 
@@ -89,6 +94,64 @@ def row(text: str) -> dict[str, str]:
     return only
 
 
+def told_some(call: Call, values: dict[str, float] = POTENCY) -> None:
+    """Measurements of every candidate, too few to decide."""
+    sheet = "".join(f"{arm},{value}\n" for arm, value in values.items())
+    Path("some.csv").write_text(f"arm,value\n{sheet}")
+    assert call("import", "s", "some.csv").status == 0
+
+
+class TestWithoutAForecast:
+    def test_nothing_is_simulated(self, created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+        told_some(created)
+        known = json.loads(created("status", "s", "--format", "json").out)
+        monkeypatch.setattr(Forward, "run", None)  # to call it would be an error
+        rows = printed(created("status", "s", "--no-forecast"))
+        assert "forecast          no forecast: it was not asked for" in rows
+        said = json.loads(created("status", "s", "--no-forecast", "--format", "json").out)
+        assert (said["more"], said["more_low"], said["more_high"]) == (None, 0, None)
+        simulated = {"more", "more_low", "more_high", "note"}
+        assert known["more"] is not None
+        assert all(said[name] == known[name] for name in known.keys() - simulated)
+
+    def test_watching(self, created: Call, opened, monkeypatch: pytest.MonkeyPatch) -> None:
+        told_some(created)
+        monkeypatch.setattr(Forward, "run", None)
+        monkeypatch.setattr(status, "pause", lambda _: _interrupt())
+        done = created("status", "s", "--watch", "--no-forecast")
+        assert done.status == 0
+        assert "no forecast" in done.out
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_follows_the_simulations_on_a_terminal(
+    created: Call, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    shown: list[dict[str, Any]] = []
+
+    class Bar(contextlib.nullcontext[Any]):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(self)
+            shown.append({**options, "updates": 0})
+
+        def update(self) -> None:
+            shown[-1]["updates"] += 1
+
+    told_some(created)
+    plain = created("status", "s").out
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    monkeypatch.setattr(status, "_on_terminal", lambda: terminal)
+    assert created("status", "s").out == plain
+    assert len(shown) == terminal
+    assert all(0 < bar["updates"] <= bar["total"] for bar in shown)
+    assert created("status", "s", "--no-forecast").status == 0
+    assert len(shown) == terminal
+
+
 def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast) -> None:
     forecast(warnings=(NOISE,))
     created("ask", "s", "-n", 3)
@@ -96,7 +159,7 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     assert printed(created("status", "s")) == [
         "study             s",
         "status            running",
-        "question          the 1 best of 4 candidates",
+        "question          the best of 4 candidates",
         "guarantee         wrong with probability at most 0.05, proven",
         "measurements      1",
         "pending trials    2",
@@ -177,12 +240,14 @@ def test_an_answer_without_proof_is_labelled_everywhere(
 
 def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "B07,9\n" * 40)
-    assert "status        decided" in decided("import", "s", "h.csv").out
-    result = decided("result", "s").out
-    assert "answer" in result
-    assert "B07: they disagree" in result
-    assert "best now        B07: later data disagree" in decided("status", "s").out
-    assert json.loads(decided("result", "s", "--format", "json").out)["agrees"] is False
+    assert "status        contradicted, no proof" in decided("import", "s", "h.csv").out
+    done = decided("result", "s")
+    assert done.status == 4
+    assert "B07: they disagree" in done.out
+    assert "CONTRADICTED" in done.out
+    assert "best now          B07 (no answer yet)" in decided("status", "s").out
+    found = json.loads(decided("result", "s", "--format", "json").out)
+    assert (found["agrees"], found["proven"], len(found["contradictions"])) == (False, False, 2)
 
 
 def test_asking_after_the_decision_is_noted(decided: Call) -> None:
@@ -336,7 +401,9 @@ def test_the_real_forecast_and_dial(created: Call, folder: Path) -> None:
 def test_real_warnings(created: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
     created("import", "s", "h.csv")
-    assert "the measurements of 'A12' scatter more" in created("status", "s").out
+    seen = created("status", "s").out
+    assert "the measurements scatter more than the declared noise allows" in seen
+    assert "contradicted, no proof" in seen
 
 
 def test_observations_and_events_for_other_programs(decided: Call, folder: Path, opened) -> None:
@@ -358,7 +425,43 @@ def test_observations_and_events_for_other_programs(decided: Call, folder: Path,
         "trial",
         "arm",
         "value",
+        "row",
     ]
+
+
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
+
+
+def test_times_are_in_iso_8601(decided: Call, folder: Path, opened) -> None:
+    study = opened()
+    rows = json.loads(decided("export", "s", "--format", "json").out)
+    known = [row.time for row in study.observation_rows()]
+    assert [datetime.fromisoformat(row["time"]).timestamp() for row in rows] == pytest.approx(
+        known, abs=1e-6
+    )
+    decided("ask", "s", "--lease", "2d")
+    times = [line["time"] for line in csv.DictReader(io.StringIO(decided("export", "s").out))]
+    times += [row.split()[1] for row in printed(decided("export", "s", "--format", "table"))[1:]]
+    log = json.loads(decided("export", "s", "--events", "--format", "json").out)
+    times += [event["time"] for event in log]
+    leased = [event["fact"]["expires"] for event in log if event["fact"].get("expires")]
+    (asked,) = json.loads(decided("ask", "s", "--pending", "--format", "json").out)
+    (line,) = json.loads(decided("list", "--format", "json").out)
+    times += [*leased, asked["expires"], line["created"], line["updated"]]
+    times.append(printed(decided("status", "s", "--watch", "1"))[0].split()[0])
+    assert leased
+    assert all(ISO.fullmatch(time) for time in times), times
+
+
+def test_old_and_new_exports_can_be_imported(created: Call, folder: Path, opened) -> None:
+    old = "event,time,trial,arm,value\n2,1763285400.25,0,A12,0.3\n4,1763285500.5,,B07,0.5\n"
+    (folder / "old.csv").write_text(old)
+    assert created("import", "s", "old.csv").status == 0
+    (folder / "new.csv").write_text(created("export", "s").out)
+    created("create", "t", *question())
+    assert created("import", "t", "new.csv").status == 0
+    seen = [[(row.arm, row.value) for row in opened(name).observation_rows()] for name in "st"]
+    assert seen[0] == seen[1] == [("A12", 0.3), ("B07", 0.5)]
 
 
 def test_watching_shows_every_change_until_it_has_decided(

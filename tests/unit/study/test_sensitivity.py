@@ -10,13 +10,15 @@ import mislid
 from mislid.errors import ProblemError
 from mislid.study import Sensitivity, Study
 
+pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
 # Linear but for the last, which the line puts first.
 BENT = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 2.5}
 
 
 def study_with(n: int, misspecification: float, **changes: object) -> Study:
-    given = {"candidates": LINE, "m": 1, "misspecification": misspecification, **changes}
+    given = {"candidates": LINE, "m": 1, "noise": 1.0, **changes}
+    given["misspecification"] = misspecification
     study = mislid.create_study(**given)  # type: ignore[arg-type]
     rng = np.random.default_rng(n)
     rows = [(arm, mean + 0.1 * rng.standard_normal()) for arm, mean in BENT.items()] * n
@@ -32,6 +34,9 @@ def test_rows_are_what_studies_of_their_own_decide(stopping: str, n: int) -> Non
     assert {0.0, 0.1, math.inf} <= {row.misspecification for row in found.table}
     for row in found.table[::4]:
         other = study_with(n, row.misspecification, stopping=stopping)
+        assert row.contradicted == (other.status == "contradicted")
+        if row.contradicted:
+            continue
         assert row.decided == (other.status == "decided")
         if other.result is not None:
             assert row.answer == other.result.answer
@@ -45,6 +50,9 @@ def test_studies_of_their_own_decide_where_rows_are_proved(n: int) -> None:
     assert found.proven
     for row in found.table[:-1:4]:  # at infinity the rule has another M
         other = study_with(n, row.misspecification)
+        assert row.contradicted == (other.status == "contradicted")
+        if row.contradicted:
+            continue
         assert row.decided == (other.status == "decided") == (row.statistic >= row.threshold)
         assert row.threshold == -math.log(0.05)
         if other.result is not None:
@@ -155,14 +163,16 @@ def test_nothing_decides() -> None:
 
 
 def test_before_there_is_an_estimate() -> None:
-    found = mislid.create_study(candidates=LINE, m=1, misspecification=0.1).sensitivity()
+    found = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1).sensitivity()
     assert found == Sensitivity(0.1, None, None, 0.0, 0.05, (), (), (), proven=True)
     assert found.statement == "proved for no misspecification, not even for 0"
 
 
 @pytest.mark.parametrize("algorithm", ["mislid-paper", "mislid-authors"])
 def test_arms_that_were_never_measured(algorithm: str) -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm)
+    study = mislid.create_study(
+        candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm, noise=1.0
+    )
     study.add_observations([("d", 4.0)] * 200)  # the design is a spanner
     found = study.sensitivity()
     assert found.table[0].answer == ("d",)
@@ -172,7 +182,7 @@ def test_arms_that_were_never_measured(algorithm: str) -> None:
 
 
 def test_without_features_there_is_no_dial() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1)
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
     with pytest.raises(ProblemError, match="sensitivity needs candidates with features"):
         study.sensitivity()
 
@@ -219,7 +229,7 @@ def test_values_of_json() -> None:
 
 
 def test_all_candidates_alike() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1)
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
     study.add_observations([(arm, 0.0) for arm in LINE] * 3)
     found = study.sensitivity()
     assert (found.largest, found.smallest) == (None, 0.0)
@@ -227,7 +237,7 @@ def test_all_candidates_alike() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "x"])
 def test_a_bad_level(level: object) -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1)
+    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
     for look in (study.sensitivity, study.warnings):
         with pytest.raises(ProblemError, match="level must be a number above 0 and below 1"):
             look(level=level)  # type: ignore[arg-type]

@@ -105,7 +105,8 @@ class Picky:
     [
         ({"m": 3}, "m must be an integer from 1 to 2 with K=3 arms; got m=3"),
         ({"delta": 1}, "delta must be a number at least 1e-300 and below 1; got 1"),
-        ({"misspecification": None}, "misspecification must be given for candidates with features"),
+        ({"misspecification": "some"}, "misspecification must be how far .* or 'unknown'"),
+        ({"noise": None}, "noise must be given"),
         ({"misspecification": -1}, "misspecification must be"),
         ({"noise": 0}, "noise must be"),
         ({"noise": [1, 2]}, "noise must have 3 entries"),
@@ -135,9 +136,9 @@ def test_bad_questions_leave_nothing_behind(change: dict[str, Any], message: str
 
 def test_rules_that_need_features() -> None:
     with pytest.raises(ProblemError, match=r"algorithm must be one of .*; got 'lingape'"):
-        mislid.create_study(candidates=["a", "b"], m=1, algorithm="lingape")
+        mislid.create_study(candidates=["a", "b"], m=1, algorithm="lingape", noise=1.0)
     with pytest.raises(ProblemError, match=r"misspecification must be left out, or inf.*got 0\.1"):
-        mislid.create_study(candidates=["a", "b"], m=1, misspecification=0.1)
+        mislid.create_study(candidates=["a", "b"], m=1, misspecification=0.1, noise=1.0)
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,9 @@ def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
 
 
 def small_study(storage: SQLStorage) -> Study:
-    return mislid.create_study(study_name="s", candidates=list("abc"), m=1, storage=storage)
+    return mislid.create_study(
+        study_name="s", candidates=list("abc"), m=1, storage=storage, noise=1.0
+    )
 
 
 def test_a_study_goes_on_when_there_is_room_again(storage: SQLStorage) -> None:

@@ -10,6 +10,7 @@ import pytest
 import mislid
 from mislid.errors import (
     ConflictingTellError,
+    ContradictedWarning,
     FullStorageError,
     MissingPackageError,
     ProblemError,
@@ -59,7 +60,7 @@ class TestAnyStorage:
         second = mislid.load_study(study_name="s", storage=opener())
         assert [trial.id for trial in second.pending] == [1]
         second.tell(1, 0.75)
-        assert [row[2:] for row in first.observation_rows()] == [(0, "a", 0.25), (1, "b", 0.75)]
+        assert [row[2:5] for row in first.observation_rows()] == [(0, "a", 0.25), (1, "b", 0.75)]
         arms = [first.ask().arm, second.ask().arm, first.ask().arm]
         replica = new_study()
         for number, value in enumerate((0.25, 0.75)):
@@ -75,9 +76,11 @@ class TestAnyStorage:
         assert result.statistic >= result.threshold
         assert result.pair[1] == "c"
         assert result.agrees
-        study.add_observations([("a", 50.0)] * 2000)
-        assert study.status == "decided"
+        with pytest.warns(ContradictedWarning, match="scatter more than the declared noise"):
+            study.add_observations([("a", 50.0)] * 2000)
+        assert study.status == "contradicted"
         assert study.result.answer == ("c",)
+        assert not study.result.proven
         assert study.result.best_now == ("a",)
         assert not study.result.agrees
         assert [event.fact for event in study.events()].count(
@@ -195,7 +198,7 @@ class TestAsking:
         assert [trial.id for trial in study.pending] == [2, 3, 4, 5]
         study.tell(lost[0], 0.5)
         study.tell(found[0], 0.6)
-        assert [row[2:] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
+        assert [row[2:5] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
         assert study.ask(worker="lab-1").id == 6  # its own were given away
 
     def test_a_worker_may_come_back_late(self, study: Study, clock: Clock) -> None:
@@ -391,7 +394,7 @@ def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:
     sleeper, other = new_study(storage), mislid.load_study(storage=storage)
     sleeper.ask()
     for number in range(100):
-        other.tell(other.ask(), 0.01 * number)
+        other.tell(other.ask(), 0.001 * number)
     held = []
     locked = storage.locked
 

@@ -12,6 +12,7 @@ from mislid.study import Study
 from mislid.study.events import Asked, entry_of
 from mislid.study.storage import MemoryStorage
 
+pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 1.0]}
 LINEAR = {"a": 0.2, "b": 0.3, "c": 0.5, "d": 0.35, "e": 0.4}
 
@@ -29,8 +30,11 @@ def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **change
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_nothing_to_warn_of(direction: str) -> None:
     assert study_of(LINEAR, direction=direction).warnings() == ()
-    assert mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1).warnings() == ()
-    assert mislid.create_study(candidates=["a", "b"], m=1).warnings() == ()
+    assert (
+        mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1, noise=1).warnings()
+        == ()
+    )
+    assert mislid.create_study(candidates=["a", "b"], m=1, noise=1).warnings() == ()
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -6,44 +6,27 @@ import numpy as np
 import pytest
 
 from helpers.certificates import CASES
-from helpers.report_studies import MEANS, decided_study, measuring, new_study
+from helpers.report_studies import FEATURES, MEANS, decided_study, measuring, new_study
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.evidence import by_features, by_two_arms, families_of
 from mislid.rules.stopping import STOPPING_RULES
-from mislid.rules.thresholds import deviation_constant
 from mislid.study import Study
 from mislid.study.overview import Overview
 from mislid.study.timeline import BY_ALL_ARMS, BY_FEATURES, BY_TWO_ARMS, DRAWN, Rule, grid, history
 
 
-def test_half_widths_are_those_of_the_deviation_inequality() -> None:
-    study = new_study(candidates=["x", "y", "z"], noise=[0.1, 2.0, 1.0], delta=0.01)
-    study.add_observations([("x", 0.0)] * 9 + [("y", 1.0)])
-    widths = study.overview().half_widths
-    for width, n, noise in ((widths[0], 9, 0.1), (widths[1], 1, 2.0)):
-        evidence = 2 * math.log(4 + math.log(n)) + deviation_constant(math.log(100))
-        assert n * width**2 / (2 * noise**2) == pytest.approx(evidence, rel=1e-12)
-    assert math.isinf(widths[2])
-
-
-def test_intervals_cover_at_all_times_at_once() -> None:
-    """One-sided binomial test at 1e-4; half as wide they must be caught."""
-    from scipy.stats import binomtest
-
-    rng = np.random.default_rng(3)
-    delta, runs, most = 0.1, 400, 300
-    noise = rng.standard_normal((runs, most)).cumsum(axis=1)
-    n = np.arange(1, most + 1)
-    study = new_study(candidates=["x", "y"], noise=1.0, delta=delta)
-    study.add_observations([("x", 0.0)] * most)
-    assert study.overview().counts[0] == most
-    level = deviation_constant(-math.log(delta))
-    width = np.sqrt(2 * (2 * np.log(4 + np.log(n)) + level) / n)
-    np.testing.assert_allclose(study.overview().half_widths[0], width[-1], rtol=1e-12)
-    worst = np.max(np.abs(noise / n) / width, axis=1)
-    assert binomtest(int(np.sum(worst > 1.0)), runs, delta, "greater").pvalue > 1e-4
-    assert binomtest(int(np.sum(worst > 0.5)), runs, delta, "greater").pvalue < 1e-4
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("candidates", [FEATURES, list(FEATURES)])
+def test_intervals_are_those_of_the_estimates(candidates: object, direction: str) -> None:
+    study = new_study(candidates=candidates, direction=direction, noise=[0.1, 2.0, 1.0, 0.1, 0.3])
+    study.add_observations([("a", 0.3)] * 9 + [("b", 1.0), ("c", -1.0)])
+    overview, rows = study.overview(), study.estimate_rows()
+    assert overview.intervals.tolist() == [[row.lower, row.upper] for row in rows]
+    low, high = overview.intervals.T
+    np.testing.assert_array_equal(overview.half_widths, (high - low) / 2)
+    assert np.all(low < high)
+    assert math.isinf(overview.half_widths[4]) == (candidates is not FEATURES)
 
 
 @pytest.mark.parametrize("stopping", STOPPING_RULES)
@@ -86,6 +69,18 @@ def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
     settled = every.times[:, None] >= every.since
     assert np.all(every.shares[settled] >= 1.0)
     assert np.all(settled[-1])
+
+
+@pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
+def test_the_pair_that_limited_a_decision_is_the_one_settled_last(name: str) -> None:
+    overview = CASES[name].decided().overview()
+    seen = overview.history
+    assert seen is not None
+    first = tuple(seen.closest.pairs[0].tolist())
+    assert overview.settled[first] == max(overview.settled.values())
+    assert seen.share >= 1.0
+    _, statistics, thresholds = seen.closest.of_pair(0)
+    assert statistics[-1] >= thresholds[-1] * (1 - 1e-9)
 
 
 def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> None:

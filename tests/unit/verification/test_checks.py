@@ -27,6 +27,7 @@ from helpers.tampering import (
 from mislid.rules import thresholds as library
 from mislid.verification import checks, families, thresholds
 from mislid.verification.geometry import Model
+from oracles.thresholds import pairwise_threshold
 
 HERE = Path(checks.__file__).parent
 FIRST, LAST = ("schema", "candidates", "settings", "data", "model"), "seal"
@@ -321,6 +322,12 @@ def test_thresholds_are_those_of_the_rules(delta: float) -> None:
                 library.paper_threshold(t, K, d, delta, eps, information=t, printed=True),
                 rtol=1e-12,
             )
+        counts = np.array([1.0, float(t)])
+        assert_allclose(
+            thresholds.pairwise(counts, K, 1, delta),
+            pairwise_threshold(*counts, K, 1, delta),
+            rtol=1e-9,
+        )
 
 
 def test_certificates_of_random_studies() -> None:

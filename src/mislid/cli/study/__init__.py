@@ -12,6 +12,10 @@ _COMMANDS = {
     "ask": "What to measure next; as a sheet for the lab, too.",
     "tell": "Tell what trials gave, one at a time or by a filled-in sheet.",
     "import": "Take in measurements of any origin.",
+    "correct": "Put the right value in the place of a wrong one.",
+    "void": "Let a measurement count no more.",
+    "redeclare": "Declare another misspecification or noise, without losing data.",
+    "accept": "Take the present answer, proved up to some misspecification.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
     "estimates": "The mean of every candidate, with an interval.",
@@ -27,6 +31,7 @@ _COMMANDS = {
 # Modules with several commands.
 _MODULES = {
     **dict.fromkeys(("tell", "import"), "tell"),
+    **dict.fromkeys(("correct", "void", "redeclare", "accept"), "mend"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
@@ -40,7 +45,7 @@ _MODULES = {
     summaries=_COMMANDS,
     epilog=examples(
         "export MISLID_STORAGE=lab.db",
-        "mislid study create potency --candidates compounds.csv --m 3 --misspecification 0.1",
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
         "mislid study ask potency -n 8 --worker lab-1 --csv plate.csv",
         "mislid study tell potency --csv plate.csv",
         "mislid study status potency",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid.cli.options import warnings_as_lines
 from mislid.errors import MislidError, ProblemError, StorageError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def one_sentence_about(place: str | Path) -> Iterator[None]:
 @contextmanager
 def open_study(name: str, address: str | None) -> Iterator[Study]:
     """The study of this name."""
-    with open_storage(address) as storage:
+    with open_storage(address) as storage, warnings_as_lines():
         from mislid.study import load_study
 
         yield load_study(study_name=name, storage=storage)

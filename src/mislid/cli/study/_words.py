@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,11 +16,26 @@ NO_PROOF = "no proof"
 
 
 def status_words(study: Study) -> str:
-    """The status; a decision without a proof is labelled."""
+    """The status; what has no proof is labelled."""
     from mislid.study.overview import is_proven
 
-    proven = study.status != "decided" or is_proven(study.settings.stopping)
-    return study.status if proven else f"{study.status}, {NO_PROOF}"
+    status = study.status
+    proven = status == "running" or (status == "decided" and is_proven(study.settings.stopping))
+    return status if proven else f"{status}, {NO_PROOF}"
+
+
+def after(study: Study) -> dict[str, Any]:
+    """What a study has come to."""
+    from mislid.study.overview import is_proven
+
+    status = study.status
+    proven = status != "contradicted" and is_proven(study.settings.stopping)
+    return {"samples": study.samples, "status": status, "proven": proven}
+
+
+def after_words(study: Study) -> list[tuple[str, str]]:
+    """The same for people."""
+    return [("measurements", str(study.samples)), ("status", status_words(study))]
 
 
 def listed(labels: Sequence[Any] | None, separator: str = ", ") -> str:
@@ -40,15 +54,6 @@ def counted(n: int, what: str) -> str:
     ('1 trial', '3 trials')
     """
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def moment(seconds: float) -> str:
-    """A time, to the second, in UTC.
-
-    >>> moment(0)
-    '1970-01-01T00:00:00Z'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def print_facts(form: str, facts: Mapping[str, Any], table: Sequence[tuple[str, str]]) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors, setting
 from mislid.cli.output import aligned, as_json
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import counted, moment, shown
+from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     if not 0.0 < seconds < 1e12:
         raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
     return seconds
+
+
+# What to know of a study that has no need of trials, or cannot use them as it is.
+_NOTES = {
+    "decided": "the study has decided; more is not needed",
+    "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
+    "status` says what to do",
+}
 
 
 @click.command(
@@ -88,8 +97,9 @@ def command(
         click.echo(_printed(form, name, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-        if study.status == "decided":
-            click.echo("Note: the study has decided; more is not needed.", err=True)
+        note = _NOTES.get(study.status)
+        if note is not None:
+            click.echo(f"Note: {note}.", err=True)
 
 
 def _draft(sheet: str | None, force: bool) -> Any:
@@ -157,7 +167,7 @@ def _facts(trial: Trial) -> dict[str, Any]:
         "arm": trial.arm,
         "features": features,
         "worker": trial.worker,
-        "expires": trial.expires,
+        "expires": None if trial.expires is None else moment(trial.expires),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from mislid._words import the_best
 from mislid.cli.options import (
     examples,
     format_option,
@@ -36,7 +37,7 @@ _RESERVED = {
 @click.command(
     "create",
     epilog=examples(
-        "mislid study create potency --candidates compounds.csv --m 3 --misspecification 0.1",
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
         "mislid study create taste --candidates names.csv --m 1 --noise 1 --storage taste.db",
         "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
     ),
@@ -66,7 +67,7 @@ _RESERVED = {
     "--noise",
     metavar="NUMBER|COLUMN",
     help="Standard deviation of a measurement, or the column that has one per candidate; by "
-    "default the file's own, or 1.",
+    "default the file's own. This or --reward-range must be given.",
 )
 @click.option(
     "--reward-range",
@@ -107,7 +108,7 @@ def command(
 
     FILE.csv has a heading line and one line per candidate: its label in the first column, numbers
     in the others. Without other columns nothing is known about candidates but what is measured, and
-    --misspecification is left out.
+    --misspecification is left out; with them, leaving it out means that it is not known.
     """
     as_address(storage)
     from mislid.study import create_study
@@ -127,11 +128,12 @@ def command(
 
 
 def _facts(study: Study) -> dict[str, Any]:
+    from mislid.files import as_plain
     from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
-    plain = settings.plain()
+    plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
     noise = plain["noise"]
     return {
         "study": study.study_name,
@@ -151,7 +153,7 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("study", facts["study"]),
         ("candidates", f"{facts['candidates']}, with {facts['features'] or 'no'} features each"),
-        ("question", f"the {facts['m']} best, {facts['direction']}"),
+        ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
         ("noise", str(noise)),
         ("tolerance", f"{facts['tolerance']:g}"),

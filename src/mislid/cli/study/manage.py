@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import (
     as_address,
@@ -16,8 +18,11 @@ from mislid.cli.study._opening import (
     storage_option,
     without_password,
 )
-from mislid.cli.study._words import NO_PROOF, counted, moment, print_facts, rows_text, shown
+from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
 from mislid.errors import MislidError
+
+if TYPE_CHECKING:
+    from mislid.study import StudySummary
 
 _COLUMNS = (
     "study",
@@ -47,7 +52,6 @@ def list_command(storage: str | None, form: str) -> None:
     """Print a line about every study in the storage."""
     with open_storage(storage) as place:
         from mislid.study import list_studies
-        from mislid.study.overview import is_proven
 
         rows = [
             {
@@ -58,7 +62,7 @@ def list_command(storage: str | None, form: str) -> None:
                 "measurements": line.observations,
                 "pending": line.pending,
                 "stopping": line.stopping,
-                "guarantee": "proven" if is_proven(line.stopping) else NO_PROOF,
+                "guarantee": "proven" if _is_proven(line) else NO_PROOF,
                 "created": moment(line.created),
                 "updated": moment(line.updated),
             }
@@ -67,6 +71,12 @@ def list_command(storage: str | None, form: str) -> None:
     if not rows:
         click.echo("There are no studies yet.", err=True)
     click.echo(rows_text(form, rows, _COLUMNS, texts=2))
+
+
+def _is_proven(line: StudySummary) -> bool:
+    from mislid.study.overview import is_proven
+
+    return line.status != "contradicted" and is_proven(line.stopping)
 
 
 @click.command(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import moment
 from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
 from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import NO_PROOF, listed, moment, rows_text, shown
+from mislid.cli.study._words import NO_PROOF, listed, rows_text, shown
 from mislid.errors import FileFormatError, MislidError
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from mislid.study.result import StudyResult
 
 _HEADINGS = {
-    "observations": ("event", "time", "trial", "arm", "value"),
+    "observations": ("event", "time", "trial", "arm", "value", "row"),
     "events": ("sequence", "time", "kind", "fact"),
 }
+# Exit status.
+CONTRADICTED = 4
 certificate_option = click.option(
     "--certificate",
     metavar="FILE.json",
@@ -44,10 +47,11 @@ certificate_option = click.option(
 @certificate_option
 @format_option()
 @one_sentence_errors
-def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> None:
+def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> int:
     """Print the answer of study NAME, best first, and the evidence for it.
 
-    Before the study has decided there is no answer: that is an error (exit status 1).
+    Before the study has decided there is no answer: that is an error (exit status 1). Where the
+    data contradict what was declared, nothing is proven: exit status 4.
     """
     _refuse_places(certificate=certificate)
     with open_study(name, storage) as study:
@@ -55,6 +59,7 @@ def result_command(name: str, storage: str | None, certificate: str | None, form
         if certificate is not None:
             _save_certificate(result, certificate)
         click.echo(_answer(form, study, result))
+    return CONTRADICTED if result.contradictions else 0
 
 
 @click.command(
@@ -108,7 +113,7 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "study": study.study_name,
         "answer": list(result.answer),
         "proven": result.proven,
-        "guarantee": guarantee(study.settings),
+        "guarantee": guarantee(study.settings, contradicted=bool(result.contradictions)),
         "stopping": result.stopping,
         "delta": study.settings.delta,
         "samples": result.samples,
@@ -118,6 +123,8 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "observations": result.observations,
         "best_now": list(result.best_now),
         "agrees": result.agrees,
+        "contradictions": list(result.contradictions),
+        "corrections": result.corrections,
     }
 
 
@@ -149,7 +156,9 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
     if result.observations > result.samples:
         verdict = "the same" if result.agrees else f"{listed(facts['best_now'])}: they disagree"
         lines.append((f"with all {result.observations:,} by now", verdict))
-    return as_table(lines)
+    if result.corrections:
+        lines.append(("corrections", f"{result.corrections:,}, in the log"))
+    return as_table([*lines, *(("CONTRADICTED", words) for words in result.contradictions)])
 
 
 @click.command(
@@ -272,7 +281,7 @@ def _export(study: Study, what: str, form: str, output: str | None) -> None:
 
 
 def _observations(study: Study) -> list[list[Any]]:
-    return [list(row) for row in study.observation_rows()]
+    return [[row[0], moment(row[1], exact=True), *row[2:]] for row in study.observation_rows()]
 
 
 def _events(study: Study) -> list[list[Any]]:
@@ -286,16 +295,13 @@ def _events(study: Study) -> list[list[Any]]:
         fact = json.loads(entry.body)
         for arms in {"arms", "answer", "pair"} & set(fact):
             fact[arms] = [labels[arm] for arm in fact[arms]]
-        rows.append([entry.sequence, entry.time, entry.kind, fact])
+        if fact.get("expires") is not None:
+            fact["expires"] = moment(fact["expires"], exact=True)
+        rows.append([entry.sequence, moment(entry.time, exact=True), entry.kind, fact])
     return rows
 
 
 def _cells(row: list[Any]) -> list[str]:
-    """For people: times to the second, long facts cut."""
-    number, seconds, *rest = row
-    texts = [as_json(cell) if isinstance(cell, dict) else shown(cell) for cell in rest]
-    return [
-        str(number),
-        moment(seconds),
-        *(text if len(text) <= 80 else f"{text[:77]}..." for text in texts),
-    ]
+    """For people: long facts are cut."""
+    texts = [as_json(cell) if isinstance(cell, dict) else shown(cell) for cell in row]
+    return [text if len(text) <= 80 else f"{text[:77]}..." for text in texts]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import moment, the_best
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.output import as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
@@ -18,8 +19,11 @@ from mislid.cli.study._words import NO_PROOF, facts_text, listed
 if TYPE_CHECKING:
     from mislid.study import Study, StudyProgress, WhatIf
     from mislid.study.overview import Overview
+    from mislid.study.state import Correction, Withdrawal
 
-UNDECIDED = 3
+UNDECIDED, CONTRADICTED = 3, 4
+# Corrections that are shown; the log has all.
+MOST_CORRECTIONS = 5
 pause = time.sleep
 
 
@@ -34,7 +38,10 @@ pause = time.sleep
 @name_argument
 @storage_option
 @click.option(
-    "--exit-code", is_flag=True, help=f"Exit status {UNDECIDED} while the study has not decided."
+    "--exit-code",
+    is_flag=True,
+    help=f"Exit status {UNDECIDED} while the study has not decided, {CONTRADICTED} where its data "
+    "contradict what was declared.",
 )
 @click.option(
     "--watch",
@@ -45,10 +52,21 @@ pause = time.sleep
     type=click.FloatRange(0, min_open=True),
     help="Look again every so many seconds (5) until it has decided, or Ctrl-C.",
 )
+@click.option(
+    "--no-forecast",
+    "skipping",
+    is_flag=True,
+    help="Do not simulate the rest of the study; with many candidates that takes seconds.",
+)
 @format_option()
 @one_sentence_errors
 def command(
-    name: str, storage: str | None, exit_code: bool, seconds: float | None, form: str
+    name: str,
+    storage: str | None,
+    exit_code: bool,
+    seconds: float | None,
+    skipping: bool,
+    form: str,
 ) -> int:
     """Print how far study NAME is: measurements, the best by now, the pair that limits it, how much
     evidence it has and needs, how many more measurements that may take, and warnings.
@@ -59,10 +77,13 @@ def command(
     with open_study(name, storage) as study:
         seen = study.overview()
         if seconds is None:
+            _look_ahead(seen, skipping)
             click.echo(_whole(form, seen))
         else:
-            seen = watch(study, seen, seconds, View(form))
-    return UNDECIDED if exit_code and not seen.decided else 0
+            seen = watch(study, seen, seconds, View(form, skipping))
+    if not exit_code or seen.decided:
+        return 0
+    return CONTRADICTED if seen.contradictions else UNDECIDED
 
 
 def watch(
@@ -85,14 +106,15 @@ def watch(
 class View:
     """A table that is painted over on a terminal, else a line each time."""
 
-    def __init__(self, form: str) -> None:
-        self.form, self.height, self.begun = form, 0, False
+    def __init__(self, form: str, skipping: bool = False) -> None:
+        self.form, self.skipping, self.height, self.begun = form, skipping, 0, False
         self.painting = form == "table" and sys.stdout.isatty()
 
     def __call__(self, seen: Overview) -> None:
         """Show the study as it is now."""
+        _look_ahead(seen, self.skipping)
         if self.painting:
-            text = f"{_table(seen)}\n\nat {time.strftime('%H:%M:%S')}; Ctrl-C to end"
+            text = f"{_table(seen)}\n\nat {moment(time.time())}; Ctrl-C to end"
             above = f"\033[{self.height}A\033[J" if self.height else ""
             self.height = text.count("\n") + 1
             click.echo(above + text, color=True)
@@ -110,6 +132,22 @@ class View:
         return text
 
 
+def _on_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+def _look_ahead(seen: Overview, skipping: bool) -> None:
+    """Simulate the rest of the study under a bar on stderr, if that is a terminal; or skip it."""
+    if skipping:
+        seen.without_forecast()
+    elif _on_terminal() and not seen.decided and seen.forecaster is not None:
+        from tqdm import tqdm
+
+        count = seen.forecaster.simulations()
+        with tqdm(total=count, desc="forecast", unit="run", leave=False, delay=0.5) as bar:
+            seen.forecast(bar.update)
+
+
 def _whole(form: str, seen: Overview) -> str:
     if form == "table":
         return _table(seen)
@@ -122,7 +160,7 @@ def _whole(form: str, seen: Overview) -> str:
 def _line(seen: Overview) -> str:
     """One line about a study."""
     parts = [
-        f"{seen.summary.status}{'' if seen.rule.guaranteed else f' ({NO_PROOF})'}",
+        f"{seen.summary.status}{'' if seen.proven else f' ({NO_PROOF})'}",
         f"{seen.samples:,} measurements",
         f"{seen.summary.pending:,} pending",
     ]
@@ -130,25 +168,42 @@ def _line(seen: Overview) -> str:
         parts.append(f"answer {listed(seen.names(seen.leaders))}")
     elif seen.progress.statistic is not None:
         parts += [f"evidence {_evidence(seen.progress)}", forecast_words(seen.progress)]
+    parts += list(seen.contradictions)
     parts += [f"warning: {warning.message}" for warning in seen.warnings]
-    return "  ".join([time.strftime("%H:%M:%S"), *parts])
+    return "  ".join([moment(time.time()), *parts])
 
 
 def _table(seen: Overview) -> str:
     from mislid.study.overview import guarantee
 
-    label = "" if seen.rule.guaranteed or not seen.decided else f", {NO_PROOF}"
+    label = "" if seen.proven or not (seen.decided or seen.contradictions) else f", {NO_PROOF}"
     rows = [
         ("study", seen.name),
         ("status", f"{seen.summary.status}{label}"),
-        ("question", f"the {seen.settings.m} best of {seen.K} candidates"),
-        ("guarantee", guarantee(seen.settings)),
+        ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
+        ("guarantee", guarantee(seen.settings, contradicted=bool(seen.contradictions))),
         ("measurements", f"{seen.samples:,}"),
         ("pending trials", f"{seen.summary.pending:,}"),
         *(_answer(seen) if seen.decided else _doubts(seen.progress)),
+        *(("CONTRADICTED", words) for words in seen.contradictions),
+        *(("withdrawn", _withdrawn(seen, one)) for one in seen.withdrawn),
+        *(("corrected", _corrected(seen, one)) for one in seen.corrections[-MOST_CORRECTIONS:]),
         *(("warning", warning.message) for warning in seen.warnings),
     ]
     return as_table(rows)
+
+
+def _withdrawn(seen: Overview, one: Withdrawal) -> str:
+    answer = listed(seen.names(one.decision.answer))
+    return f"the decision for {answer} after {one.decision.samples:,} measurements: {one.cause}"
+
+
+def _corrected(seen: Overview, one: Correction) -> str:
+    """What was mended."""
+    label = seen.names((one.of.arm,))[0]
+    was, now = ("void" if value is None else f"{value:g}" for value in (one.was, one.value))
+    why = "" if one.reason is None else f" ({one.reason})"
+    return f"{one.what}, {label}: {was} is now {now}{why}"
 
 
 def _answer(seen: Overview) -> list[tuple[str, str]]:

@@ -10,7 +10,14 @@ import click
 from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
 from mislid.cli.output import as_json, as_table
 from mislid.cli.study._opening import name_argument, open_study, storage_option
-from mislid.cli.study._words import counted, listed, print_facts, rows_text, status_words
+from mislid.cli.study._words import (
+    after,
+    after_words,
+    counted,
+    listed,
+    print_facts,
+    rows_text,
+)
 from mislid.errors import ConflictingTellError, MislidError, ProblemError
 
 if TYPE_CHECKING:
@@ -140,25 +147,13 @@ def _printed(form: str, study: Study, outcomes: list[dict[str, Any]]) -> str:
         for outcome in (TOLD, FAILED, UNCHANGED, CONFLICT, EMPTY)
     }
     if form == "json":
-        return as_json({**counts, **_after(study)})
+        return as_json({**counts, **after(study)})
     lines = [
         (outcome, f"{len(trials)}  (trials {_ranges(trials)})")
         for outcome, trials in counts.items()
         if trials
     ]
-    return as_table([*lines, *_after_words(study)])
-
-
-def _after(study: Study) -> dict[str, Any]:
-    """What a study has come to."""
-    from mislid.study.overview import is_proven
-
-    proven = is_proven(study.settings.stopping)
-    return {"samples": study.samples, "status": study.status, "proven": proven}
-
-
-def _after_words(study: Study) -> list[tuple[str, str]]:
-    return [("measurements", str(study.samples)), ("status", status_words(study))]
+    return as_table([*lines, *after_words(study)])
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -208,8 +203,8 @@ def import_command(
         if not again:
             _refuse_known(study, file, pairs)
         study.add_observations(pairs)
-        facts = {"imported": len(pairs), **_after(study)}
-        print_facts(form, facts, [("imported", str(len(pairs))), *_after_words(study)])
+        facts = {"imported": len(pairs), **after(study)}
+        print_facts(form, facts, [("imported", str(len(pairs))), *after_words(study)])
 
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:

@@ -1,0 +1,24 @@
+"""Words that commands, pictures and reports share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def the_best(m: int) -> str:
+    """What is looked for.
+
+    >>> the_best(1), the_best(3)
+    ('the best', 'the 3 best')
+    """
+    return "the best" if m == 1 else f"the {m:,} best"
+
+
+def moment(seconds: float, *, exact: bool = False) -> str:
+    """A time since 1970 in ISO 8601: in UTC, to the second or, if `exact`, to the microsecond.
+
+    >>> moment(1.7e9), moment(1.7e9 + 0.25, exact=True)
+    ('2023-11-14T22:13:20Z', '2023-11-14T22:13:20.250000Z')
+    """
+    time = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return f"{time.isoformat(timespec='microseconds' if exact else 'seconds')}Z"

@@ -1,0 +1,131 @@
+"""Whether the data refute what a study declared: its misspecification, or its noise.
+
+A study that rests on what its data refute claims no proof. Both tests hold at all times, however
+often one looks; docs/checks.md derives them. That of the misspecification is on the event of the
+proof itself, so it costs nothing beside delta. That of the noise has a level of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Vector
+from mislid.rules.dispersion import Dispersion
+from mislid.rules.residuals import Residuals
+from mislid.study.events import Contradicted
+from mislid.study.settings import Candidates, Settings
+from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
+
+Indices = NDArray[np.int64]
+# How often noise that was declared rightly is contradicted, over a whole study.
+NOISE_LEVEL = 0.01
+# The misspecification is tested again when the measurements have grown by this factor.
+LOOK_AGAIN = 1.02
+
+
+class Tallies:
+    """Counts, means and sums of squared deviations (K,) of measurements, one after the other."""
+
+    def __init__(self, K: int) -> None:
+        self.counts, self.means, self.squares = np.zeros(K), np.zeros(K), np.zeros(K)
+        self.samples = 0
+        # When a test was last worked out whole, and found nothing.
+        self.looked = 0
+
+    def add(self, arms: Sequence[int] | Indices, values: Sequence[float] | Vector) -> None:
+        """Take in measurements."""
+        for arm, value in zip(arms, values, strict=True):
+            rest = value - self.means[arm]
+            self.counts[arm] += 1.0
+            self.means[arm] += rest / self.counts[arm]
+            self.squares[arm] += rest * (value - self.means[arm])
+        self.samples += len(arms)
+
+    def take_in(self, observations: Sequence[Observation]) -> None:
+        """Take in those that are new: what was taken in before is where it was."""
+        new = observations[self.samples :]
+        self.add([one.arm for one in new], [one.value for one in new])
+
+
+def tallies_of(state: StudyState) -> Tallies:
+    """Of all measurements that count."""
+    tallies = Tallies(state.candidates.K)
+    tallies.take_in(state.observations)
+    return tallies
+
+
+def refuted(state: StudyState, tallies: Tallies, estimate: Vector | None) -> Iterator[Contradicted]:
+    """What of the declaration the data refute by now, that was not refuted before.
+
+    `estimate` (K,) is a model of the declared misspecification that is near to the means, in the
+    sign in which more is better, if one is known: it can exclude that there is a contradiction.
+    """
+    if NOISE not in state.contradictions:
+        yield from _noise(state.settings, tallies)
+    if MISSPECIFICATION not in state.contradictions:
+        yield from _misspecification(state.settings, state.candidates, tallies, estimate)
+
+
+def _noise(settings: Settings, tallies: Tallies) -> Iterator[Contradicted]:
+    deviations, limit = settings.deviations(tallies.counts.size), -math.log(NOISE_LEVEL)
+    scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
+    if scatter.bound() <= limit:
+        return
+    found = scatter.log_evidence()
+    if found > limit:
+        least = scatter.least_factor(NOISE_LEVEL)
+        yield Contradicted(NOISE, tallies.samples, NOISE_LEVEL, found, limit, least)
+
+
+def _misspecification(
+    settings: Settings, candidates: Candidates, tallies: Tallies, estimate: Vector | None
+) -> Iterator[Contradicted]:
+    declared, level = settings.misspecification, settings.delta
+    if candidates.features is None or math.isinf(declared) or tallies.samples == 0:
+        return
+    residuals = Residuals.of(
+        candidates.model(declared),
+        tallies.counts,
+        settings.sign * tallies.means,
+        settings.deviations(candidates.K),
+    )
+    if estimate is not None and residuals.cannot_contradict(estimate, level):
+        return
+    # A whole test takes milliseconds, and what it says changes slowly.
+    if tallies.samples <= LOOK_AGAIN * tallies.looked:
+        return
+    tallies.looked = tallies.samples
+    if residuals.contradict(declared, level):
+        yield Contradicted(
+            MISSPECIFICATION,
+            tallies.samples,
+            level,
+            residuals.log_evidence(declared),
+            -math.log(level),
+            residuals.least(level),
+        )
+
+
+def in_words(found: Contradicted, state: StudyState) -> str:
+    """What was found, and what to do."""
+    if found.what == NOISE:
+        says = (
+            "the measurements scatter more than the declared noise allows: it takes at least "
+            f"{found.least:.3g} times that"
+        )
+        ways = "redeclare a larger noise, or find out whether values drift"
+    else:
+        says = (
+            "the measurements contradict the declared misspecification of "
+            f"{state.settings.misspecification:g}: no linear model has all means within "
+            f"{found.least:.3g}"
+        )
+        ways = "redeclare a larger misspecification; sensitivity() says what holds for which"
+    return (
+        f"{says} (after {found.samples:,} measurements, at level {found.level:g}). Nothing is "
+        f"proven: correct a value if it is wrong, or {ways}; no measurement is lost"
+    )

@@ -1,0 +1,106 @@
+"""Mistakes that are mended: wrong values, and declarations that the data refute."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mislid._validation import as_count
+from mislid.errors import ProblemError
+from mislid.study.certificate import Log
+from mislid.study.claims import GUARANTEED, Claims
+from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
+from mislid.study.history import refuse_outside
+from mislid.study.replay import Replay
+from mislid.study.sensitivity import proved_range
+from mislid.study.settings import Settings, redeclared
+from mislid.study.state import StudyState
+
+
+def correction(
+    state: StudyState, trial: int | None, row: int | None, value: float | None, reason: Any
+) -> list[Fact]:
+    """What is recorded when a measurement gets this value, or none; nothing where it has it."""
+    at, why = _as_row(state, trial, row), _as_reason(reason)
+    if value is None:
+        return [] if at in state.void else [Voided(at, why)]
+    refuse_outside(value, state.settings.reward_range)
+    known = at not in state.void and state.rows[at].value == value
+    return [] if known else [Corrected(at, value, why)]
+
+
+def declaration(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
+    """What is recorded when this is declared; nothing where it was."""
+    was, why = state.settings, _as_reason(reason)
+    now = redeclared(was, state.candidates, misspecification, noise)
+    eps = None if now.misspecification == was.misspecification else now.misspecification
+    spread = None if now.noise == was.noise else now.noise
+    return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]
+
+
+def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]:
+    """What is recorded when the present answer is accepted for misspecifications up to one.
+
+    The proof is worked out as a certificate has it, so there will be one.
+    """
+    state, why = replay.state, _as_reason(reason)
+    claims = Claims.of(replay, replay.engine)
+    _refuse_without_proof(state, claims)
+    largest, smallest = proved_range(claims)
+    wanted = largest if misspecification is None else misspecification
+    now = redeclared(state.settings, state.candidates, wanted, None)
+    eps = now.misspecification
+    shown = f"{', '.join(repr(state.candidates.labels[arm]) for arm in claims.answer)}"
+    if largest is None or eps > largest:
+        reach = "for no misspecification" if largest is None else f"only up to {largest:.4g}"
+        raise ProblemError(
+            f"misspecification must be one for which the present answer, {shown}, is proved: that "
+            f"is so {reach}; got {wanted!r}. Measure on, or accept less"
+        )
+    if eps < smallest:
+        raise ProblemError(
+            f"misspecification must be one that the data do not refute, as they do below "
+            f"{smallest:.4g}; got {wanted!r}. Measure on"
+        )
+    decided = _decision(now, state, claims.answer)
+    return [Accepted(eps, why), decided]
+
+
+def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
+    if state.decision is not None:
+        raise ProblemError("accept is for studies that have not decided; this one has")
+    if not state.settings.is_structured or state.settings.stopping != GUARANTEED:
+        raise ProblemError(
+            "accept needs candidates with features whose misspecification is a number or unknown, "
+            "and the stopping rule 'guaranteed'"
+        )
+    if not claims.answer:
+        raise ProblemError("accept needs an estimate: measure the first design first")
+
+
+def _decision(settings: Settings, state: StudyState, answer: tuple[int, ...]) -> Decided:
+    evidence = Log(settings, state.candidates, state.observations).settle(answer)
+    least = min(evidence, key=lambda one: one.evidence)
+    level = -math.log(settings.delta)
+    return Decided(
+        answer, len(state.observations), GUARANTEED, max(least.evidence, level), level, least.pair
+    )
+
+
+def _as_row(state: StudyState, trial: int | None, row: int | None) -> int:
+    if (trial is None) == (row is None):
+        raise ProblemError("give trial or row, which of the measurements it is; got both or none")
+    if trial is not None:
+        return state.row_of(trial)
+    at = as_count(row, "row", 0)
+    if at >= len(state.rows):
+        raise ProblemError(
+            f"row must be below the number of measurements, {len(state.rows)}; got {at}"
+        )
+    return at
+
+
+def _as_reason(reason: Any) -> str | None:
+    if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+        raise ProblemError(f"reason must be a text, or None; got {reason!r}")
+    return reason

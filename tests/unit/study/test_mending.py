@@ -1,0 +1,278 @@
+"""Corrections, declarations made anew, acceptances; on every storage."""
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import (
+    ConflictingTellError,
+    ContradictedWarning,
+    ImplausibleValueWarning,
+    ProblemError,
+    UnknownTrialError,
+)
+from mislid.study import Study
+from mislid.study.events import Accepted, Contradicted, Corrected, Decided, Redeclared, Voided
+from mislid.study.storage import MemoryStorage, Storage
+
+NAMES = ["a", "b", "c"]
+TRUE = {"a": 0.91, "b": 0.5, "c": 0.3}
+LINE = {f"x{k}": [1.0, 0.25 * k] for k in range(8)}
+
+
+def tell_all(study: Study, values: dict[str, float], rounds: int) -> None:
+    for trial in study.ask(len(values) * rounds):
+        study.tell(trial, values[trial.arm])
+
+
+def new_study(storage: Storage | None = None, **changes: object) -> Study:
+    given = {"study_name": "s", "candidates": NAMES, "m": 1, "noise": 0.1, "storage": storage}
+    return mislid.create_study(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def same(one: Study, other: Study) -> bool:
+    """Whether two handles know the same, to the last bit."""
+    seen = [
+        (study.status, study.result, study.estimate_rows(), study.observation_rows())
+        for study in (one, other)
+    ]
+    asked = [study._replay.engine.copy().propose() for study in (one, other)]
+    return seen[0] == seen[1] and asked[0] == asked[1]
+
+
+class TestAnyStorage:
+    def test_91_for_0_91(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener())
+        trials = study.ask(3)
+        for trial in trials[1:]:
+            study.tell(trial, TRUE[trial.arm])
+        with pytest.warns(ImplausibleValueWarning, match=r"correct\(0, VALUE\)"):
+            study.tell(trials[0], 91.0)
+        assert study.status == "decided"
+        study.correct(trials[0], 0.91, reason="decimal point")
+        assert study.status == "running"
+        assert study.result is None
+        other = mislid.load_study(storage=opener())
+        assert same(study, other)
+        (withdrawn,) = other.overview().withdrawn
+        assert (withdrawn.decision.answer, withdrawn.cause) == ((0,), "trial 0 was corrected")
+        study.optimize(lambda trial: TRUE[trial.arm])
+        assert study.result.answer == ("a",)
+        assert study.result.corrections == 1
+        assert same(study, mislid.load_study(storage=opener()))
+
+    def test_a_corrected_study_is_one_that_never_was_wrong(
+        self, opener: Callable[[], Storage]
+    ) -> None:
+        """Also in what it has settled, and when."""
+        rng = np.random.default_rng(3)
+        values = [(arm, TRUE[arm] + 0.1 * rng.normal()) for _ in range(4) for arm in NAMES]
+        study, right = new_study(opener()), new_study()
+        for row, (arm, value) in enumerate(values):
+            study.add_observations([(arm, value + (0.1 if row in (2, 7) else 0.0))])
+            right.add_observations([(arm, value)])
+        study.void(row=4)
+        for row in (7, 2):
+            study.correct(row=row, value=values[row][1])
+        study.correct(row=4, value=values[4][1])  # counts again
+        for one, other in (
+            (study.result.answer, right.result.answer),
+            (study.result.samples, right.result.samples),
+            (study.result.statistic, right.result.statistic),
+            (study.estimate_rows(), right.estimate_rows()),
+            (study._replay.engine.settled(), right._replay.engine.settled()),
+            (study.ask().arm, right.ask().arm),
+        ):
+            assert one == other
+        assert [type(event.fact) for event in study.events()].count(Voided) == 1
+
+    def test_a_void_measurement_does_not_count(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener())
+        tell_all(study, TRUE, 2)
+        study.void(1, reason="plate dropped")
+        assert study.samples == 5
+        assert 1 not in [row.trial for row in study.observation_rows()]
+        assert [row.row for row in study.observation_rows()] == [0, 2, 3, 4, 5]
+        before = len(study.events())
+        study.void(1)
+        study.correct(0, TRUE["a"])
+        assert len(study.events()) == before  # nothing new
+        with pytest.raises(ConflictingTellError, match="made void"):
+            study.tell(1, 0.5)
+        assert same(study, mislid.load_study(storage=opener()))
+
+    def test_noise_that_is_refuted_and_declared_anew(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener(), noise=0.01)
+        rng = np.random.default_rng(1)
+        values = [(arm, TRUE[arm] + 0.2 * rng.normal()) for _ in range(3) for arm in NAMES]
+        with pytest.warns(ContradictedWarning, match="at level 0.01"):
+            study.add_observations(values)
+        assert study.status == "contradicted"
+        assert study.result is None or not study.result.proven
+        study.redeclare(noise=0.2, reason="replicates")
+        assert study.status != "contradicted"
+        study.optimize(lambda trial: TRUE[trial.arm] + 0.2 * rng.normal())
+        assert (study.result.answer, study.result.proven) == (("a",), True)
+        other = mislid.load_study(storage=opener())
+        assert other.settings.noise == (0.2,)
+        assert same(study, other)
+
+    def test_a_misspecification_that_is_refuted_and_declared_anew(
+        self, opener: Callable[[], Storage]
+    ) -> None:
+        means = {name: row[1] for name, row in LINE.items()} | {"x3": 2.5}
+        study = new_study(opener(), candidates=LINE, misspecification=0.01)
+        rng = np.random.default_rng(0)
+        with pytest.warns(ContradictedWarning, match="no linear model has all means within"):
+            study.add_observations(
+                [(name, means[name] + 0.1 * rng.normal()) for _ in range(5) for name in LINE]
+            )
+        found = study._now().contradictions["misspecification"]
+        assert found.level == study.settings.delta
+        assert found.statistic > found.threshold
+        assert not any(isinstance(event.fact, Decided) for event in study.events())
+        study.redeclare(misspecification=1.0)
+        study.optimize(lambda trial: means[trial.arm] + 0.1 * rng.normal())
+        assert (study.status, study.result.answer) == ("decided", ("x3",))
+        assert same(study, mislid.load_study(storage=opener()))
+
+    def test_too_little_is_still_refuted(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener(), noise=0.01)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", 0.0), ("a", 1.0), ("b", 0.0), ("c", 0.1)] * 5)
+        with pytest.warns(ContradictedWarning):
+            study.redeclare(noise=0.02)
+        assert mislid.load_study(storage=opener()).status == "contradicted"
+
+    def test_accepting_what_is_proved(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener(), candidates=LINE)
+        assert study.settings.declared == "unknown"
+        with pytest.raises(ProblemError, match="needs an estimate"):
+            study.accept()
+        study.add_observations([("x0", 0.0), ("x3", 0.75), ("x7", 1.75)] * 4)
+        found = study.sensitivity()
+        assert 0.0 < found.largest < math.inf
+        with pytest.raises(ProblemError, match="only up to"):
+            study.accept(2.0 * found.largest)
+        assert study.status == "running"
+        study.accept(0.5 * found.largest, reason="good enough")
+        assert (study.status, study.result.answer) == ("decided", ("x7",))
+        assert study.settings.misspecification == 0.5 * found.largest
+        with pytest.raises(ProblemError, match="this one has"):
+            study.accept()
+        kinds = [type(event.fact) for event in study.events()[-2:]]
+        assert kinds == [Accepted, Decided]
+        assert same(study, mislid.load_study(storage=opener()))
+
+
+def test_what_is_refuted_cannot_be_accepted() -> None:
+    study = new_study(candidates=LINE)
+    means = {name: row[1] for name, row in LINE.items()} | {"x3": 9.0}
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        study.add_observations([(name, means[name] + 0.1 * rng.normal()) for name in LINE])
+    assert study.status == "decided"  # by two arms
+    study = new_study(candidates=LINE, delta=1e-9)
+    study.add_observations([(name, means[name]) for name in ("x0", "x1", "x2", "x6", "x7")] * 9)
+    study.add_observations([("x3", 9.0)])
+    smallest = study.sensitivity().smallest
+    assert study.status == "running"
+    with pytest.raises(ProblemError, match="refute"):
+        study.accept(0.5 * smallest)
+
+
+def test_later_data_cannot_unsay_a_contradiction() -> None:
+    study = new_study(noise=0.05)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 0.0), ("a", 1.0)] * 3)
+    study.add_observations([("a", 0.5), ("b", 0.1), ("c", 0.0)] * 400)
+    assert study.status == "contradicted"
+    assert study.result is None
+
+
+def test_a_decision_of_a_release_that_did_not_test_is_tested_when_read() -> None:
+    study = new_study(noise=0.01)
+    study.optimize(lambda trial: TRUE[trial.arm])
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 0.0), ("a", 5.0)] * 3)
+    old = [event for event in study.events() if not isinstance(event.fact, Contradicted)]
+    storage = MemoryStorage()
+    from mislid.study.events import entry_of
+
+    entries = [entry_of(event) for event in old]
+    storage.create(
+        "s", [type(one)(n + 1, one.time, one.kind, one.body) for n, one in enumerate(entries)]
+    )
+    read = mislid.load_study(storage=storage)
+    assert read.status == "contradicted"
+    assert not read.result.proven
+    assert read.overview().contradictions
+
+
+def test_values_that_are_plausible_are_not_warned_of() -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(20):
+            study = new_study(delta=1e-9)
+            for trial in study.ask(60):
+                study.tell(trial, TRUE[trial.arm] + 0.1 * rng.normal())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda study: study.correct(0, math.nan), "value must be a finite number"),
+        (lambda study: study.correct(0), "value must be a finite number"),
+        (lambda study: study.correct(value=1.0), "give trial or row"),
+        (lambda study: study.correct(0, 1.0, row=0), "give trial or row"),
+        (lambda study: study.correct(row=99, value=1.0), "row must be below"),
+        (lambda study: study.correct(row=-1, value=1.0), "row must be"),
+        (lambda study: study.correct(5, 1.0), "has not been told: tell it"),
+        (lambda study: study.void(4), "which failed"),
+        (lambda study: study.void(0, reason=""), "reason must be a text"),
+        (lambda study: study.redeclare(), "misspecification or noise; got neither"),
+        (lambda study: study.redeclare(noise=-1.0), "noise must"),
+        (lambda study: study.redeclare(misspecification=0.1), "without features"),
+        (lambda study: study.accept(0.1), "needs candidates with features"),
+    ],
+)
+def test_nothing_is_done_where_something_is_wrong(
+    call: Callable[[Study], object], words: str
+) -> None:
+    study = new_study()
+    for trial in study.ask(6)[:4]:
+        study.tell(trial, TRUE[trial.arm])
+    study.tell(4, state="fail")
+    before = study.events()
+    with pytest.raises(ProblemError, match=words):
+        call(study)
+    assert study.events() == before
+
+
+def test_unknown_trials() -> None:
+    with pytest.raises(UnknownTrialError):
+        new_study().correct(3, 1.0)
+    study = mislid.create_study(candidates=NAMES, m=1, reward_range=(0, 1))
+    study.add_observations([("a", 0.5)])
+    with pytest.raises(ProblemError, match="reward_range"):
+        study.correct(row=0, value=1.5)
+
+
+def test_events_are_read_as_they_were_written() -> None:
+    from mislid.study.events import Event, entry_of, event_of
+
+    for fact in (
+        Corrected(3, 0.5, None),
+        Voided(0, "why"),
+        Redeclared(math.inf, None, None),
+        Redeclared(None, (0.1, 0.2), "x"),
+        Accepted(math.inf, None),
+        Contradicted("noise", 5, 0.01, 7.0, 4.6, 2.0),
+    ):
+        event = Event(2, 1.0, fact)
+        assert event_of(entry_of(event)) == event
