@@ -17,7 +17,7 @@ from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
 from mislid.study.events import Contradicted
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, Candidates, Settings
 from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]
@@ -71,6 +71,8 @@ def refuted(state: StudyState, tallies: Tallies, estimate: Vector | None) -> Ite
 
 
 def _noise(settings: Settings, tallies: Tallies) -> Iterator[Contradicted]:
+    if settings.noise_model != KNOWN:
+        return
     deviations, limit = settings.deviations(tallies.counts.size), -math.log(NOISE_LEVEL)
     scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
     if scatter.bound() <= limit:
@@ -111,7 +113,8 @@ def tests_of(
     """What is tested, at which level, and the evidence against it."""
     deviations = settings.deviations(candidates.K)
     scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
-    yield NOISE, NOISE_LEVEL, scatter.log_evidence()
+    if settings.noise_model == KNOWN:
+        yield NOISE, NOISE_LEVEL, scatter.log_evidence()
     if settings.is_structured and math.isfinite(settings.misspecification):
         residuals = _residuals(settings, candidates, tallies)
         against = residuals.log_evidence(settings.misspecification)
