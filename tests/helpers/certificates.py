@@ -13,7 +13,6 @@ import numpy as np
 import mislid
 from mislid.study import Study
 
-
 # Of bounded values.
 RANGE = (-3.0, 5.0)
 

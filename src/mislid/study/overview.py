@@ -191,8 +191,8 @@ class Overview(Record):
     def history(self) -> History | None:
         """How the evidence for the leaders grew; None before there are estimates.
 
-        None, too, where the stopping rule is written in Python: nobody knows its evidence. And where
-        the noise is not known, as `no_history` says.
+        None, too, where the stopping rule is written in Python: nobody knows its evidence. So it is
+        where the noise is not known, as `no_history` says.
         """
         return history(self._rule, self.leaders)
 

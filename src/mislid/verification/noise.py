@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.verification import tilted, variances
 from mislid.verification.geometry import Pair
@@ -89,18 +90,21 @@ class NoiseModel:
         n, totals, apart = (part[list(pair)].tolist() for part in (counts, sums, scatter))
         if self.name == UNKNOWN:
             means = [total / max(count, 1.0) for total, count in zip(totals, n, strict=True)]
-            both = [variances.Arm(*arm) for arm in zip(n, means, apart, strict=True)]
+            i, j = (variances.Arm(*arm) for arm in zip(n, means, apart, strict=True))
             # Logarithms of gamma functions have so many digits.
-            return variances.by_two_arms(*both, tol), 1e-9 + 1e-14 * max(n)
-        arms = []
-        for count, total, one in zip(n, totals, apart, strict=True):
-            scaled = min(max((total - count * self.low) / self.width, 0.0), count)
-            arms.append(tilted.Arm(count, scaled, one if self.has_scatter else None))
+            return variances.by_two_arms(i, j, tol), 1e-9 + 1e-14 * max(n)
+        one, other = (self._scaled(*arm) for arm in zip(n, totals, apart, strict=True))
         level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
-        return tilted.by_two_arms(*arms, tol / self.width), 2e-10 + 1e-14 * level * max(n)
+        found = tilted.by_two_arms(one, other, tol / self.width)
+        return found, 2e-10 + 1e-14 * level * max(n)
+
+    def _scaled(self, n: float, total: float, scatter: float) -> tilted.Arm:
+        """Values of an arm, scaled to [0, 1]."""
+        scaled = min(max((total - n * self.low) / self.width, 0.0), n)
+        return tilted.Arm(n, scaled, scatter if self.has_scatter else None)
 
 
-def _refuse(wrong: Vector, sentence: str) -> None:
+def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:
     """Refuse if anything (K,) is wrong, with a sentence that names the first."""
     if np.any(wrong):
         raise Failure(sentence.format(int(np.argmax(wrong))))

@@ -22,8 +22,10 @@ CENTRE, TAIL = 0.1, 1.5
 ETA = 0.1
 # Where [0, tau*] is cut, as parts of p*.
 UPPER, LOWER = (np.array(cuts)[:, None] for cuts in ((1.0, 0.9, 0.7, 0.4), (0.9, 0.7, 0.4, 0.0)))
-# Cells at first, and at most; how much a cell may lose, in nats; parts of the whole that are not halved again.
-CELLS, MOST_CELLS, LOSS, NARROW = 16, 1_000_000, 0.01, 1e-9
+# Cells at first, and at most.
+CELLS, MOST_CELLS = 16, 1_000_000
+# How much a cell may lose, in nats, and parts of the whole that are not halved again.
+LOSS, NARROW = 0.01, 1e-9
 # Cells end so many standard errors beyond the two means.
 BEYOND = 1.5
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)

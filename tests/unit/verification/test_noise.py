@@ -12,6 +12,8 @@ from helpers.tampering import changed, sealed
 from mislid.rules.noise.tilted import Tilted, by_tilts, tilts_of
 from mislid.rules.noise.variances import Sample, by_shifts, shifts
 from mislid.verification import tilted, variances
+from mislid.verification.noise import NoiseModel
+from mislid.verification.reading import Failure
 
 COUNTS = [1, 2, 5, 40, 3000, 10**6]
 TOLERANCES = [0.0, 0.02, 0.4]
@@ -133,20 +135,22 @@ def test_scatter_does_not_fall(name: str) -> None:
         assert f"scatter[{k}] must be at most that of the next time" in refusal(forged)
 
 
-def test_bounded_values_come_in_range_between_two_times() -> None:
-    found = certificate_of("bounded, drifting")
-    early, late = found["times"][0], (*found["times"][1:], found["data"])[0]
-    new = [b - a for a, b in zip(early["counts"], late["counts"], strict=True)]
-    k = int(np.argmax(new))
-    low, high = found["settings"]["reward_range"]
-    most = high * early["counts"][k]
-    if late["sums"][k] - most < low * new[k]:
-        forged = changed(found, ("times", 0, "sums", k), most)
-        assert "must be of values within" in refusal(forged)
-    lost = late["scatter"][k] - new[k] - 1.0
-    if lost > 0.0:
-        forged = changed(found, ("times", 0, "scatter", k), lost)
-        assert "nearer to that of the next time" in refusal(forged)
+@pytest.mark.parametrize(
+    ("model", "new", "failure"),
+    [
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [21.0], [0.1]), "must be of values within"),
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [-13.0], [0.1]), "must be of values within"),
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [8.0], [4.1]), "nearer to that of the next"),
+        (NoiseModel("bounded", -3.0, 5.0), ([0.0], [0.0], [0.1]), "equal as the count"),
+        (NoiseModel("unknown"), ([4.0], [8.0], [-0.1]), "at most that of the next time"),
+        (NoiseModel("bernoulli"), ([4.0], [5.0], [0.0]), "must be of values within"),
+        (NoiseModel("bernoulli"), ([4.0], [2.5], [0.0]), "must be a whole number"),
+    ],
+)
+def test_what_cannot_come_between_two_times(model: Any, new: Any, failure: str) -> None:
+    with pytest.raises(Failure, match=failure):
+        model.refuse_later("times[0]", *(np.array(part) for part in new))
+    model.refuse_later("times[0]", np.array([4.0]), np.array([2.0]), np.array([0.0]))
 
 
 def test_less_scatter_cannot_be_claimed_where_evidence_rests_on_it() -> None:
