@@ -29,7 +29,7 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
-UNKNOWN, KNOWN = "unknown", "known"
+UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", "bernoulli": "of values 0 and 1"}
+            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -215,6 +215,20 @@ class Settings:
     def sign(self) -> float:
         """What a value is multiplied by so that more is better."""
         return 1.0 if self.direction == MAXIMIZE else -1.0
+
+    def arguments(self) -> dict[str, Any]:
+        """What `as_settings` makes these settings of, for a question that differs in a part."""
+        given = dataclasses.asdict(self)
+        given["misspecification"] = self.declared
+        if self.noise_model == UNKNOWN:
+            given["noise"] = UNKNOWN
+        elif self.reward_range is not None:
+            given["noise"] = None
+        elif len(self.noise) == 1:
+            given["noise"] = self.noise[0]
+        if self.noise_model == BERNOULLI:
+            given["rewards"] = BERNOULLI
+        return given
 
     def deviations(self, K: int) -> Vector:
         """Standard deviations (K,)."""
@@ -263,7 +277,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
     noise_model = _as_noise_model(given, reward_range)
-    if noise_model == "bernoulli":
+    if noise_model == BERNOULLI:
         reward_range = 0.0, 1.0
     misspecification, structured = _as_misspecification(given["misspecification"], candidates)
     settings = Settings(
@@ -318,7 +332,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     """What is known of the noise, by which of the arguments were given."""
     rewards, noise = given.get("rewards"), given["noise"]
     if rewards is not None:
-        if rewards != "bernoulli":
+        if rewards != BERNOULLI:
             raise ProblemError(
                 f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
             )
@@ -329,7 +343,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
                 "rewards='bernoulli' is for direction='maximize': tell 1 for what is wanted, or "
                 "use reward_range=(0, 1)"
             )
-        return "bernoulli"
+        return BERNOULLI
     if isinstance(noise, str):
         if noise != UNKNOWN or reward_range is not None:
             raise ProblemError(
@@ -337,7 +351,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
                 f"reward_range; got {noise!r}"
             )
         return UNKNOWN
-    return KNOWN if reward_range is None else "bounded"
+    return KNOWN if reward_range is None else BOUNDED
 
 
 def _as_reward_range(value: Any) -> tuple[float, float] | None:

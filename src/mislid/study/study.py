@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
+import numpy as np
+
 from mislid._validation import as_count, as_number
 from mislid.errors import (
     ContradictedWarning,
@@ -41,7 +43,7 @@ from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
 
@@ -847,6 +849,10 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     state = replay.state
     arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
     noise = state.settings.deviations(state.candidates.K)
+    if state.settings.noise_model == UNKNOWN:
+        noise = np.zeros_like(noise)
+    elif state.settings.noise_model != KNOWN:
+        return []  # whatever is in the range is plausible
     expected = plausible_range(replay.tallies, noise, arm)
     if expected is None or expected[0] <= value <= expected[1]:
         return []
