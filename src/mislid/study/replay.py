@@ -173,8 +173,9 @@ class Replay:
     def _apply(self, event: Event) -> None:
         self.state.apply(event)
         match event.fact:
-            case Told(trial, value):
-                self._tell((self.state.trials[trial].arm,), (value,))
+            case Told(trial, value, more):
+                values = (value, *more)
+                self._tell((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
                 self._tell(arms, values)
             case Corrected() | Voided() | Redeclared() | Accepted():
