@@ -84,13 +84,11 @@ class Replay:
         """An engine with estimates from all measurements: the rules or, without them, another."""
         if self.has_rules:
             return self.engine
-        state, K = self.state, self.state.candidates.K
+        state = self.state
         rules = stand_ins(state.settings, self._given)
-        engine = new_engine(state.settings, state.candidates, *rules)
-        arms = np.array([one.arm for one in state.observations], dtype=np.int64)
-        values = np.array([one.value for one in state.observations])
-        sums = np.bincount(arms, state.settings.sign * values, K)
-        engine.reset(np.bincount(arms, minlength=K).astype(np.float64), sums)
+        engine, sign = new_engine(state.settings, state.candidates, *rules), state.settings.sign
+        for one in state.observations:
+            engine.observe(one.arm, sign * one.value)
         if np.all(engine.counts[engine.design] > 0):
             engine.judge(test=False)
         return engine

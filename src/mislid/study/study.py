@@ -18,7 +18,7 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
-from mislid.study.certificate import Certificate
+from mislid.study.certificate import Certificate, Mended
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
@@ -380,6 +380,11 @@ class Study:
                     state.candidates,
                     decision,
                     state.observations,
+                    Mended(
+                        tuple(state.corrections),
+                        tuple(event for event, _ in state.declarations),
+                        tuple(contradictions.values()),
+                    ),
                 ),
             )
 
