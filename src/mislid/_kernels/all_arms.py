@@ -31,6 +31,8 @@ ROUGHLY = 1e-3
 AGAIN, PAUSE = 1.2, 1.5
 # About what the closest alternative's cost exceeds its evidence by: nats, and nats a measured arm.
 PRICE, PRICE_OF_AN_ARM = 1.0, 0.4
+# While pairs are open, at least this share of it is still needed.
+LEAST = 0.25
 
 
 class AllArms(Struct):
@@ -126,32 +128,37 @@ def forecast_all_arms(
     weights: Vector,
     wanted: Vector,
     price: float,
+    rival: float,
     diagonal: Diagonal,
     forecast: AllArms,
 ) -> None:
     """Renew the forecast, if one is due.
 
-    Two arms at a gap have a nat of cost when each has the weight `wanted` (K,), and settle their
-    pair at a cost of `price`. They play the same game without walls. There is none for all arms
-    if not even the alternative that answers their allocation would be refuted before they are done.
+    Two arms at a gap have a nat of cost when each has the weight `wanted` (K,), settle their pair
+    at a cost of `price`, and are done after `rival` measurements if each arm gets what it lacks.
+    They play the same game without walls, which may find a better allocation. There is none for all
+    arms if not even the alternative that answers this allocation would be refuted before.
     """
     K, d = setting.X.shape
-    if state.samples < max(forecast.next, float(K * d)):  # sooner, a game takes longer than all else
+    if state.samples < max(forecast.next, float(K * d)):  # sooner, a game would take too long
         return
     forecast.next, forecast.left = PAUSE * state.samples, np.inf
+    if rival < K * d:  # nor does it tell much of a few measurements
+        return
     space, allocation = diagonal.search, forecast.weights
     leave_out_settled(setting, state, settled, space)
     if not begin_with_gaps(setting, wanted, float(ROUNDS), allocation):
         return
     cost, _, _ = _answer(setting, state, weights, False, space)
-    two_arms = max(price - cost, 0.0)
     pace = nats_a_sample(setting, state, False, allocation, space)
+    rival = min(rival, max(price - cost, 0.0) / pace)
     _, _, gain = _answer(setting, state, allocation, True, space)
     cost, _, now = _answer(setting, state, weights, True, space)
-    needed = max(_nats_needed(families, weights) - cost, 0.0)
-    if needed * pace >= min(gain, now) * two_arms:
+    needed = _nats_needed(families, weights)
+    needed = max(needed - cost, LEAST * needed)
+    if not needed < min(gain, now) * rival:
         return
     begin_with_gaps(setting, wanted, FEW, allocation)
     rate = nats_a_sample(setting, state, True, allocation, space)
-    if needed * pace < rate * two_arms:
+    if needed < rate * rival:
         forecast.left, forecast.next = needed / rate, AGAIN * state.samples

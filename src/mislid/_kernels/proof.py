@@ -270,6 +270,7 @@ def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
         rule.weights,
         rule.wanted,
         _price_of_two_arms(rule),
+        left / PRACTICE,
         rule.diagonal,
         rule.all_arms,
     )
