@@ -5,6 +5,7 @@
 """
 
 from mislid.study.estimates import EstimateRow
+from mislid.study.features import FeatureCheck
 from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
@@ -23,6 +24,7 @@ from mislid.study.suspicions import StudyWarning
 __all__ = [
     "AnswerChange",
     "EstimateRow",
+    "FeatureCheck",
     "ObservationRow",
     "Ranking",
     "ResultNow",

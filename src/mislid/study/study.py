@@ -48,6 +48,7 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from mislid.study.features import FeatureCheck
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
     from mislid.study.questions import Ranking, ResultNow, Threshold
@@ -497,6 +498,27 @@ class Study:
     def _claims(self) -> Claims:
         self._now()
         return Claims.of(self._replay, self._replay.estimating())
+
+    def features_check(self) -> FeatureCheck:
+        """What the features are worth, by what was declared alone; no measurement is looked at.
+
+        Returns
+        -------
+        FeatureCheck
+            Sizes, leverage, and measurements that are needed with the features and without.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=[[0], [1], [2], [3]], m=1, misspecification=0, noise=1)
+        >>> check = study.features_check()
+        >>> check.d, check.samples_without > check.samples_with
+        (2, True)
+        """
+        from mislid.study.features import check_features
+
+        state = self._now()
+        return check_features(state.settings, state.candidates)
 
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.

@@ -62,6 +62,12 @@ _RESERVED = {
     multiple=True,
     help="A column that is no feature; may be repeated.",
 )
+@click.option(
+    "--intercept/--no-intercept",
+    default=None,
+    help="Whether a column of ones is added to the features, for a common level; by default, "
+    "unless they contain one.",
+)
 @question_options()
 @click.option(
     "--noise",
@@ -124,7 +130,10 @@ def command(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
         facts = _facts(study)
-    print_facts(form, facts, _table(facts))
+    table = _table(facts)
+    if form == "csv" and facts["check"] is not None:
+        facts["check"] = facts["check"]["statement"]
+    print_facts(form, facts, table)
 
 
 def _facts(study: Study) -> dict[str, Any]:
@@ -139,11 +148,18 @@ def _facts(study: Study) -> dict[str, Any]:
         "study": study.study_name,
         "candidates": candidates.K,
         "features": 0 if features is None else features.shape[1],
+        "columns": None if features is None else candidates.columns,
         **plain,
         "noise": noise[0] if len(noise) == 1 else list(noise),
         "proven": is_proven(settings.stopping),
         "guarantee": guarantee(settings),
+        "check": None if features is None else _check(study),
     }
+
+
+def _check(study: Study) -> dict[str, Any]:
+    check = study.features_check()
+    return {**check.to_dict(), "statement": check.statement}
 
 
 def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -152,7 +168,7 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
         noise = f"{min(noise):g} to {max(noise):g}"
     lines = [
         ("study", facts["study"]),
-        ("candidates", f"{facts['candidates']}, with {facts['features'] or 'no'} features each"),
+        ("candidates", _sizes(facts)),
         ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
         ("noise", str(noise)),
@@ -161,7 +177,19 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("stopping", f"{facts['stopping']}, error rate {facts['delta']:g}"),
         ("guarantee", facts["guarantee"]),
     ]
+    if facts["check"] is not None:
+        lines.append(("features", facts["check"]["statement"]))
     return [line for line in lines if line[0] != "tolerance" or facts["tolerance"]]
+
+
+def _sizes(facts: dict[str, Any]) -> str:
+    from mislid.study.settings import ONES
+
+    added = ONES in (facts["columns"] or ())
+    given = facts["features"] - added
+    return f"{facts['candidates']}, with {given or 'no'} features each" + (
+        " and a common level" if added else ""
+    )
 
 
 class Given(NamedTuple):
@@ -171,12 +199,13 @@ class Given(NamedTuple):
     features: list[list[float]] | None
     noise: float | list[float] | None
     misspecification: float | None
+    columns: list[str] | None = None
 
     def candidates(self) -> dict[str, Any]:
         """As `create_study` takes them."""
         if self.features is None:
             return {"candidates": list(self.labels)}
-        return {"candidates": self.features, "names": self.labels}
+        return {"candidates": self.features, "names": self.labels, "columns": self.columns}
 
 
 def read_candidates(
@@ -231,6 +260,7 @@ def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence
         features=[list(row) for row in zip(*features, strict=True)] if columns else None,
         noise=spread,
         misspecification=None if declared is None else float(declared),
+        columns=columns or None,
     )
 
 
