@@ -4,6 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.budget import BudgetCheck
 from mislid.study.estimates import EstimateRow
 from mislid.study.features import FeatureCheck
 from mislid.study.forecast import StudyProgress, WhatIf
@@ -23,6 +24,7 @@ from mislid.study.suspicions import StudyWarning
 
 __all__ = [
     "AnswerChange",
+    "BudgetCheck",
     "EstimateRow",
     "FeatureCheck",
     "ObservationRow",

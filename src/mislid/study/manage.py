@@ -40,6 +40,7 @@ def create_study(
     intercept: bool | None = None,
     mean_bound: float = math.inf,
     reward_range: tuple[float, float] | None = None,
+    budget: int | None = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
 
@@ -89,6 +90,9 @@ def create_study(
     reward_range
         (low, high) between which every value is; others are refused. It takes the place of `noise`:
         such values are sub-Gaussian with half of the range's length, whatever their distribution.
+    budget
+        Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
+        says what they can be expected to prove, and `result_now` what to report then.
 
     Returns
     -------
@@ -125,6 +129,7 @@ def create_study(
         seed=seed,
         mean_bound=mean_bound,
         reward_range=reward_range,
+        budget=budget,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)

@@ -69,7 +69,9 @@ class Prospects:
         return families_of(K, settings.m, math.inf, settings.delta, noise, structured=structured)
 
     def _by_two_arms(self, gap: float, samples: float, *, structured: bool) -> float:
-        """Of two arms when all are measured equally often."""
+        """Of two arms when all are measured equally often, and at least once."""
+        if samples < self.candidates.K:
+            return -math.inf
         weight = np.array([samples / (self.candidates.K * self.noise**2)])
         beyond = np.array([gap + self.settings.tolerance])
         family = self._families(structured=structured).two_arms
@@ -81,7 +83,7 @@ class Prospects:
 
     def _by_features(self, gap: float, samples: float, misspecification: float) -> float:
         """Of the worst pair, at the design that is best for the features."""
-        if math.isinf(misspecification):
+        if math.isinf(misspecification) or samples < len(self._forms.precisions):
             return -math.inf
         family, forms = self._families(structured=True).linear, self._forms
         precisions, squares = samples / self.noise**2 * forms.precisions, family.scales**2

@@ -225,7 +225,8 @@ class Settings:
     values, which only `mislid-paper` and its kin make use of. `reward_range` (low, high) is where
     every value is, if that was declared; the noise is then half of its length. `structured` says
     whether features have a weight in the proof, None if that follows from the misspecification:
-    an infinite one with a weight is one that is not known.
+    an infinite one with a weight is one that is not known. `budget` is how many measurements there
+    can be, if that is known; no rule looks at it.
     """
 
     m: int
@@ -240,6 +241,7 @@ class Settings:
     mean_bound: float = field(default=math.inf)
     reward_range: tuple[float, float] | None = None
     structured: bool | None = None
+    budget: int | None = None
 
     @property
     def is_structured(self) -> bool:
@@ -258,6 +260,10 @@ class Settings:
         """What a value is multiplied by so that more is better."""
         return 1.0 if self.direction == MAXIMIZE else -1.0
 
+    def budget_left(self, samples: int) -> int | None:
+        """Measurements that are left of the budget after so many; None without one."""
+        return None if self.budget is None else max(0, self.budget - samples)
+
     def deviations(self, K: int) -> Vector:
         """Standard deviations (K,)."""
         return np.broadcast_to(np.array(self.noise), (K,)).copy()
@@ -265,7 +271,7 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        for name in ("reward_range", "structured"):
+        for name in ("reward_range", "structured", "budget"):
             if given[name] is None:  # so are the logs of releases that knew of none
                 del given[name]
         return given
@@ -316,6 +322,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
         reward_range=reward_range,
+        budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
     )
     _check_algorithm(given["algorithm"], question_of(settings, candidates))
     return settings

@@ -245,3 +245,28 @@ def test_a_feature_with_the_name_of_a_column_of_sheets(study_command: Call, fold
     assert heading == "trial,arm,feature value,feature state,value,state,study"
     assert line == "0,a,1.0,2.0,,,s"
     assert study_command("tell", "s", "--csv", "plate.csv").status == 0
+
+
+def test_a_budget(study_command: Call, folder: Path, opened) -> None:
+    (folder / "names.csv").write_text("name\na\nb\nc\n")
+    words = ("--candidates", "names.csv", "--m", 1, "--noise", 1, "--budget", 12)
+    done = study_command("create", "s", *words)
+    assert done.status == 0, done.err
+    assert "\nbudget            12 measurements can be expected to tell" in done.out
+    said = json.loads(study_command("create", "t", *words, "--format", "json").out)
+    assert said["budget"] == said["expected"]["budget"] == 12
+    assert said["expected"]["statement"] in done.out
+    assert opened().settings.budget == 12
+    (folder / "h.csv").write_text("arm,value\na,0\nb,0\nc,0.1\n" + "a,0.2\n" * 8)
+    assert study_command("import", "s", "h.csv").status == 0
+    (line,) = [
+        line for line in study_command("status", "s").out.splitlines() if line.startswith("budget")
+    ]
+    assert line.split() == ["budget", "12,", "1", "left"]
+    seen = json.loads(study_command("status", "s", "--format", "json", "--no-forecast").out)
+    assert (seen["budget"], seen["budget_left"]) == (12, 1)
+    assert study_command("ask", "s").err == ""
+    study_command("tell", "s", 0, 0.3)
+    assert "12, used up: `mislid study now`" in study_command("status", "s", "--no-forecast").out
+    assert "Note: the budget is used up" in study_command("ask", "s").err
+    refused(study_command("create", "u", *words[:-1], 0), 2, "--budget")

@@ -42,6 +42,7 @@ _NOTES = {
     "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
     "status` says what to do",
 }
+_USED_UP = "the budget is used up; `mislid study now` says what to report"
 
 
 @click.command(
@@ -97,7 +98,8 @@ def command(
         click.echo(_printed(form, study, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-        note = _NOTES.get(study.status)
+        used_up = _USED_UP if study.budget_left == 0 else None
+        note = _NOTES.get(study.status, used_up)
         if note is not None:
             click.echo(f"Note: {note}.", err=True)
 

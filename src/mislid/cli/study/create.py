@@ -25,7 +25,7 @@ from mislid.errors import FileFormatError, ProblemError
 if TYPE_CHECKING:
     from mislid._validation import Labels
     from mislid.files import Spreadsheet
-    from mislid.study import Study
+    from mislid.study import BudgetCheck, FeatureCheck, Study
 
 # What the columns of an instance's file are called that hold no feature.
 _RESERVED = {
@@ -82,6 +82,11 @@ _RESERVED = {
     metavar="LOW HIGH",
     help="Measurements are within these bounds: noise that is safe for them.",
 )
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    help="Measurements that there can be in all: what they can be expected to prove is printed.",
+)
 @setting(
     "--direction",
     click.Choice(["maximize", "minimize"]),
@@ -131,8 +136,9 @@ def command(
         )
         facts = _facts(study)
     table = _table(facts)
-    if form == "csv" and facts["check"] is not None:
-        facts["check"] = facts["check"]["statement"]
+    if form == "csv":
+        for name in ("check", "expected"):
+            facts[name] = facts[name] and facts[name]["statement"]
     print_facts(form, facts, table)
 
 
@@ -153,12 +159,12 @@ def _facts(study: Study) -> dict[str, Any]:
         "noise": noise[0] if len(noise) == 1 else list(noise),
         "proven": is_proven(settings.stopping),
         "guarantee": guarantee(settings),
-        "check": None if features is None else _check(study),
+        "check": None if features is None else _said(study.features_check()),
+        "expected": None if settings.budget is None else _said(study.budget_check()),
     }
 
 
-def _check(study: Study) -> dict[str, Any]:
-    check = study.features_check()
+def _said(check: FeatureCheck | BudgetCheck) -> dict[str, Any]:
     return {**check.to_dict(), "statement": check.statement}
 
 
@@ -177,8 +183,9 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("stopping", f"{facts['stopping']}, error rate {facts['delta']:g}"),
         ("guarantee", facts["guarantee"]),
     ]
-    if facts["check"] is not None:
-        lines.append(("features", facts["check"]["statement"]))
+    for name, check in (("features", facts["check"]), ("budget", facts["expected"])):
+        if check is not None:
+            lines.append((name, check["statement"]))
     return [line for line in lines if line[0] != "tolerance" or facts["tolerance"]]
 
 
