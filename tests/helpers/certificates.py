@@ -45,6 +45,7 @@ class Case:
             about = {"candidates": table, "misspecification": self.eps}
         return mislid.create_study(
             study_name="case",
+            intercept=False,
             m=self.m,
             noise=self.noise,
             tolerance=self.tol,
@@ -117,6 +118,7 @@ class Drifting:
         """Measure in phases."""
         study = mislid.create_study(
             study_name="case",
+            intercept=False,
             candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, -1.0]},
             m=1,
             misspecification=5.0,

@@ -197,7 +197,7 @@ def entry_of(event: Event) -> Entry:
     fact = event.fact
     plain: dict[str, Any]
     if isinstance(fact, Created):
-        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.plain()}
+        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.written()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
         if isinstance(fact, Told) and not fact.more:

@@ -51,6 +51,8 @@ from mislid.study.storage import Collision, Storage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from mislid.study.budget import BudgetCheck
+    from mislid.study.features import FeatureCheck
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
     from mislid.study.questions import Ranking, ResultNow, Threshold
@@ -552,6 +554,60 @@ class Study:
         self._now()
         return Claims.of(self._replay, self._replay.estimating())
 
+    def features_check(self) -> FeatureCheck:
+        """What the features are worth, by what was declared alone; no measurement is looked at.
+
+        Returns
+        -------
+        FeatureCheck
+            Sizes, leverage, and measurements that are needed with the features and without.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=[[0], [1], [2], [3]], m=1, misspecification=0, noise=1)
+        >>> check = study.features_check()
+        >>> check.d, check.samples_without > check.samples_with
+        (2, True)
+        """
+        from mislid.study.features import check_features
+
+        state = self._now()
+        return check_features(state.settings, state.candidates)
+
+    def budget_check(self, budget: int | None = None) -> BudgetCheck:
+        """Which gap between candidates a budget can be expected to prove; no data are looked at.
+
+        Parameters
+        ----------
+        budget
+            Measurements in all; what the study was created with unless given.
+
+        Returns
+        -------
+        BudgetCheck
+            The least gap with the features and without.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=1.0, budget=60)
+        >>> few, many = study.budget_check(), study.budget_check(6000)
+        >>> few.gap_without > 5 * many.gap_without
+        True
+        """
+        from mislid.study.budget import check_budget
+
+        state = self._now()
+        given = state.settings.budget if budget is None else as_count(budget, "budget", 1)
+        return check_budget(state.settings, state.candidates, given)
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the budget; None without one."""
+        state = self._now()
+        return state.settings.budget_left(len(state.observations))
+
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.
 
@@ -728,7 +784,7 @@ class Study:
         worker: str | None = None,
         lease: float | None = None,
     ) -> None:
-        """Ask, measure and tell until the study has decided.
+        """Ask, measure and tell until the study has decided, or its budget is used up.
 
         Parameters
         ----------

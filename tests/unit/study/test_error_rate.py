@@ -18,7 +18,13 @@ def is_wrong(seed: int, noise: float) -> bool:
     """Values come in any order and late, but not later the worse they are."""
     rng = np.random.default_rng([7, seed])
     study = mislid.create_study(
-        candidates=FEATURES, m=1, delta=DELTA, misspecification=0.4, noise=noise, seed=seed
+        candidates=FEATURES,
+        intercept=False,
+        m=1,
+        delta=DELTA,
+        misspecification=0.4,
+        noise=noise,
+        seed=seed,
     )
     waiting: list[mislid.study.Trial] = []
     while study.status == "running":

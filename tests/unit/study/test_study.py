@@ -27,6 +27,7 @@ VALUES = {"a": 0.1, "b": 0.5, "c": 0.9}
 
 def new_study(storage: Storage | None = None, **changes: object) -> Study:
     settings = {"study_name": "s", "candidates": FRAME, "m": 1, "misspecification": 0.1}
+    settings["intercept"] = False
     return mislid.create_study(**{**settings, "noise": 0.1, "storage": storage, **changes})
 
 

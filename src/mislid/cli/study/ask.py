@@ -42,6 +42,7 @@ _NOTES = {
     "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
     "status` says what to do",
 }
+_USED_UP = "the budget is used up; `mislid study now` says what to report"
 
 
 @click.command(
@@ -94,10 +95,11 @@ def command(
             trials = study.ask(n, worker=worker, lease=lease)
         if draft is not None:
             _write(draft, study, trials, worker, force)
-        click.echo(_printed(form, name, trials))
+        click.echo(_printed(form, study, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-        note = _NOTES.get(study.status)
+        used_up = _USED_UP if study.budget_left == 0 else None
+        note = _NOTES.get(study.status, used_up)
         if note is not None:
             click.echo(f"Note: {note}.", err=True)
 
@@ -128,7 +130,7 @@ def _write(
     from mislid.cli.study._sheets import sheet_text
 
     try:
-        draft.publish(f"{sheet_text(study.study_name, trials)}\n".encode(), replace=force)
+        draft.publish(f"{sheet_text(study, trials)}\n".encode(), replace=force)
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
         again = f" --worker {shlex.quote(worker)}" if worker else ""
@@ -139,19 +141,22 @@ def _write(
         ) from None
 
 
-def _printed(form: str, study_name: str, trials: list[Trial]) -> str:
-    if form == "csv":
-        from mislid.cli.study._sheets import sheet_text
+def _printed(form: str, study: Study, trials: list[Trial]) -> str:
+    from mislid.cli.study._sheets import sheet_text, shown_features
 
-        return sheet_text(study_name, trials)
+    if form == "csv":
+        return sheet_text(study, trials)
     if form == "json":
-        return as_json([_facts(trial) for trial in trials])
-    heading = ("trial", "arm", "features", "worker", "until")
+        return as_json([_facts(trial, shown_features(study, trial)) for trial in trials])
+    names = list(study.candidates.shown)
+    more = ["..."] if len(names) > _FEATURES else []
+    heading = ("trial", "arm", *names[:_FEATURES], *more, "worker", "until")
     rows = [
         (
             str(trial.id),
             str(trial.arm),
-            _first_features(trial),
+            *(f"{entry:g}" for entry in [*shown_features(study, trial).values()][:_FEATURES]),
+            *more,
             shown(trial.worker),
             "-" if trial.expires is None else moment(trial.expires),
         )
@@ -160,19 +165,11 @@ def _printed(form: str, study_name: str, trials: list[Trial]) -> str:
     return aligned([heading, *rows], len(heading))
 
 
-def _facts(trial: Trial) -> dict[str, Any]:
-    features = None if trial.features is None else trial.features.tolist()
+def _facts(trial: Trial, features: dict[str, float]) -> dict[str, Any]:
     return {
         "trial": trial.id,
         "arm": trial.arm,
-        "features": features,
+        "features": None if trial.features is None else features,
         "worker": trial.worker,
         "expires": None if trial.expires is None else moment(trial.expires),
     }
-
-
-def _first_features(trial: Trial) -> str:
-    if trial.features is None:
-        return "-"
-    more = ", ..." if len(trial.features) > _FEATURES else ""
-    return ", ".join(f"{entry:g}" for entry in trial.features[:_FEATURES]) + more
