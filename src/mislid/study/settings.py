@@ -370,7 +370,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
     )
-    _check_algorithm(given["algorithm"], question_of(settings, candidates))
+    _check_rules(given["algorithm"], given["stopping"], question_of(settings, candidates))
     return settings
 
 
@@ -533,12 +533,15 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_algorithm(algorithm: Any, question: Question) -> None:
+def _check_rules(algorithm: Any, stopping: Any, question: Question) -> None:
     from mislid.algorithms import as_algorithm
+    from mislid.engine.noise import refuse_unfit_rules
+    from mislid.rules.stopping import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):
         rule.check(question)
+    refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
 
 
 def refuse_others(
