@@ -142,7 +142,8 @@ def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
 
 def test_the_history_of_an_answer_ends_with_its_decision() -> None:
     study = decided_study()
-    study.add_observations([("a", 50.0)] * 500)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 50.0)] * 500)
     overview = study.overview()
     seen, decision = overview.history, overview.decision
     assert seen is not None
