@@ -7,6 +7,7 @@ import pytest
 
 from helpers.certificates import CASES
 from helpers.report_studies import FEATURES, MEANS, decided_study, measuring, new_study
+from mislid.errors import ContradictedWarning
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.evidence import by_features, by_two_arms, families_of
