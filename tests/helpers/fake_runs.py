@@ -28,6 +28,7 @@ def identify(
     max_samples=None,
     tolerance=0.0,
     gamma=1.0,
+    assume_noise=None,
     wait=0.0,
     fail_at=None,
     die_at=None,

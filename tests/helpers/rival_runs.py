@@ -36,7 +36,7 @@ class Run(NamedTuple):
         return int(arm)
 
     def measure(self, arm: int, reward: float) -> None:
-        take_in(self.setting, self.state, arm, 1, float(reward))
+        take_in(self.setting, self.state, arm, 1, float(reward), 0.0)
 
     def answer(self) -> list[int]:
         """What the rule would answer if it stopped now."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -57,3 +58,38 @@ def test_what_is_wrong_is_named(changes: dict[str, object], message: str) -> Non
     given = {"model": MODEL, "m": 1, **changes}
     with pytest.raises(ProblemError, match=message):
         Question(given.pop("model"), given.pop("m"), **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "noise", "kind", "ends"),
+    [
+        ({"noise": "unknown"}, 1.0, "unknown", None),
+        ({"noise_model": "unknown"}, 1.0, "unknown", None),
+        ({"noise_model": "bernoulli"}, 0.5, "bernoulli", (0.0, 1.0)),
+        ({"noise_model": "bounded"}, 0.5, "bounded", (0.0, 1.0)),
+        ({"noise_model": "bounded", "reward_range": [-1, 5]}, 3.0, "bounded", (-1.0, 5.0)),
+    ],
+)
+def test_noise_models(given, noise, kind, ends):
+    question = Question(Model([[1, 0], [0, 1]], 0.1), 1, **given)
+    for one in (question, question.replace(delta=0.1), pickle.loads(pickle.dumps(question))):
+        assert one.noise.tolist() == [noise, noise]
+        assert (one.noise_model, one.reward_range) == (kind, ends)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"noise": "loud"}, "noise must be a number, one number per arm, or 'unknown'"),
+        ({"noise_model": "normal"}, "noise_model must be one of 'known'"),
+        ({"noise_model": "bounded", "noise": 0.3}, "noise must be left out"),
+        ({"reward_range": (0, 1)}, "reward_range is for noise_model='bounded'"),
+        ({"noise_model": "bounded", "reward_range": (1, 1)}, "low < high"),
+        ({"noise_model": "bounded", "reward_range": (1, 2, 3)}, "reward_range must"),
+        ({"noise_model": "bernoulli", "reward_range": (0, 2)}, "values 0 and 1"),
+        ({"noise_model": "bernoulli", "tolerance": 1.0}, "tolerance must be less than the range"),
+    ],
+)
+def test_noise_models_that_are_none(given, message):
+    with pytest.raises(ProblemError, match=message):
+        Question(Model([[1, 0], [0, 1]], 0.1), 1, **given)

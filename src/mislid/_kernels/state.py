@@ -17,16 +17,21 @@ from mislid._kernels.search import SearchSpace, search_space
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
-NOTHING, TWO_ARMS, LINEAR = range(3)
+NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
+# What is known of the noise, as in `mislid.rules.noise.NOISE_MODELS`.
+KNOWN, UNKNOWN, BOUNDED, BERNOULLI = range(4)
 
 
 class Setting(Struct):
-    """What an identification is told and never changes."""
+    """What an identification is told and never changes; of unknown noise, what was estimated."""
 
     X: Matrix  # (K, d) features in spanner coordinates
     basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
     eps: float  # misspecification, may be infinite
-    variance: Vector  # (K,) squared noise
+    variance: Vector  # (K,) squared noise; where it is unknown, estimates of the last judgement
+    noise_model: int  # KNOWN, UNKNOWN, BOUNDED or BERNOULLI
+    low: float  # of bounded values, the least one
+    width: float  # and how far the largest one is from it
     m: int
     tol: float  # tolerance
     delta: float
@@ -44,6 +49,7 @@ class State(Struct):
     samples: int
     counts: PerArm
     sums: PerArm
+    scatter: PerArm  # see `add_scatter`; 0 where the noise is known
     weights: PerArm  # counts / variance
     means: PerArm  # empirical, 0 before the first measurement
     projected: PerArm  # the nearest model; an arm without measurements at its linear value
@@ -66,7 +72,7 @@ class State(Struct):
     doubt: PerArm
     doubt_challenger: int
     doubt_incumbent: int
-    aim: int  # NOTHING, TWO_ARMS or LINEAR
+    aim: int  # NOTHING, TWO_ARMS, LINEAR or ALL_ARMS
     # The pair that has least evidence by its two arms alone, and by the features.
     lagging_challenger: int
     lagging_incumbent: int
@@ -89,15 +95,19 @@ def new_state(setting: Setting, plays: bool = True) -> State:
     return state
 
 
-def begin_with(setting: Setting, state: State, counts: Vector, sums: Vector) -> None:
-    """Let a state have these measurements, counts (K,) and sums (K,), and no past."""
+def begin_with(
+    setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
+) -> None:
+    """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
     for name in _PAST:
         setattr(state, name, 0)
     for pair in ("doubt", "lagging", "linear"):
         setattr(state, f"{pair}_challenger", -1)
         setattr(state, f"{pair}_incumbent", -1)
+    state.test.exempt[:] = 0
     state.samples = int(counts.sum())
     state.counts[:], state.sums[:] = counts, sums
+    state.scatter[:] = 0.0 if scatter is None else scatter
     state.weights[:] = (counts + setting.phantom) / setting.variance
     state.means[:] = sums / np.maximum(counts, 1.0)
 
@@ -122,17 +132,40 @@ _PAST = (
 @inner
 def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
     """Take in one measurement."""
-    observe_sum(setting, state, arm, 1, reward)
+    observe_sum(setting, state, arm, 1, reward, 0.0)
 
 
 @inner
-def observe_sum(setting: Setting, state: State, arm: int, times: int, total: float) -> None:
-    """Take in the sum of several measurements of one arm."""
+def observe_sum(
+    setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
+) -> None:
+    """Take in several measurements of one arm: their sum, and squared distances from their mean."""
+    if setting.noise_model == UNKNOWN or setting.noise_model == BOUNDED:
+        add_scatter(setting, state, arm, times, total, scatter)
     state.samples += times
     state.counts[arm] += times
     state.sums[arm] += total
     state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
     state.means[arm] = state.sums[arm] / state.counts[arm]
+
+
+@inner
+def add_scatter(
+    setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
+) -> None:
+    """Add squared distances, before the values themselves.
+
+    Of unknown noise, from the mean of all values. Of bounded values, in units of their range, from
+    guesses of the mean that are made before; several at once have one guess.
+    """
+    n, mean = state.counts[arm], total / times
+    if setting.noise_model == UNKNOWN:
+        away = mean - state.means[arm]
+        state.scatter[arm] += scatter + n * times / (n + times) * away * away
+        return
+    before = (state.sums[arm] - n * setting.low) / setting.width
+    away = (mean - setting.low) / setting.width - (0.5 + before) / (n + 1.0)
+    state.scatter[arm] += scatter / (setting.width * setting.width) + times * away * away
 
 
 @inner

@@ -146,6 +146,25 @@ def instance_options(command: F) -> F:
     )
 
 
+def _as_assumed(_: Any, __: Any, value: str | None) -> float | str | None:
+    """A number, or the name of a noise model; `identify` looks at it."""
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+assume_noise_option = click.option(
+    "--assume-noise",
+    metavar="WHAT",
+    callback=_as_assumed,
+    help="What the rules are told of the noise: another standard deviation, or unknown (Gaussian), "
+    "bounded (values from 0 to 1) or bernoulli (0 or 1); the latter two are drawn so.",
+)
+
+
 def worker_options(command: F) -> F:
     """--seed, --jobs and --dask: the random numbers of many runs, and who does them."""
     return _with(

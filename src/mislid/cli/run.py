@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid.cli.options import (
+    assume_noise_option,
     cluster,
     examples,
     format_option,
@@ -49,6 +50,7 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
     1.0,
     "Test whether to stop only when measurements have grown by this factor.",
 )
+@assume_noise_option
 @setting("--runs", click.IntRange(1), 100, "Number of runs.")
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
@@ -89,6 +91,8 @@ def command(
     if shard is not None and output is None:
         raise click.UsageError("--shard needs --output, a directory of its own for every shard")
     instance = load(file, misspecification, noise)
+    if options["assume_noise"] is None:
+        del options["assume_noise"]  # directories of earlier releases do not name it
     settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
     if options["tolerance"] == 0.0 and options["max_samples"] is None:
         _warn_of_tie(instance, m)
@@ -182,6 +186,7 @@ def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str,
         ("misspecification", f"{float(settings['misspecification']):.6g}"),
         ("algorithm", options["algorithm"]),
         ("stopping", f"{options['stopping']}, error rate {options['delta']:g}{caveat}"),
+        ("noise", f"assumed {options['assume_noise']}"),
         ("tested", f"when measurements have grown by a factor {options['gamma']:g}"),
         ("tolerance", f"{options['tolerance']:g}"),
         ("runs", number(summary["runs"])),
@@ -192,6 +197,7 @@ def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str,
         ("processor seconds a run", number(summary["mean_seconds"])),
     ]
     shown = {
+        "noise": options["assume_noise"] is not None,
         "tested": options["gamma"] > 1.0,
         "tolerance": options["tolerance"] > 0.0,
         "no answer": summary["unanswered"] > 0.0,

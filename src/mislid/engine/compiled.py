@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mislid._kernels import gains, game, learners, projected_test
+from mislid._kernels.adaptive import Adaptive, judge_adaptive
 from mislid._kernels.aims import new_aims
 from mislid._kernels.best_response import BestResponse, any_response, best_response
 from mislid._kernels.compile import Kernel
@@ -23,11 +24,13 @@ from mislid._kernels.families import Families, Family
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
+from mislid._kernels.noise_tilted import Tilts
+from mislid._kernels.noise_variances import MOST_CELLS, Shifts
 from mislid._kernels.projected_test import judge_projected, new_projected_test
 from mislid._kernels.proof import judge_proof, new_proof
 from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
-from mislid._kernels.state import Setting
+from mislid._kernels.state import KNOWN, UNKNOWN, Setting
 from mislid._kernels.structs import Matrix, Struct
 from mislid.algorithms import compositions, parts
 from mislid.algorithms.published import PHANTOM, WIDENING
@@ -37,6 +40,9 @@ from mislid.geometry.time import characteristic_time
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.evidence import families_of
+from mislid.rules.noise import NOISE_MODELS
+from mislid.rules.noise.tilted import tilts_of
+from mislid.rules.noise.variances import shifts
 
 
 class Sampler(NamedTuple):
@@ -86,11 +92,15 @@ def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Set
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
     responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
+    low, high = question.reward_range or (0.0, 1.0)
     return Setting(
         X=np.array(at.matrix, order="C"),
         basis=np.array(at.basis, dtype=np.int64),
         eps=model.misspecification,
         variance=question.noise**2,
+        noise_model=NOISE_MODELS.index(question.noise_model),
+        low=low,
+        width=high - low,
         m=question.m,
         tol=question.tolerance,
         delta=question.delta,
@@ -224,20 +234,56 @@ def _projected(kind: int) -> Callable[[Setting], Stopping]:
 
 
 def _proof(setting: Setting) -> Stopping:
+    unknown = setting.noise_model == UNKNOWN
     given = families_of(
         setting.X.shape[0],
         setting.m,
         setting.eps,
         setting.delta,
         np.sqrt(setting.variance),
-        structured=setting.structured,
+        structured=setting.structured and not unknown,
     )
     two_arms, linear, diagonal = (
         Family(scales=one.scales, logs=one.logs)
         for one in (given.two_arms, given.linear, given.diagonal)
     )
     families = Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
-    return Stopping(new_proof(setting, families), judge_proof)
+    plain = new_proof(setting, families)
+    if setting.noise_model == KNOWN:
+        return Stopping(plain, judge_proof)
+    rule = Adaptive(
+        **plain.fields(),
+        tilts=_tilts(NOISE_MODELS[setting.noise_model]),
+        shifts=_shifts(setting.X.shape[0]),
+        # Of unknown noise all rules know what is estimated; else those of others know the range.
+        guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
+    )
+    return Stopping(rule, judge_adaptive)
+
+
+def _tilts(noise_model: str) -> Tilts:
+    given = tilts_of(noise_model)
+    return Tilts(
+        sizes=given.sizes,
+        growth=np.expm1(given.sizes),
+        shrinkage=np.expm1(-given.sizes),
+        prices=given.prices,
+        exact=given.exact,
+        logs=given.logs,
+        terms=np.zeros(len(given.sizes)),
+    )
+
+
+def _shifts(K: int) -> Shifts:
+    given = shifts()
+    return Shifts.zeros(
+        {"K": K, "S": len(given.sizes)},
+        scales=given.sizes,
+        alphas=given.alphas,
+        logs=given.logs,
+        terms=np.zeros(len(given.sizes)),
+        cells=np.zeros((MOST_CELLS, 6)),
+    )
 
 
 # One row for every compiled stopping rule; `mislid.rules.stopping` says what stands behind each.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
+from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
 from mislid.errors import ProblemError
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 RUNNING, STOPPED, EXHAUSTED = range(3)
 # Beyond so many, a number of measurements is no longer exact.
 MOST_SAMPLES = 1 << 53
+# Of every arm, where the variance is unknown.
+FIRST_VALUES = 5
 
 
 class Memory(NamedTuple):
@@ -104,6 +107,7 @@ class Engine:
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
         self.stopping: Any = as_stopping_rule(copy.deepcopy(stopping))
+        refuse_unfit_rules(question, self.algorithm, self.stopping)
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
@@ -129,6 +133,9 @@ class Engine:
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
         design = np.arange(question.K, dtype=np.int64) if every else setting.basis
+        if question.noise_model == "unknown":
+            # Variances are to be estimated, and pairs proved by their own two arms.
+            design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
         root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
@@ -255,7 +262,16 @@ class Engine:
             state.samples,
         )
 
-    def observe(self, arm: int, value: float, times: int = 1) -> None:
+    @property
+    def scatter(self) -> Vector:
+        """How far the values of every arm are apart (K,); 0 where no noise model asks for it.
+
+        Of unknown noise, the sum of squared distances from their mean. Of bounded values, that from
+        guesses of the mean made before each of them, in units of the squared range.
+        """
+        return self._state.scatter.copy()
+
+    def observe(self, arm: int, value: float, times: int = 1, scatter: float | None = None) -> None:
         """Take in a measurement of an arm.
 
         Parameters
@@ -266,6 +282,9 @@ class Engine:
             What came out; more is better. With `times`, the sum of so many measurements.
         times
             How many.
+        scatter
+            With `times`, the sum of the squared distances of these values from their mean; needed
+            where the noise is unknown or bounded.
         """
         from mislid._kernels.state import take_in
 
@@ -273,7 +292,15 @@ class Engine:
         checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
         if self.samples + checked[1] > MOST_SAMPLES:
             raise ProblemError(f"times must leave at most {MOST_SAMPLES} samples; got {times}")
-        take_in(self._rules.setting, self._state, *checked, number)
+        apart = as_scatter(self.question, checked[1], scatter)
+        refuse_values(self.question, np.array([number]), np.array([checked[1]]))
+        take_in(self._rules.setting, self._state, *checked, number, apart)
+
+    def _pretend(self, arm: int, value: float) -> None:
+        """Take in a value that was not measured, and may be one that cannot be."""
+        from mislid._kernels.state import take_in
+
+        take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
 
     def propose(self, position: int | None = None) -> int:
         """The arm to measure next, after `judge`.
@@ -410,7 +437,14 @@ class Engine:
         rules = self._rules
         return bool(self._sampler.own_test(rules.setting, rules.sampler, rules.state))
 
-    def reset(self, counts: ArrayLike, sums: ArrayLike, memory: Memory | None = None) -> None:
+    def reset(
+        self,
+        counts: ArrayLike,
+        sums: ArrayLike,
+        memory: Memory | None = None,
+        *,
+        scatter: ArrayLike | None = None,
+    ) -> None:
         """Begin with these measurements, as if they had all come at once.
 
         Parameters
@@ -420,13 +454,15 @@ class Engine:
         memory
             What the rules remember, from `memory`; None leaves the sampling rule as it is, and
             settles pairs by these measurements alone.
+        scatter
+            As the attribute of that name (K,); needed where the noise is unknown or bounded.
         """
         from mislid._kernels.state import begin_with
 
         if memory is not None:
             self._refuse_other_memory(memory)
         rules = self._rules
-        begin_with(rules.setting, rules.state, *self._as_data(counts, sums))
+        begin_with(rules.setting, rules.state, *self._as_data(counts, sums, scatter))
         self._forget_settled()
         self._verdict = Verdict(False)
         if memory is not None:
@@ -436,7 +472,9 @@ class Engine:
             if settled is not None and memory.settled is not None:
                 settled.fill(memory.settled)
 
-    def _as_data(self, counts: ArrayLike, sums: ArrayLike) -> tuple[Vector, Vector]:
+    def _as_data(
+        self, counts: ArrayLike, sums: ArrayLike, scatter: ArrayLike | None
+    ) -> tuple[Vector, Vector, Vector]:
         K = self.question.K
         numbers, totals = as_vector(counts, "counts", K), as_vector(sums, "sums", K)
         whole = (numbers >= 0.0) & (numbers == np.floor(numbers))
@@ -451,7 +489,8 @@ class Engine:
             raise ProblemError(
                 f"sums must be 0 where nothing was counted; got {float(totals[k])!r} for arm {k}"
             )
-        return numbers, totals
+        refuse_values(self.question, totals, numbers)
+        return numbers, totals, as_all_scatter(self.question, numbers, scatter)
 
     def _refuse_other_memory(self, memory: Any) -> None:
         own = self._rules.sampler
@@ -578,5 +617,5 @@ class Engine:
         """
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
-        refuse_impossible(script, self.question.K)
+        refuse_impossible(script, self.question)
         return (follow_compiled if self.is_compiled else follow_in_python)(self, script)

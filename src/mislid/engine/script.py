@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid.engine.noise import refuse_values
 from mislid.engine.view import Verdict
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.engine.engine import Engine
+    from mislid.question import Question
 
 Followed = tuple[Verdict | None, NDArray[np.int64]]
 
@@ -126,13 +128,17 @@ class Script:
             )
 
 
-def refuse_impossible(script: Script, K: int) -> None:
-    """Refuse arms that there are not, and values that are no numbers."""
+def refuse_impossible(script: Script, question: Question) -> None:
+    """Refuse arms that there are not, and values that are no numbers or that cannot be."""
+    K = question.K
     arms, values = np.array(script.arms, dtype=np.int64), np.array(script.values, dtype=np.float64)
     if arms.size and not 0 <= arms.min() <= arms.max() < K:
         raise ProblemError(f"arms must be from 0 to {K - 1}; got {arms.min()} to {arms.max()}")
     if arms.shape != values.shape or not np.isfinite(values).all():
         raise ProblemError("values must be finite numbers, one for each arm that was measured")
+    if question.reward_range is not None:
+        told = [value for step in script if step.n == 0 for value in step.values]
+        refuse_values(question, np.array(told, dtype=np.float64), np.ones(len(told)))
 
 
 def follow_compiled(engine: Engine, script: Script) -> Followed:
@@ -213,12 +219,12 @@ def _choose(engine: Engine, step: Step) -> list[int]:
         return chosen
     pretended, estimate = engine._pretending(), engine.estimate
     for arm in waiting:
-        pretended.observe(arm, estimate[arm])
+        pretended._pretend(arm, estimate[arm])
     for trial in range(step.trial + len(chosen), step.trial + step.n):
         if not pretended.is_midround:
             pretended.judge(test=False)
         arm = pretended.propose(trial)
-        pretended.observe(arm, estimate[arm])
+        pretended._pretend(arm, estimate[arm])
         chosen.append(arm)
     state, other = engine._state, pretended._state
     state.rounds, state.queued, state.stalls = other.rounds, other.queued, other.stalls

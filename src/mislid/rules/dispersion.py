@@ -95,13 +95,15 @@ class Dispersion:
 def log_scatter(n: Numbers | float, square: Numbers | float) -> Numbers:
     """Logarithm of the integral of p^(n/2) exp((1 - p) q / 2) over 0 < p < 1, for q = `square`.
 
-    It is that of an incomplete gamma function, and at least -ln(n/2 + 1), its value for q = 0.
+    It is that of an incomplete gamma function, and -ln(n/2 + 1) for q = 0. Where that function is
+    too small for a number, a series with a ratio of q / n takes its place.
     """
-    from scipy.special import gammainc, gammaln
+    from scipy.special import gammainc, gammaln, hyp1f1
 
     order, half = 0.5 * np.asarray(n) + 1.0, 0.5 * np.asarray(square)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        exact = half + gammaln(order) + np.log(gammainc(order, half)) - order * np.log(half)
-    floor = -np.log(order)
-    found: Numbers = np.where(half > 0.0, np.fmax(exact, floor), floor)
+    part = gammainc(order, half)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        large = half + gammaln(order) + np.log(part) - order * np.log(half)
+        small = np.log(hyp1f1(1.0, order + 1.0, half)) - np.log(order)
+    found: Numbers = np.where(part > 1e-250, large, small)
     return found

@@ -74,19 +74,32 @@ def mean_intervals(
     weights = counts / noise**2
     families = families_of(model.K, 1, 0.0, delta, noise)
     if math.isinf(model.misspecification):
-        single = _with_share(families.diagonal, 1.0 / model.K)
+        single = with_share(families.diagonal, 1.0 / model.K)
         return by_single_arms(single, weights, means, families.level).ends
-    single = _with_share(families.diagonal, ALONE / model.K)
-    linear = _with_share(families.linear, 1.0 - ALONE)
+    single = with_share(families.diagonal, ALONE / model.K)
+    linear = with_share(families.linear, 1.0 - ALONE)
     alone = by_single_arms(single, weights, means, families.level).ends
     X, eps = coordinates(model).matrix, model.misspecification
     along = by_the_features(linear, X, weights, means, eps, families.level).ends
+    return intersection(alone, along)
+
+
+def intersection(alone: Matrix, along: Matrix) -> Matrix:
+    """What intervals by single arms and by the features (K, 2) have in common.
+
+    Where they contradict each other, those by single arms.
+
+    Examples
+    --------
+    >>> intersection(np.array([[0.0, 2.0]]), np.array([[1.0, 3.0]])).tolist()
+    [[1.0, 2.0]]
+    """
     low = np.maximum(alone[:, 0], along[:, 0])
     high = np.minimum(alone[:, 1], along[:, 1])
     return np.stack([low, high], axis=1) if np.all(low <= high) else alone
 
 
-def _with_share(family: Family, share: float) -> Family:
+def with_share(family: Family, share: float) -> Family:
     """The same scales with weights that add up to `share`."""
     logs: Vector = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
     return Family(family.scales, logs)

@@ -48,6 +48,17 @@ class Environment:
         """Number of arms."""
         return int(self.means.size)
 
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The least and the largest possible reward; None where there is none, or it is not known.
+
+        Examples
+        --------
+        >>> Bounded([20.0, 35.0], low=0, high=100).reward_range, Gaussian([0, 1]).reward_range
+        ((0.0, 100.0), None)
+        """
+        return None
+
     def instance(
         self, model: Model, names: Iterable[str] | Iterable[int] | None = None
     ) -> Instance:
@@ -140,6 +151,11 @@ class Bernoulli(Environment):
         _refuse(vector, (vector < 0.0) | (vector > 1.0), "probabilities from 0 to 1")
         super().__init__(vector, np.full(vector.size, 0.5))
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def source(self) -> Source:
         """Probabilities."""
         return _source("bernoulli", self.means)
@@ -190,6 +206,11 @@ class Bounded(Environment):
         positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
         _fill(self, low=low, high=high, concentration=positive)
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """Its ends."""
+        return self.low, self.high
+
     def source(self) -> Source:
         """Shapes, the lowest reward and the range."""
         width = self.high - self.low
@@ -227,6 +248,8 @@ class Table(Environment):
     """
 
     rewards: Matrix
+    low: float
+    high: float
 
     def __init__(
         self, rewards: ArrayLike, low: float | None = None, high: float | None = None
@@ -245,7 +268,12 @@ class Table(Environment):
                 f"rewards must differ somewhere, or low and high be given; got {top!r} everywhere"
             )
         super().__init__(_frozen(seen.mean(axis=0)), np.full(K, 0.5 * (top - bottom)))
-        _fill(self, rewards=_frozen(seen))
+        _fill(self, rewards=_frozen(seen), low=bottom, high=top)
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """Between them are all rewards that were possible."""
+        return self.low, self.high
 
     def source(self) -> Source:
         """The table."""
@@ -259,11 +287,14 @@ class Table(Environment):
         return rewards
 
 
-def as_environment(environment: Environment | None, instance: Instance) -> Environment:
+def as_environment(
+    environment: Environment | None, instance: Instance, *, relied_on: bool = True
+) -> Environment:
     """The environment of an instance: Gaussian where none is given; otherwise one that fits it.
 
     The instance's means are what answers are judged by and its noise is what the stopping rules
-    rely on, so the means must agree and the environment's noise must not be larger.
+    rely on, so the means must agree and, where it is `relied_on`, the environment's noise must not
+    be larger.
 
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> type(as_environment(None, instance)).__name__
@@ -288,7 +319,7 @@ def as_environment(environment: Environment | None, instance: Instance) -> Envir
         instance.means,
     )
     _refuse_first(
-        environment.noise > instance.noise * (1.0 + 1e-9),
+        relied_on & (environment.noise > instance.noise * (1.0 + 1e-9)),
         "environment must have at most the instance's noise",
         environment.noise,
         instance.noise,

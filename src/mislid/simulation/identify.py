@@ -17,7 +17,9 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
-from mislid.simulation.environments import Environment, as_environment
+from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.simulation.assumed import AssumedNoise, as_assumed
+from mislid.simulation.environments import Environment
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
 
 STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
@@ -50,6 +52,8 @@ class Identification:
         How often a search could not certify what it found.
     question
         What was asked.
+    scatter
+        What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
     """
 
     answer: tuple[int, ...] | None
@@ -62,21 +66,23 @@ class Identification:
     seconds: float
     unsolved: int
     question: Question = field(repr=False)
+    scatter: Vector = field(repr=False)
 
     @property
     def intervals(self) -> Matrix:
         """Intervals for the means, lower and upper ends (K, 2), worked out when asked for.
 
         All of them hold at once with probability 1 - delta, whatever ended the run, if the means
-        are as close to linear as the question says.
+        are as close to linear and the noise is as the question says.
         """
-        return mean_intervals(
-            self.question.model,
-            self.counts.astype(np.float64),
-            self.means,
-            self.question.noise,
-            self.question.delta,
-        )
+        question, counts = self.question, self.counts.astype(np.float64)
+        model, delta = question.model, question.delta
+        if question.noise_model == "unknown":
+            return unknown_intervals(counts, self.means, self.scatter, delta)
+        if question.reward_range is not None:
+            kind, ends = question.noise_model, question.reward_range
+            return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
+        return mean_intervals(model, counts, self.means, question.noise, delta)
 
 
 def identify(
@@ -91,6 +97,7 @@ def identify(
     tolerance: float = 0.0,
     gamma: float = 1.0,
     environment: Environment | None = None,
+    assume_noise: AssumedNoise = None,
     callback: Callback | None = None,
     every: int | None = None,
 ) -> Identification:
@@ -119,6 +126,12 @@ def identify(
         Test only when the number of samples has grown by this factor since the last test.
     environment
         Where rewards come from, if not from normal distributions.
+    assume_noise
+        What the rules are told of the noise: None for the instance's own standard deviations,
+        others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
+        "bounded": that rewards are within the environment's range, (0, 1) where it names none.
+        "bernoulli": that they are 0 or 1. Without an environment the last two draw from
+        `Bounded(means)` and `Bernoulli(means)`.
     callback
         A function that is called with a `Progress` as the run goes on and once at its end. It
         changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
@@ -153,10 +166,11 @@ def identify(
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """
+    source, told = as_assumed(assume_noise, environment, instance)
     question = Question(
         instance.model,
         m,
-        noise=instance.noise,
+        **told,
         delta=delta,
         tolerance=tolerance,
         # The paper's bound M on the means is the true one, as in its runs.
@@ -165,7 +179,6 @@ def identify(
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
-    source = as_environment(environment, instance)
     root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
     engine = Engine(question, algorithm, stopping, seed=root, gamma=gamma, truth=instance)
     run = Run(engine, source, root)
@@ -266,6 +279,7 @@ class Run:
             seconds=seconds,
             unsolved=engine.unsolved,
             question=engine.question,
+            scatter=engine.scatter,
         )
 
     def _evidence(self) -> Evidence:

@@ -70,8 +70,8 @@ def replicate(
         True for a bar with the remaining time on stderr, or a function called with the number of
         finished runs and of all.
     **options
-        Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma and
-        environment.
+        Passed on to `identify`: delta, algorithm, stopping, max_samples, tolerance, gamma,
+        environment and assume_noise.
 
     Returns
     -------

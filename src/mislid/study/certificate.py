@@ -12,6 +12,7 @@ import math
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -23,14 +24,15 @@ from mislid import __version__
 from mislid._validation import Vector
 from mislid.engine import Engine, Script
 from mislid.errors import CertificateError
-from mislid.files import write_whole
+from mislid.files import as_plain, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
-from mislid.study.events import Decided
+from mislid.study.contradictions import Tallies, tests_of
+from mislid.study.events import Contradicted, Decided, Event
 from mislid.study.evidence import Data, Judgement, PairEvidence
 from mislid.study.proof import Claim, Moment, Search, Settlement
 from mislid.study.settings import Candidates, Settings, is_python, question_of
-from mislid.study.state import Observation
+from mislid.study.state import Correction, Observation
 
 SCHEMA, GUARANTEED = "mislid-certificate", "guaranteed"
 # What the file says of the question; a setting that changes decisions needs a new version.
@@ -40,6 +42,49 @@ SETTINGS = (
 )  # fmt: skip
 # A pair counts as the hardest to tell apart up to this, so that the one recorded stays.
 AS_HARD = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a log has besides measurements and decisions.
+
+    Attributes
+    ----------
+    corrections, declarations
+        Values that were mended, and events that declared something anew.
+    contradictions
+        What the data have refuted of the present declaration.
+    """
+
+    corrections: tuple[Correction, ...] = ()
+    declarations: tuple[Event, ...] = ()
+    contradictions: tuple[Contradicted, ...] = ()
+
+    def plain(self, candidates: Candidates, settings: Settings) -> dict[str, Any]:
+        """Values of JSON."""
+        return {
+            "corrections": [
+                {
+                    "event": one.sequence,
+                    "trial": one.of.trial,
+                    "row": one.of.row,
+                    "arm": candidates.labels[one.of.arm],
+                    "was": one.was,
+                    "value": one.value,
+                    "reason": one.reason,
+                }
+                for one in self.corrections
+            ],
+            "declarations": [
+                {
+                    "event": event.sequence,
+                    "kind": type(event.fact).__name__.lower(),
+                    **as_plain(asdict(event.fact)),
+                }
+                for event in self.declarations
+            ],
+            "contradictions": [asdict(one) for one in self.contradictions],
+        }
 
 
 class Certificate:
@@ -52,7 +97,10 @@ class Certificate:
     decision
         What the stopping rule said.
     observations
-        All measurements; those after the decision are not used.
+        All measurements by now. Those after the decision only show whether what was declared is
+        refuted.
+    mended
+        What was corrected, declared and contradicted.
 
     Examples
     --------
@@ -74,10 +122,13 @@ class Certificate:
         candidates: Candidates,
         decision: Decided,
         observations: Sequence[Observation],
+        mended: Mended | None = None,
     ) -> None:
         self._study_name = study_name
         self._settings, self._candidates, self._decision = settings, candidates, decision
         self._observations = observations  # only ever grows at its end
+        self._now = len(observations)
+        self._mended = mended or Mended()
 
     def __repr__(self) -> str:
         return f"Certificate({self._study_name!r}, {self._decision.samples} measurements)"
@@ -128,9 +179,13 @@ class Certificate:
             )
         plain = self._candidates.plain()
         settled = settings.stopping == GUARANTEED
+        declared = settings.plain()
+        names: tuple[str, ...] = SETTINGS
+        if settled:
+            names, declared["structured"] = (*SETTINGS, "structured"), settings.is_structured
         return {
             "schema": SCHEMA,
-            "version": 2 if settled else 1,
+            "version": 3 if settled else 1,
             "study": self._study_name,
             "versions": {
                 "mislid": __version__,
@@ -138,7 +193,7 @@ class Certificate:
                 "python": platform.python_version(),
             },
             "candidates": {**plain, "sha256": sha256_of(plain)},
-            "settings": {name: settings.plain()[name] for name in SETTINGS},
+            "settings": {name: declared[name] for name in names},
             "model": None if plain["features"] is None else self._plain_model(),
             **(self._settled() if settled else self._distances()),
         }
@@ -149,21 +204,41 @@ class Certificate:
         return {"columns": list(columns), "spanner": coordinates(model).basis.tolist()}
 
     def _settled(self) -> dict[str, Any]:
-        """Version 2: when every pair was settled, and by what."""
+        """Version 3: when every pair was settled, and by what; whether the declaration stands."""
         log = Log(self._settings, self._candidates, self._observations[: self._decision.samples])
         evidence = log.settle(self._decision.answer)
         limiting = min(evidence, key=lambda one: one.evidence)
         times = sorted({one.samples for one in evidence} - {self._decision.samples})
+        now, tests = self._declared()
+        refuted = self._mended.contradictions or any(
+            test["evidence"] > test["threshold"] for test in tests
+        )
         return {
             "data": _plain_data(log.after(self._decision.samples)),
             "times": [_plain_data(log.after(samples)) for samples in times],
             "decision": {
                 **self._plain_decision(limiting.pair),
+                "proven": not refuted,
                 "evidence": _finite(limiting.evidence),
                 "level": -math.log(self._settings.delta),
             },
             "evidence": [self._plain_settlement(one) for one in evidence],
+            "now": now,
+            "tests": tests,
+            "log": self._mended.plain(self._candidates, self._settings),
         }
+
+    def _declared(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """All data by now, and the evidence against what was declared."""
+        observations = self._observations[: self._now]
+        tallies = Tallies(self._candidates.K)
+        tallies.take_in(observations)
+        data = Log(self._settings, self._candidates, observations).after(self._now)
+        tests = [
+            {"of": of, "level": level, "evidence": evidence, "threshold": -math.log(level)}
+            for of, level, evidence in tests_of(self._settings, self._candidates, tallies)
+        ]
+        return {**_plain_data(data), "squares": _plain(tallies.squares)}, tests
 
     def _plain_settlement(self, one: Settlement) -> dict[str, Any]:
         found = {

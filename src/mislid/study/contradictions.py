@@ -17,7 +17,7 @@ from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
 from mislid.study.events import Contradicted
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, Candidates, Settings
 from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]
@@ -71,6 +71,8 @@ def refuted(state: StudyState, tallies: Tallies, estimate: Vector | None) -> Ite
 
 
 def _noise(settings: Settings, tallies: Tallies) -> Iterator[Contradicted]:
+    if settings.noise_model != KNOWN:
+        return
     deviations, limit = settings.deviations(tallies.counts.size), -math.log(NOISE_LEVEL)
     scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
     if scatter.bound() <= limit:
@@ -85,14 +87,9 @@ def _misspecification(
     settings: Settings, candidates: Candidates, tallies: Tallies, estimate: Vector | None
 ) -> Iterator[Contradicted]:
     declared, level = settings.misspecification, settings.delta
-    if candidates.features is None or math.isinf(declared) or tallies.samples == 0:
+    if not settings.is_structured or math.isinf(declared) or tallies.samples == 0:
         return
-    residuals = Residuals.of(
-        candidates.model(declared),
-        tallies.counts,
-        settings.sign * tallies.means,
-        settings.deviations(candidates.K),
-    )
+    residuals = _residuals(settings, candidates, tallies)
     if estimate is not None and residuals.cannot_contradict(estimate, level):
         return
     # A whole test takes milliseconds, and what it says changes slowly.
@@ -108,6 +105,29 @@ def _misspecification(
             -math.log(level),
             residuals.least(level),
         )
+
+
+def tests_of(
+    settings: Settings, candidates: Candidates, tallies: Tallies
+) -> Iterator[tuple[str, float, float]]:
+    """What is tested, at which level, and the evidence against it."""
+    deviations = settings.deviations(candidates.K)
+    scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
+    if settings.noise_model == KNOWN:
+        yield NOISE, NOISE_LEVEL, scatter.log_evidence()
+    if settings.is_structured and math.isfinite(settings.misspecification):
+        residuals = _residuals(settings, candidates, tallies)
+        against = residuals.log_evidence(settings.misspecification)
+        yield MISSPECIFICATION, settings.delta, against
+
+
+def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> Residuals:
+    return Residuals.of(
+        candidates.model(settings.misspecification),
+        tallies.counts,
+        settings.sign * tallies.means,
+        settings.deviations(candidates.K),
+    )
 
 
 def in_words(found: Contradicted, state: StudyState) -> str:

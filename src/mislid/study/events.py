@@ -46,10 +46,11 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A trial gave this value, in the user's sign."""
+    """A trial gave this value, in the user's sign, and `more` that are looked at with it."""
 
     trial: int
     value: float
+    more: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +86,21 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The measurement of a row was a mistake, and was this value; any decision is made anew.
+    """The measurements of rows were mistakes, and were these values; any decision is made anew.
 
-    Rows are counted from 0 over all measurements of the log. A row that was void counts again.
+    Rows are counted from 0 over all measurements of the log. One that was void counts again.
     """
 
-    row: int
-    value: float
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """The measurement of a row does not count any more; any decision is made anew."""
+    """The measurements of rows do not count any more; any decision is made anew."""
 
-    row: int
+    rows: tuple[int, ...]
     reason: str | None
 
 
@@ -199,6 +200,8 @@ def entry_of(event: Event) -> Entry:
         plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.written()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
+        if isinstance(fact, Told) and not fact.more:
+            del plain["more"]
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)

@@ -40,6 +40,7 @@ def create_study(
     intercept: bool | None = None,
     mean_bound: float = math.inf,
     reward_range: tuple[float, float] | None = None,
+    rewards: str | None = None,
     budget: int | None = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
@@ -63,7 +64,8 @@ def create_study(
         proved before that.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
-        candidate. It must be given, or `reward_range`.
+        candidate; or "unknown", for Gaussian values of which every candidate has a standard
+        deviation of its own. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
@@ -88,8 +90,10 @@ def create_study(
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
     reward_range
-        (low, high) between which every value is; others are refused. It takes the place of `noise`:
-        such values are sub-Gaussian with half of the range's length, whatever their distribution.
+        (low, high) between which every value is; others are refused. It takes the place of `noise`,
+        whatever the distribution: the less values vary, the fewer are needed.
+    rewards
+        "bernoulli" for values 0 and 1, in the place of `noise`.
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
@@ -129,6 +133,7 @@ def create_study(
         seed=seed,
         mean_bound=mean_bound,
         reward_range=reward_range,
+        rewards=rewards,
         budget=budget,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)

@@ -84,13 +84,11 @@ class Replay:
         """An engine with estimates from all measurements: the rules or, without them, another."""
         if self.has_rules:
             return self.engine
-        state, K = self.state, self.state.candidates.K
+        state = self.state
         rules = stand_ins(state.settings, self._given)
-        engine = new_engine(state.settings, state.candidates, *rules)
-        arms = np.array([one.arm for one in state.observations], dtype=np.int64)
-        values = np.array([one.value for one in state.observations])
-        sums = np.bincount(arms, state.settings.sign * values, K)
-        engine.reset(np.bincount(arms, minlength=K).astype(np.float64), sums)
+        engine, sign = new_engine(state.settings, state.candidates, *rules), state.settings.sign
+        for one in state.observations:
+            engine.observe(one.arm, sign * one.value)
         if np.all(engine.counts[engine.design] > 0):
             engine.judge(test=False)
         return engine
@@ -175,8 +173,9 @@ class Replay:
     def _apply(self, event: Event) -> None:
         self.state.apply(event)
         match event.fact:
-            case Told(trial, value):
-                self._tell((self.state.trials[trial].arm,), (value,))
+            case Told(trial, value, more):
+                values = (value, *more)
+                self._tell((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
                 self._tell(arms, values)
             case Corrected() | Voided() | Redeclared() | Accepted():

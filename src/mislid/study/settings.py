@@ -29,7 +29,7 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
-UNKNOWN = "unknown"
+UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
 # What the column is called that is added to the features, and how far ones may be from their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
@@ -225,8 +225,9 @@ class Settings:
     values, which only `mislid-paper` and its kin make use of. `reward_range` (low, high) is where
     every value is, if that was declared; the noise is then half of its length. `structured` says
     whether features have a weight in the proof, None if that follows from the misspecification:
-    an infinite one with a weight is one that is not known. `budget` is how many measurements there
-    can be, if that is known; no rule looks at it.
+    an infinite one with a weight is one that is not known. `noise_model` says what is known of the
+    noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
+    rule looks at it.
     """
 
     m: int
@@ -241,19 +242,40 @@ class Settings:
     mean_bound: float = field(default=math.inf)
     reward_range: tuple[float, float] | None = None
     structured: bool | None = None
+    noise_model: str = KNOWN
     budget: int | None = None
 
     @property
     def is_structured(self) -> bool:
         """Whether features have a weight in the proof."""
+        if self.noise_model == UNKNOWN:
+            return False  # features prove nothing then
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
 
     @property
     def declared(self) -> float | str:
         """The misspecification, or "unknown"."""
-        unknown = self.is_structured and math.isinf(self.misspecification)
+        unknown = self.structured and math.isinf(self.misspecification)
         return UNKNOWN if unknown else self.misspecification
+
+    @property
+    def noise_words(self) -> str:
+        """What is known of the noise, for people."""
+        if self.noise_model != KNOWN:
+            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
+            low, high = self.reward_range or (0.0, 1.0)
+            return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
+        low, high = min(self.noise), max(self.noise)
+        return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+    @property
+    def oriented_range(self) -> tuple[float, float] | None:
+        """Where values are in the sign in which more is better, if that is part of the proof."""
+        if self.noise_model in (KNOWN, UNKNOWN) or self.reward_range is None:
+            return None
+        low, high = self.reward_range
+        return (low, high) if self.direction == MAXIMIZE else (-high, -low)
 
     @property
     def sign(self) -> float:
@@ -263,6 +285,20 @@ class Settings:
     def budget_left(self, samples: int) -> int | None:
         """Measurements that are left of the budget after so many; None without one."""
         return None if self.budget is None else max(0, self.budget - samples)
+
+    def arguments(self) -> dict[str, Any]:
+        """What `as_settings` makes these settings of, for a question that differs in a part."""
+        given = dataclasses.asdict(self)
+        given["misspecification"] = self.declared
+        if self.noise_model == UNKNOWN:
+            given["noise"] = UNKNOWN
+        elif self.reward_range is not None:
+            given["noise"] = None
+        elif len(self.noise) == 1:
+            given["noise"] = self.noise[0]
+        if self.noise_model == BERNOULLI:
+            given["rewards"] = BERNOULLI
+        return given
 
     def deviations(self, K: int) -> Vector:
         """Standard deviations (K,)."""
@@ -274,6 +310,8 @@ class Settings:
         for name in ("reward_range", "structured", "budget"):
             if given[name] is None:  # so are the logs of releases that knew of none
                 del given[name]
+        if self.noise_model == KNOWN:
+            del given["noise_model"]
         return given
 
     @classmethod
@@ -295,7 +333,9 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
     return Question(
         candidates.model(settings.misspecification),
         settings.m,
-        noise=settings.deviations(candidates.K),
+        noise=settings.deviations(candidates.K) if settings.noise_model == KNOWN else 1.0,
+        noise_model=settings.noise_model,
+        reward_range=settings.oriented_range,
         delta=settings.delta,
         tolerance=settings.tolerance,
         mean_bound=settings.mean_bound,
@@ -306,13 +346,19 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
+    noise_model = _as_noise_model(given, reward_range)
+    if noise_model == BERNOULLI:
+        reward_range = 0.0, 1.0
     misspecification, structured = _as_misspecification(given["misspecification"], candidates)
     settings = Settings(
         m=as_top_m(given["m"], candidates.K),
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
         misspecification=misspecification,
         structured=structured,
-        noise=_as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
+        noise=(1.0,)
+        if noise_model == UNKNOWN
+        else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
+        noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
@@ -338,10 +384,10 @@ def redeclared(
         changes["misspecification"] = _as_misspecification(misspecification, candidates)[0]
         changes["structured"] = was.is_structured
     if noise is not None:
-        if was.reward_range is not None:
+        if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
             raise ProblemError(
-                "noise must be left out for a study with a reward_range, which it follows from; "
-                f"got {noise!r}"
+                "noise must be a number, or one for each candidate, of a study whose noise was "
+                f"declared as such; got {noise!r} where it is {was.noise_words}"
             )
         changes["noise"] = _as_deviations(noise, candidates.K)
     return dataclasses.replace(was, **changes)
@@ -351,6 +397,32 @@ def _as_deviations(noise: Any, K: int) -> tuple[float, ...]:
     """One standard deviation where all are the same, or one per arm."""
     given = as_noise(noise, K)
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
+
+
+def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] | None) -> str:
+    """What is known of the noise, by which of the arguments were given."""
+    rewards, noise = given.get("rewards"), given["noise"]
+    if rewards is not None:
+        if rewards != BERNOULLI:
+            raise ProblemError(
+                f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
+            )
+        if noise is not None or reward_range not in (None, (0.0, 1.0)):
+            raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
+        if given["direction"] == MINIMIZE:
+            raise ProblemError(
+                "rewards='bernoulli' is for direction='maximize': tell 1 for what is wanted, or "
+                "use reward_range=(0, 1)"
+            )
+        return BERNOULLI
+    if isinstance(noise, str):
+        if noise != UNKNOWN or reward_range is not None:
+            raise ProblemError(
+                f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
+                f"reward_range; got {noise!r}"
+            )
+        return UNKNOWN
+    return KNOWN if reward_range is None else BOUNDED
 
 
 def _as_reward_range(value: Any) -> tuple[float, float] | None:
@@ -368,8 +440,8 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
         if noise is None:
             raise ProblemError(
                 "noise must be given: the standard deviation of a measurement, one for all "
-                "candidates or one for each, or instead of it reward_range=(low, high) if all "
-                "values are within bounds"
+                "candidates or one for each, or 'unknown'; or instead of it reward_range=(low, "
+                "high) if all values are within bounds, or rewards='bernoulli' if they are 0 or 1"
             )
         return noise
     if noise is not None:
@@ -475,9 +547,14 @@ def refuse_others(
     """Refuse to go on with a study whose settings differ from those asked for."""
     for key, old in dataclasses.asdict(was[0]).items():
         new = getattr(now[0], key)
-        if old != new:
+        if old != new and not _is_older(key, was[0]):
             _refuse_difference(name, key, repr(_single(old)), repr(_single(new)))
     _refuse_other_candidates(name, was[1], now[1])
+
+
+def _is_older(key: str, was: Settings) -> bool:
+    """Before 0.3 values within bounds were taken for noise of half of the range: that goes on."""
+    return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 
 def _single(value: Any) -> Any:

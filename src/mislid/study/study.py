@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
+import numpy as np
+
 from mislid._validation import as_count, as_number
 from mislid.errors import (
     ContradictedWarning,
@@ -18,7 +20,8 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
-from mislid.study.certificate import Certificate
+from mislid.study.aggregates import counted, refuse_all_outside, standing_for
+from mislid.study.certificate import Certificate, Mended
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
@@ -36,12 +39,12 @@ from mislid.study.events import (
     entry_of,
     events_of,
 )
-from mislid.study.history import as_history, as_value, refuse_outside
+from mislid.study.history import as_history, as_value
 from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
 
@@ -181,7 +184,15 @@ class Study:
         trials = [self._trial(state, trial_id) for trial_id in trial_ids]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int, value: float | None = None, state: str = COMPLETE) -> None:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | None = None,
+        state: str = COMPLETE,
+        *,
+        n: int | None = None,
+        sd: float | None = None,
+    ) -> None:
         """Tell what a trial gave, or, with state="fail", that it gave nothing.
 
         Telling the same again changes nothing. Telling something else raises a
@@ -195,6 +206,10 @@ class Study:
             What was measured.
         state
             "complete" or "fail".
+        n, sd
+            With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
+            Without it, `sd` is the standard deviation that this value itself is known to have: it
+            counts as (noise / sd)^2 measurements, rounded down.
         """
         trial_id = _as_trial_id(trial)
         doubts: list[str] = []
@@ -203,15 +218,23 @@ class Study:
         if state == FAIL and value is not None:
             raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
         told = None if state == FAIL else as_value(value)
+        if told is None and (n is not None or sd is not None):
+            raise ProblemError("n and sd must be left out for a trial that failed")
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
-            if not replay.state.news(trial_id, state, told):
+            first = told
+            if told is not None:
+                arm = replay.state.trial(trial_id).arm
+                first = standing_for(replay.state.settings, arm, told, n, sd)[0]
+            if not replay.state.news(trial_id, state, first):
                 return []
             if told is None:
                 return [Failed(trial_id)]
-            refuse_outside(told, replay.state.settings.reward_range)
+            settings, arm = replay.state.settings, replay.state.trials[trial_id].arm
+            values = standing_for(settings, arm, told, n, sd)
+            refuse_all_outside(values, settings)
             doubts[:] = _doubts(replay, trial_id, told)
-            return [Told(trial_id, told)]
+            return [Told(trial_id, values[0], values[1:])]
 
         self._write_news(decide, doubts)
 
@@ -228,6 +251,32 @@ class Study:
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
         if arms:
             self._write_news(lambda _replay, _now: [Observed(arms, values)])
+
+    def add_counts(self, arm: Label, n: int, sum: float, sumsq: float | None = None) -> None:  # noqa: A002
+        """Take in many measurements of one candidate at once, by their number and sum.
+
+        Parameters
+        ----------
+        arm
+            The candidate's label.
+        n, sum
+            Number of values, and their sum: of conversions, for values 0 and 1.
+        sumsq
+            Sum of their squares; needed where the noise is unknown.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, rewards="bernoulli")
+        >>> study.add_counts("a", n=1000, sum=31)
+        >>> study.add_counts("b", n=1000, sum=84)
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        known = self._now()
+        at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
+        refuse_all_outside(values, known.settings)
+        self._write_news(lambda _replay, _now: [Observed((at,) * len(values), values)])
 
     def correct(
         self,
@@ -382,6 +431,11 @@ class Study:
                     state.candidates,
                     decision,
                     state.observations,
+                    Mended(
+                        tuple(state.corrections),
+                        tuple(event for event, _ in state.declarations),
+                        tuple(contradictions.values()),
+                    ),
                 ),
             )
 
@@ -898,6 +952,10 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     state = replay.state
     arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
     noise = state.settings.deviations(state.candidates.K)
+    if state.settings.noise_model == UNKNOWN:
+        noise = np.zeros_like(noise)
+    elif state.settings.noise_model != KNOWN:
+        return []  # whatever is in the range is plausible
     expected = plausible_range(replay.tallies, noise, arm)
     if expected is None or expected[0] <= value <= expected[1]:
         return []

@@ -5,9 +5,9 @@ itself: every number is derived again from the file. `docs/certificate.md` descr
 says why these checks imply what it claims.
 
 `checks` goes through the file; `question` and `reading` take what was asked and measured from it,
-`geometry` says which means are possible and how far away they are. Version 2: `settled` checks when
-every pair was settled, by the evidence of `families`. Version 1: `answer` and `evidence` check
-distances against `thresholds`.
+`geometry` says which means are possible and how far away they are. Versions 2 and 3: `settled`
+checks when every pair was settled, by the evidence of `families`, and `declared` whether the data
+refute what was declared. Version 1: `answer` and `evidence` check distances against `thresholds`.
 """
 
 from mislid.verification.checks import Verification, verify

@@ -11,7 +11,9 @@ import numpy as np
 
 from mislid.verification import settled
 from mislid.verification.answer import read_decision, read_projection
+from mislid.verification.declared import check_tests
 from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
+from mislid.verification.families import Moment
 from mislid.verification.geometry import Duality
 from mislid.verification.question import (
     Data,
@@ -19,6 +21,7 @@ from mislid.verification.question import (
     read_data,
     read_model,
     read_moment,
+    read_now,
     read_settings,
 )
 from mislid.verification.reading import Failure, Label, Value, read_certificate, sha256_of
@@ -31,8 +34,11 @@ _SHARED = ("schema", "version", "study", "versions", "candidates", "settings", "
 _PARTS = {
     1: (*_SHARED, "projection", "decision", "evidence", "limiting", "seal"),
     2: (*_SHARED, "times", "decision", "evidence", "seal"),
+    3: (*_SHARED, "times", "decision", "evidence", "now", "tests", "log", "seal"),
 }
-_RULES = {1: tuple(PROVEN), 2: ("guaranteed",)}
+_RULES = {1: tuple(PROVEN), 2: ("guaranteed",), 3: ("guaranteed",)}
+# Settings that only later versions have.
+_MORE: dict[int, tuple[str, ...]] = {1: (), 2: (), 3: ("structured",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,9 @@ class Verification:
     answer
         The answer that the certificate claims, best first; empty where it does not hold.
     rule, proven
-        The stopping rule that gave it, and whether the rule's error rate is proven to be at most
-        delta; None where the answer does not hold.
+        The stopping rule that gave it, and whether the error rate is proven to be at most delta:
+        that of the rule is, and the data do not refute what was declared. None where the answer
+        does not hold.
     """
 
     ok: bool
@@ -82,9 +89,10 @@ class _Trail:
     checks: list[str] = field(default_factory=list)
     answer: tuple[Label, ...] = ()
     rule: str | None = None
+    stands: bool = True  # what was declared
 
     def end(self, failure: str | None) -> Verification:
-        proven = None if self.rule is None else PROVEN[self.rule]
+        proven = None if self.rule is None else PROVEN[self.rule] and self.stands
         return Verification(
             failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
         )
@@ -132,7 +140,7 @@ def _check_all(whole: Value, trail: _Trail) -> None:
     trail.checks.append("schema")
     candidates = read_candidates(parts["candidates"])
     trail.checks.append("candidates")
-    settings = read_settings(parts["settings"], candidates, *_RULES[version])
+    settings = read_settings(parts["settings"], candidates, _RULES[version], _MORE[version])
     trail.checks.append("settings")
     read = read_data if version == 1 else read_moment
     data = read(parts["data"], candidates, settings)
@@ -140,7 +148,10 @@ def _check_all(whole: Value, trail: _Trail) -> None:
     model = read_model(parts["model"], candidates, settings.eps)
     trail.checks.append("model")
     question = Question(candidates, settings, model)
-    (_check_distances if version == 1 else _check_settled)(parts, question, data, trail)
+    if version == 1:
+        _check_distances(parts, question, data, trail)
+    else:
+        _check_settled(version, parts, question, data, trail)
     _check_seal(parts["seal"], whole.given)
     trail.checks.append("seal")
 
@@ -163,15 +174,39 @@ def _check_distances(
     trail.checks.append("closest alternative")
 
 
-def _check_settled(parts: dict[str, Value], question: Question, data: Data, trail: _Trail) -> None:
-    """Version 2: every pair was settled at some time."""
+def _check_settled(
+    version: int, parts: dict[str, Value], question: Question, data: Data, trail: _Trail
+) -> None:
+    """Versions 2 and 3: every pair was settled at some time; 3: what was declared stands."""
     times = settled.read_times(parts["times"], question, data)
     trail.checks.append("times")
     decision = settled.read_decision(parts["decision"], question)
+    stated = decision.proven.flag()
+    if version == 2 and not stated:
+        raise decision.proven.fail("true for the rule guaranteed")
     trail.answer, trail.rule = decision.answer, question.settings.stopping
     trail.checks.append("answer")
     settled.check_evidence(parts["evidence"], question, times, decision)
     trail.checks.append("evidence of every pair")
+    if version == 3:
+        trail.stands = _check_declared(parts, question, data)
+        if stated != trail.stands:
+            wanted = "true" if trail.stands else "false: the data refute what was declared"
+            raise decision.proven.fail(wanted)
+        trail.checks.append("what was declared")
+
+
+def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> bool:
+    """Whether what was declared stands, by all data and by what was found before."""
+    settings = question.settings
+    now, squares = read_now(parts["now"], question.candidates, settings)
+    settled.refuse_loss(data, now, "data")
+    moment = Moment(question.model, now.means, now.weights)
+    tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
+    log = parts["log"].parts("corrections", "declarations", "contradictions")
+    log["corrections"].entries()
+    log["declarations"].entries()
+    return tests and not log["contradictions"].entries()
 
 
 def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:
@@ -183,7 +218,7 @@ def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:
     given = Value(whole.given.get("version"), "version")
     version = given.whole(1)
     if version not in _PARTS:
-        raise given.fail("1 or 2, which this release can check; a later release may know it")
+        raise given.fail("1, 2 or 3, which this release can check; a later release may know it")
     parts = whole.parts(*_PARTS[version])
     parts["study"].text()
     for release in parts["versions"].parts("mislid", "numpy", "python").values():

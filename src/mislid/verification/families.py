@@ -40,10 +40,10 @@ class Family:
     logs: Vector
 
 
-def families_of(K: int, m: int, eps: float, noise: Vector) -> dict[str, Family]:
+def families_of(K: int, m: int, structured: bool, noise: Vector) -> dict[str, Family]:
     """The families that take part in M; the m (K - m) pairs of two arms share their weight."""
     unit = math.exp(float(np.mean(np.log(noise))))
-    shares = {TWO_ARMS: 1.0} if math.isinf(eps) else SHARES
+    shares = SHARES if structured else {TWO_ARMS: 1.0}
     found = {}
     for name, share in shares.items():
         sizes = np.array(SCALES[name])

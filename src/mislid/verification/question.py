@@ -48,6 +48,7 @@ class Settings:
     tol: float
     sign: float
     stopping: str
+    structured: bool  # whether features have a weight in M
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +73,16 @@ def read_candidates(given: Value) -> Candidates:
     return Candidates(labels, {label: k for k, label in enumerate(labels)}, features)
 
 
-def read_settings(given: Value, candidates: Candidates, *rules: str) -> Settings:
-    """The question is one that can be asked of these candidates, of one of these rules."""
+def read_settings(
+    given: Value, candidates: Candidates, rules: tuple[str, ...], more: tuple[str, ...] = ()
+) -> Settings:
+    """The question is one that can be asked of these candidates, of one of these rules.
+
+    Later versions have `more` settings.
+    """
     parts = given.parts(
         "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm",
-        "stopping", "seed", "mean_bound",
+        "stopping", "seed", "mean_bound", *more,
     )  # fmt: skip
     # These say how it was found out what to measure, on which no proof depends.
     parts["algorithm"].text()
@@ -99,7 +105,18 @@ def read_settings(given: Value, candidates: Candidates, *rules: str) -> Settings
         tol=parts["tolerance"].number(0.0),
         sign=SIGNS[parts["direction"].text(*SIGNS)],
         stopping=parts["stopping"].text(*rules),
+        structured=_read_structured(parts, candidates, eps),
     )
+
+
+def _read_structured(parts: dict[str, Value], candidates: Candidates, eps: float) -> bool:
+    """Whether features have a weight: fixed when the study began, whatever was declared since."""
+    if "structured" not in parts:
+        return math.isfinite(eps)
+    structured = parts["structured"].flag()
+    if structured and candidates.features is None:
+        raise parts["structured"].fail("false for candidates without features")
+    return structured
 
 
 def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
@@ -119,6 +136,18 @@ def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
 def read_moment(given: Value, candidates: Candidates, settings: Settings) -> Data:
     """Counts add up."""
     return _data_of(given.parts("samples", "counts", "sums"), candidates.K, settings)
+
+
+def read_now(given: Value, candidates: Candidates, settings: Settings) -> tuple[Data, Vector]:
+    """All measurements by now, and the sums (K,) of their squared deviations from the means."""
+    parts = given.parts("samples", "counts", "sums", "squares")
+    data = _data_of(parts, candidates.K, settings)
+    squares = np.array([entry.number(0.0) for entry in parts["squares"].entries(candidates.K)])
+    alone = (data.counts < 2.0) & (squares != 0.0)
+    if np.any(alone):
+        k = int(np.argmax(alone))
+        raise Failure(f"{parts['squares'].name}[{k}] must be 0 with fewer than two measurements")
+    return data, squares
 
 
 def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:

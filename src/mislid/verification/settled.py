@@ -47,7 +47,7 @@ class Question:
     def families(self) -> dict[str, Family]:
         """The displacements, by the name of their family."""
         settings = self.settings
-        return families_of(self.candidates.K, settings.m, settings.eps, settings.noise)
+        return families_of(self.candidates.K, settings.m, settings.structured, settings.noise)
 
     def is_impossible(self, pair: Pair) -> bool:
         """Whether no model reverses the pair: equal features are at most 2 eps apart."""
@@ -65,6 +65,7 @@ class Decision:
     arms: list[int]
     pair: Value
     evidence: Value
+    proven: Value
 
 
 def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
@@ -78,14 +79,19 @@ def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
     for entry, (before, after) in zip(entries, pairwise([*data, last]), strict=True):
         if not before.samples < after.samples:
             raise Failure(f"{entry.name}.samples must be fewer than those of the next time")
-        if np.any(before.counts > after.counts):
-            k = int(np.argmax(before.counts > after.counts))
-            raise Failure(f"{entry.name}.counts[{k}] must be at most that of the next time")
-        changed = (before.counts == after.counts) & (before.sums != after.sums)
-        if np.any(changed):
-            k = int(np.argmax(changed))
-            raise Failure(f"{entry.name}.sums[{k}] must be that of the next time, as the count is")
+        refuse_loss(before, after, entry.name)
     return {one.samples: one for one in (*data, last)}
+
+
+def refuse_loss(before: Data, after: Data, name: str) -> None:
+    """Refuse data of which something is missing later."""
+    if np.any(before.counts > after.counts):
+        k = int(np.argmax(before.counts > after.counts))
+        raise Failure(f"{name}.counts[{k}] must be at most that of the next time")
+    changed = (before.counts == after.counts) & (before.sums != after.sums)
+    if np.any(changed):
+        k = int(np.argmax(changed))
+        raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
 
 
 def read_decision(given: Value, question: Question) -> Decision:
@@ -96,11 +102,9 @@ def read_decision(given: Value, question: Question) -> Decision:
     if len(set(answer)) < m:
         raise parts["answer"].fail(f"{m} different candidates")
     parts["rule"].text(question.settings.stopping)
-    if not parts["proven"].flag():
-        raise parts["proven"].fail(f"true for the rule {question.settings.stopping}")
     refuse_difference(parts["level"], parts["level"].number(), question.level, 1e-14)
     arms = [index[label] for label in answer]
-    return Decision(answer, arms, parts["pair"], parts["evidence"])
+    return Decision(answer, arms, parts["pair"], parts["evidence"], parts["proven"])
 
 
 def check_evidence(
@@ -162,6 +166,8 @@ class _Checker:
     def _evidence(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
         question, moment = self.question, self._moments[samples]
         displaced, tol = question.families[family], question.settings.tol
+        if family != TWO_ARMS and math.isinf(question.settings.eps):
+            raise parts["family"].fail("two arms where the misspecification is infinite")
         if family == TWO_ARMS:
             (i, j), y, w = pair, moment.means, moment.weights
             gap = float(y[j] - y[i]) + tol

@@ -1,6 +1,7 @@
 """`mislid run` in shards, `mislid merge`, and what the table says of a stopping rule."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,3 +78,17 @@ def test_runs_of_python_are_merged(run):
 def test_only_one_kind_of_workers(run):
     said = run("run --runs 2 --jobs 2 --dask tcp://127.0.0.1:9", status=2)
     assert "only one of --jobs and --dask may be given; got --jobs 2" in said
+
+
+def test_the_table_says_what_is_assumed_of_the_noise(run):
+    assert "\nnoise                        assumed unknown\n" in run(
+        "run --runs 2 --assume-noise unknown"
+    )
+    assert "\nnoise                        assumed 0.7\n" in run("run --runs 2 --assume-noise 0.7")
+    assert "\nnoise  " not in run("run --runs 2")
+
+
+def test_directories_of_earlier_releases_go_on(run):
+    run("run --runs 2 --output there")
+    settings = json.loads(Path("there/settings.json").read_text())
+    assert "assume_noise" not in settings["options"]

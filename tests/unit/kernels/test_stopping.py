@@ -78,7 +78,7 @@ def test_shortcuts_along_a_run_change_no_verdict(name: str, eps: float) -> None:
     for t in range(1500):
         arm, n = t % data.model.K, 1 + state.samples // 200
         total = n * data.means[arm] + np.sqrt(n) * data.noise[arm] * rng.normal()
-        take_in(setting, state, arm, n, total)
+        take_in(setting, state, arm, n, total, 0.0)
         if t >= data.model.K:
             verdicts.append(judged(setting, rule, state))
             spared += state.searched < state.samples

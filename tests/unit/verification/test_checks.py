@@ -33,7 +33,7 @@ HERE = Path(checks.__file__).parent
 FIRST, LAST = ("schema", "candidates", "settings", "data", "model"), "seal"
 CHECKS = {
     1: (*FIRST, "projection", "answer", "evidence of every pair", "closest alternative", LAST),
-    2: (*FIRST, "times", "answer", "evidence of every pair", LAST),
+    3: (*FIRST, "times", "answer", "evidence of every pair", "what was declared", LAST),
 }
 NAMES = [*CASES, *VERSION_1]
 
@@ -56,8 +56,8 @@ def test_certificates_hold(name: str, tmp_path: Path) -> None:
 def test_the_cases_cover_versions_rules_families_and_times() -> None:
     certificates = [certificate_of(name) for name in NAMES]
     rules = {(one["version"], one["decision"]["rule"]) for one in certificates}
-    assert {(1, rule) for rule in thresholds.PROVEN} | {(2, "guaranteed")} == rules
-    settled = [one for one in certificates if one["version"] == 2]
+    assert {(1, rule) for rule in thresholds.PROVEN} | {(3, "guaranteed")} == rules
+    settled = [one for one in certificates if one["version"] == 3]
     assert {one["family"] for found in settled for one in found["evidence"]} == set(families.SHARES)
     assert max(len(found["times"]) for found in settled) > 1
 
@@ -76,7 +76,7 @@ def test_any_change_is_caught(name: str) -> None:
 def test_a_change_that_matters_is_caught_without_the_seal(name: str) -> None:
     found = certificate_of(name)
     patterns = harmless(found)
-    unused = set(unused_sums(found)) if found["version"] == 2 else set()
+    unused = set(unused_sums(found)) if found["version"] == 3 else set()
     tried = 0
     for path, value in leaves(found):
         if is_one_of(path, patterns) or path in unused:
@@ -210,9 +210,9 @@ def test_exchanged_labels_are_caught_without_the_seal(name: str) -> None:
         changed(found, ("candidates", "labels"), [labels[1], labels[0], *labels[2:]]),
     ):
         assert not mislid.verify(sealed(forged)).ok
-    # Version 2 proves who is in the answer; the order within it is the estimates'.
+    # Version 3 proves who is in the answer; the order within it is the estimates'.
     reverse = changed(found, ("decision", "answer"), found["decision"]["answer"][::-1])
-    assert mislid.verify(sealed(reverse)).ok is (found["version"] == 2)
+    assert mislid.verify(sealed(reverse)).ok is (found["version"] == 3)
     # A forger may hash the candidates again, but then their means are others'.
     plain = {**found["candidates"], "labels": [labels[1], labels[0], *labels[2:]]}
     plain["sha256"] = digest({key: plain[key] for key in ("labels", "features")})
@@ -275,7 +275,8 @@ def test_keys_are_those_that_belong_there(name: str, place: tuple[Any, ...]) -> 
         (b"1" * 5000, "not JSON"),
         (b"[]", "certificate must be an object"),
         (b"{}", "schema must be one of mislid-certificate; got None"),
-        (b'{"schema": "mislid-certificate", "version": 3}', "version must be 1 or 2"),
+        (b'{"schema": "mislid-certificate", "version": 4}', "version must be 1, 2 or 3"),
+        (b'{"schema": "mislid-certificate", "version": 3}', "study is missing"),
         (b'{"schema": "mislid-certificate", "version": 2}', "study is missing"),
         (b'{"schema": "mislid-certificate", "version": 1}', "study is missing"),
     ],

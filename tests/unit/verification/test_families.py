@@ -113,7 +113,9 @@ def test_no_means_of_the_null_have_less_evidence_against_them(name: str) -> None
     near = math.inf
     for _ in range(40):
         at = drawn(rng, float(rng.choice([0.05, 0.3])))
-        known = families.families_of(len(at.means), 1, at.model.eps, np.full(len(at.means), 0.5))
+        known = families.families_of(
+            len(at.means), 1, math.isfinite(at.model.eps), np.full(len(at.means), 0.5)
+        )
         least = proved(at, known, name)
         for spread in (0.01, 0.1, 1.0):
             for _ in range(20):
@@ -129,7 +131,7 @@ def test_closed_forms_are_the_least_of_one_scale(name: str) -> None:
     rng = np.random.default_rng(31)
     for _ in range(12):
         at = drawn(rng, 0.1, unmeasured=0.0)
-        whole = families.families_of(len(at.means), 1, 0.1, np.full(len(at.means), 0.5))[name]
+        whole = families.families_of(len(at.means), 1, True, np.full(len(at.means), 0.5))[name]
         (i, j), X, eps = PAIR, at.model.X, at.model.eps
         for n in range(0, len(whole.scales), 3):
             one = Family(whole.scales[n : n + 1], whole.logs[n : n + 1])
@@ -159,7 +161,7 @@ def test_closed_forms_are_the_least_of_one_scale(name: str) -> None:
 def test_displacements_are_those_of_the_rule(eps: float) -> None:
     noise = np.array([0.1, 0.2, 0.5, 1.0, 1.0])
     for m, delta in ((1, 0.05), (3, 1e-6)):
-        known = families.families_of(5, m, eps, noise)
+        known = families.families_of(5, m, math.isfinite(eps), noise)
         theirs = rule.families_of(5, m, eps, delta, noise)
         named = {TWO_ARMS: theirs.two_arms, LINEAR: theirs.linear, DIAGONAL: theirs.diagonal}
         assert set(known) == ({TWO_ARMS} if math.isinf(eps) else set(named))
@@ -177,7 +179,7 @@ def test_evidence_is_that_of_the_rule() -> None:
     for _ in range(40):
         at = drawn(rng, float(rng.choice([0.0, 0.05, 0.3])))
         K = len(at.means)
-        known = families.families_of(K, 2, at.model.eps, np.full(K, 0.5))
+        known = families.families_of(K, 2, math.isfinite(at.model.eps), np.full(K, 0.5))
         theirs = rule.families_of(K, 2, at.model.eps, 0.05, np.full(K, 0.5))
         i, j = PAIR
         gap, (wi, wj) = at.means[j] - at.means[i] + at.tol, at.weights[[i, j]]
@@ -192,7 +194,7 @@ def test_evidence_is_that_of_the_rule() -> None:
 def test_measured_arms_that_do_not_span_prove_nothing_by_features() -> None:
     model = Model(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), 0.1)
     moment = Moment(model, np.array([1.0, 0.0, 0.0]), np.array([9.0, 0.0, 0.0]))
-    family = families.families_of(3, 1, 0.1, np.ones(3))[LINEAR]
+    family = families.families_of(3, 1, True, np.ones(3))[LINEAR]
     with pytest.raises(np.linalg.LinAlgError, match="do not span"):
         moment.by_features(family, (1, 0), 0.0)
 

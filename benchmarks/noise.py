@@ -1,0 +1,170 @@
+"""What it costs not to know the noise, and how often answers are wrong if it is not Gaussian."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from mislid import Instance, Model, identify
+from mislid.simulation.environments import Bernoulli, Bounded, Environment, Table
+
+from .cases import Floats, MissingData, published_case
+from .driven import DELTA, instance_of
+from .families import FAMILIES
+from .measuring import timed
+from .report import digits, progress, table
+
+# Of the first run; nothing was chosen on these.
+SEED = 50_000
+RATES = np.linspace(0.06, 0.02, 10)
+HEADER = ("case", "told of the noise", "runs", "mean samples", "ratio", "wrong", "a round")
+QUANTILES = (np.arange(20_000) + 0.5) / 20_000
+BUDGET, GAP, DELTAS = 1_000, 0.01, (0.05, 0.3)
+
+
+class Told(NamedTuple):
+    """An instance, and what the rules are told."""
+
+    case: str
+    instance: Instance
+    m: int
+    runs: int
+    words: str
+    options: Mapping[str, Any]
+
+
+def measured(told: Told, first: float | None) -> tuple[list[str], float]:
+    """A row, and the mean number of samples."""
+    options = {"delta": DELTA, **told.options}
+    identify(told.instance, told.m, max_samples=10 * told.instance.K, **options)
+
+    def runs() -> tuple[Floats, int]:
+        found = [
+            identify(told.instance, told.m, seed=SEED + number, **options)
+            for number in range(told.runs)
+        ]
+        return np.array([one.samples for one in found]), sum(not one.correct for one in found)
+
+    (samples, wrong), _, cpu = timed(runs)
+    mean, error = float(samples.mean()), float(samples.std(ddof=1) / np.sqrt(told.runs))
+    progress(f"noise: {told.case}, {told.words}")
+    ratio = "" if first is None else f"{mean / first:.2f}"
+    row = [told.case, told.words, str(told.runs), f"{mean:,.0f} ± {error:,.0f}", ratio]
+    return [*row, str(wrong), f"{digits(1e6 * cpu / samples.sum())} µs"], mean
+
+
+def compared(pairs: list[Told]) -> list[list[str]]:
+    """Rows; the ratios are to the first one of a case."""
+    rows, firsts = [], dict[str, float]()
+    for told in pairs:
+        row, mean = measured(told, firsts.get(told.case))
+        firsts.setdefault(told.case, mean)
+        rows.append(row)
+    return rows
+
+
+def gaussian(quick: bool) -> list[Told]:
+    """Instances with Gaussian noise, whose variances are known or not."""
+    published = [("A_eps5", 3, 200), ("B", 3, 200), ("D", 5, 20)]
+    found = [
+        (name, instance_of(published_case(name)), m, 4 if quick else runs)
+        for name, m, runs in published[: 2 if quick else 3]
+    ]
+    found += [
+        (family.name, family.instance(900), family.m, 4 if quick else 200)
+        for family in (FAMILIES[4], FAMILIES[7])
+    ]
+    return [
+        Told(*case, words, options)
+        for case in found
+        for words, options in (("known", {}), ("unknown", {"assume_noise": "unknown"}))
+    ]
+
+
+def rates(quick: bool) -> list[Told]:
+    """Rates of 2 to 6 %, and values that vary less around the same means."""
+    instance = Instance(Model(np.eye(10), np.inf), RATES, noise=0.5)
+    runs = 2 if quick else 20
+
+    def told(case: str, source: Environment, *names: str) -> list[Told]:
+        every: list[Told] = [Told(case, instance, 3, runs, "1/2", {"environment": source})]
+        for name in names:
+            options = {"environment": source, "assume_noise": name}
+            every.append(Told(case, instance, 3, runs, name, options))
+        return every
+
+    few = Bounded(RATES, concentration=10.0)
+    return [
+        *told("0 or 1, 2 to 6 %", Bernoulli(RATES), "bernoulli", "bounded"),
+        *told("Beta, 2 to 6 %", few, "bounded"),
+    ]
+
+
+def skewed() -> dict[str, Floats]:
+    """Standardised noise (n,) by name."""
+    every = {
+        "normal": stats.norm(),
+        "uniform": stats.uniform(),
+        "Laplace": stats.laplace(),
+        "exponential": stats.expon(),
+        "lognormal, sigma 1": stats.lognorm(1.0),
+        "lognormal, sigma 2": stats.lognorm(2.0),
+    }
+    found = {}
+    for name, law in every.items():
+        values = law.ppf(QUANTILES)
+        found[name] = (values - values.mean()) / values.std()
+    return found
+
+
+def wrong_answers(quick: bool) -> list[list[str]]:
+    """How often answers are wrong if noise is taken for Gaussian of unknown variance.
+
+    One of two arms is better by a hundredth of the noise; its skewness is to the right, that of the
+    other to the left, so that few values mislead.
+    """
+    rows, runs = [], 5 if quick else 1000
+    for name, noise in skewed().items():
+        source = Table(np.stack([GAP + noise, -noise], axis=1))
+        instance = source.instance(Model(np.eye(2), np.inf))
+        row = [name, str(runs)]
+        for delta in DELTAS:
+            found = [
+                identify(
+                    instance,
+                    1,
+                    seed=SEED + number,
+                    max_samples=BUDGET,
+                    environment=source,
+                    assume_noise="unknown",
+                    delta=delta,
+                    algorithm=("mislid", "uniform")[number % 2],
+                )
+                for number in range(runs)
+            ]
+            wrong = sum(one.correct is False for one in found)
+            row += [str(sum(one.answer is not None for one in found)), f"{wrong / runs:.1%}"]
+        rows.append(row)
+        progress(f"noise: {name}")
+    return rows
+
+
+def run(quick: bool) -> str:
+    """The tables."""
+    try:
+        first = table(HEADER, compared(gaussian(quick)))
+    except MissingData as missing:
+        first = str(missing)
+    columns = [f"{word}, delta {delta}" for delta in DELTAS for word in ("answers", "wrong")]
+    parts = [
+        "Gaussian noise, each arm's variance known or not:",
+        first,
+        "Values in [0, 1]; ratios are to noise 1/2 and the same proof:",
+        table(HEADER, compared(rates(quick))),
+        f"Other noise, told `unknown`; runs of at most {BUDGET:,} samples:",
+        table(("noise", "runs", *columns), wrong_answers(quick)),
+    ]
+    return "\n\n".join(parts)

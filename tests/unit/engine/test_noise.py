@@ -1,0 +1,175 @@
+"""An engine whose noise nobody knows: what it takes in, refuses, and settles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.engine import Engine, Script
+from mislid.errors import ProblemError
+from mislid.geometry.duality import all_pairs
+from mislid.question import Question
+from mislid.rules.noise.tilted import Tilted, by_tilts, tilts_of
+from mislid.rules.noise.variances import Sample, by_shifts, shifts
+from oracles.noise import scatter_about_guesses
+
+FREE = mislid.Model(np.eye(4), math.inf)
+LINEAR = mislid.Model([[1, 0], [0, 1], [1, 1], [0.5, 0.2]], misspecification=0.1)
+UNKNOWN = Question(FREE, 2, noise="unknown")
+BERNOULLI = Question(FREE, 2, noise_model="bernoulli")
+BOUNDED = Question(FREE, 2, noise_model="bounded", reward_range=(-1, 3))
+
+
+def test_scatter_is_that_of_all_values() -> None:
+    rng, engine = np.random.default_rng(0), Engine(UNKNOWN)
+    values = 1e6 + rng.normal(size=(20, 4))
+    for row in values:
+        for arm, value in enumerate(row):
+            engine.observe(arm, float(value))
+    expected = np.sum((values - values.mean(axis=0)) ** 2, axis=0)
+    assert engine.scatter == pytest.approx(expected, rel=1e-9)
+
+
+def test_values_that_come_together_are_added_to_the_others() -> None:
+    rng, engine = np.random.default_rng(1), Engine(UNKNOWN)
+    values = rng.normal(size=30)
+    for part in np.split(values, [1, 5, 17]):
+        engine.observe(2, float(part.sum()), len(part), float(np.sum((part - part.mean()) ** 2)))
+    assert engine.counts[2] == 30
+    assert engine.scatter[2] == pytest.approx(np.sum((values - values.mean()) ** 2))
+
+
+def test_bounded_scatter_is_that_from_guesses_made_before() -> None:
+    rng, engine = np.random.default_rng(2), Engine(BOUNDED)
+    values = rng.uniform(size=25)
+    for value in values:
+        engine.observe(1, float(4 * value - 1))
+    assert engine.scatter[1] == pytest.approx(scatter_about_guesses(values))
+    together = Engine(BOUNDED)
+    stretched = 4 * values - 1
+    apart = float(np.sum((stretched - stretched.mean()) ** 2))
+    together.observe(1, float(stretched.sum()), 25, apart)
+    assert together.scatter[1] == pytest.approx(np.sum((values - 0.5) ** 2))
+
+
+def expected_to_be_settled(engine: Engine, share: float) -> set[tuple[int, int]]:
+    """Pairs of the present answer whose evidence by two arms is enough, by the definition."""
+    question, found = engine.question, set()
+    level = -math.log(question.delta) - math.log(share / 4)
+    low, high = question.reward_range or (0.0, 1.0)
+    for i, j in all_pairs(4, np.sort(np.array(engine.incumbents))).tolist():
+        data = zip(engine.counts, engine.sums, engine.means, engine.scatter, strict=True)
+        arms = list(data)
+        if question.noise_model == "unknown":
+            pair = [Sample(float(n), y, SS) for n, _, y, SS in (arms[i], arms[j])]
+            evidence = by_shifts(shifts(), *pair, question.tolerance)
+        else:
+            width = high - low
+            two = [Tilted(float(n), (S - n * low) / width, V) for n, S, _, V in (arms[i], arms[j])]
+            tilts = tilts_of(question.noise_model)
+            evidence = by_tilts(tilts, *two, question.tolerance / width)
+        if evidence >= level:
+            found.add((i, j))
+    return found
+
+
+@pytest.mark.parametrize("question", [UNKNOWN, BERNOULLI, BOUNDED], ids=lambda q: q.noise_model)
+def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> None:
+    rng, some = np.random.default_rng(3), 0
+    for _ in range(30):
+        n = rng.integers(5, 400, size=4)
+        rates = rng.uniform(0.05, 0.95, size=4)
+        if question.noise_model == "bernoulli":
+            sums, scatter = rng.binomial(n, rates).astype(float), None
+        else:
+            sums = n * (4 * rates - 1)
+            scatter = n * rng.uniform(0.02, 0.5, size=4)
+        engine = Engine(question)
+        engine.reset(n, sums, scatter=scatter)
+        engine.judge(test=True)
+        expected = expected_to_be_settled(engine, 1.0)
+        assert set(engine.settled()) == expected
+        some += 0 < len(expected) < 4
+    assert some >= 5
+
+
+def test_with_features_two_arms_have_their_share() -> None:
+    question = Question(LINEAR, 2, noise_model="bernoulli")
+    rng, some = np.random.default_rng(4), 0
+    for _ in range(40):
+        n = rng.integers(5, 400, size=4)
+        engine = Engine(question)
+        engine.reset(n, rng.binomial(n, rng.uniform(0.05, 0.95, size=4)).astype(float))
+        engine.judge(test=True)
+        expected = expected_to_be_settled(engine, 0.78)
+        assert set(engine.settled()) >= expected
+        some += len(expected) > 0
+    assert some > 10
+
+
+@pytest.mark.parametrize(
+    ("question", "call", "message"),
+    [
+        (UNKNOWN, lambda e: e.observe(0, 3.0, 4), "scatter must be given with times=4"),
+        (UNKNOWN, lambda e: e.observe(0, 3.0, 1, 0.5), "scatter must be 0 for one value"),
+        (UNKNOWN, lambda e: e.observe(0, 3.0, 4, -0.5), "scatter must be"),
+        (UNKNOWN, lambda e: e.reset([1] * 4, [1.0] * 4), "scatter must be given"),
+        (UNKNOWN, lambda e: e.reset([1] * 4, [1.0] * 4, scatter=[-1, 0, 0, 0]), "at least 0"),
+        (BERNOULLI, lambda e: e.observe(0, 0.5), "0 or 1"),
+        (BERNOULLI, lambda e: e.observe(0, 5.0, 4), "sums of 4 values"),
+        (BERNOULLI, lambda e: e.reset([2] * 4, [3, 0, 0, 0]), "0 or 1"),
+        (BOUNDED, lambda e: e.observe(0, 3.5), "from -1 to 3"),
+        (BOUNDED, lambda e: e.observe(0, -9.0, 8, 1.0), "from -1 to 3"),
+    ],
+)
+def test_impossible_values_are_refused(question, call, message) -> None:
+    with pytest.raises(ProblemError, match=message):
+        call(Engine(question))
+
+
+def test_scripts_with_impossible_values_are_refused() -> None:
+    script = Script()
+    script.tell([0, 1], [1.0, 0.5])
+    with pytest.raises(ProblemError, match="0 or 1"):
+        Engine(BERNOULLI).follow(script)
+
+
+@pytest.mark.parametrize("rule", ["heuristic", "paper", "paper-printed"])
+def test_other_stopping_rules_need_to_know_the_noise(rule: str) -> None:
+    with pytest.raises(ProblemError, match=f"stopping must be 'guaranteed'.*{rule}"):
+        Engine(UNKNOWN, stopping=rule)
+    Engine(BERNOULLI, stopping=rule)
+
+
+@pytest.mark.parametrize("name", ["lingape", "lingifa"])
+def test_regressions_need_to_know_the_noise(name: str) -> None:
+    with pytest.raises(ProblemError, match="algorithm must not be LinG"):
+        Engine(Question(LINEAR, 2, noise="unknown"), name)
+    Engine(Question(LINEAR, 2, noise_model="bernoulli"), name)
+
+
+@pytest.mark.parametrize("question", [UNKNOWN, BERNOULLI], ids=lambda q: q.noise_model)
+def test_compiled_and_plain_scripts_agree(question: Question, monkeypatch) -> None:
+    rng, script = np.random.default_rng(5), Script()
+    script.tell([0, 1, 2, 3] * 6, rng.integers(0, 2, size=24).astype(float).tolist())
+    for trial in range(0, 60, 3):
+        script.ask(trial, 3, [0, 2] if trial % 2 else [])
+        arms = rng.integers(0, 4, size=3).tolist()
+        script.tell(arms, (rng.random(3) < 0.2 + 0.2 * np.array(arms)).astype(float).tolist())
+    chosen = Engine(question).follow(script)[1]
+    plain = Engine(question)
+    monkeypatch.setattr(Engine, "is_compiled", False)
+    assert plain.follow(script)[1].tolist() == chosen.tolist()
+
+
+def test_copies_and_memories_keep_what_is_settled() -> None:
+    engine = Engine(UNKNOWN)
+    engine.reset([90] * 4, [0.0, 90.0, 180.0, 270.0], scatter=[90.0] * 4)
+    assert engine.judge(test=True).decided
+    again = Engine(UNKNOWN)
+    again.reset(engine.counts, engine.sums, engine.memory(), scatter=engine.scatter)
+    again.judge(test=False)
+    assert again.settled() == engine.settled() == engine.copy().settled()

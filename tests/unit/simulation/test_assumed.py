@@ -1,0 +1,115 @@
+"""What the rules are told of the noise in a simulation."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.simulation.environments import Bounded, Environment, Gaussian, Table
+
+RATES = np.array([0.9, 0.4, 0.2])
+MODEL = mislid.Model([[1, 0], [0, 1], [0.2, 0.4]], misspecification=0.2)
+INSTANCE = mislid.Instance(MODEL, RATES, noise=0.3)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "uniform", "lucb", "mislid-paper"])
+@pytest.mark.parametrize("noise", ["unknown", "bounded", "bernoulli"])
+def test_every_rule_finds_the_best(noise: str, algorithm: str) -> None:
+    found = mislid.identify(INSTANCE, 1, assume_noise=noise, algorithm=algorithm, seed=3)
+    assert (found.status, found.answer, found.correct) == ("stopped", (0,), True)
+    assert found.certificate.proven
+    assert found.certificate.statistic >= found.certificate.threshold - 1e-9
+    low, high = found.intervals.T
+    assert np.all((low <= RATES) & (high >= RATES))
+
+
+def test_declared_noise_takes_the_place_of_the_instances() -> None:
+    plain = mislid.identify(INSTANCE, 1)
+    same = mislid.identify(INSTANCE, 1, assume_noise=0.3)
+    more = mislid.identify(INSTANCE, 1, assume_noise=[0.6, 0.6, 0.6])
+    assert same.samples == plain.samples < more.samples
+    assert more.question.noise.tolist() == [0.6] * 3
+
+
+def test_unknown_noise_has_no_unit() -> None:
+    runs = [
+        mislid.identify(
+            mislid.Instance(mislid.Model(np.eye(3), math.inf), unit * RATES, noise=0.3 * unit),
+            1,
+            assume_noise="unknown",
+        )
+        for unit in (1.0, 2.0**20, 2.0**-20)
+    ]
+    assert len({run.samples for run in runs}) == 1
+
+
+def test_ranges_come_from_the_environment() -> None:
+    means = 10 * RATES
+    instance = mislid.Instance(mislid.Model(np.eye(3), math.inf), means, noise=5)
+    found = mislid.identify(instance, 1, environment=Bounded(means, 0, 10), assume_noise="bounded")
+    assert found.question.reward_range == (0.0, 10.0)
+    table = Table(np.random.default_rng(0).uniform(size=(50, 3)) + RATES, low=0, high=2)
+    tabled = mislid.identify(table.instance(MODEL), 1, environment=table, assume_noise="bounded")
+    assert tabled.question.reward_range == (0.0, 2.0)
+
+
+class Strange(Environment):
+    """Someone's own, whose rewards are not what is assumed."""
+
+    def sample(self, arm: int, size: int, generator: np.random.Generator) -> np.ndarray:
+        return np.full(size, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("noise", "environment", "message"),
+    [
+        ("normal", None, "assume_noise must be None, standard deviations, or one of 'unknown'"),
+        ("known", None, "assume_noise must be"),
+        (-1.0, None, "assume_noise must be"),
+        ("bounded", Gaussian(RATES), "within a range"),
+        ("bernoulli", Gaussian(RATES), "rewards 0 and 1"),
+        ("bernoulli", Bounded(RATES), "rewards 0 and 1"),
+        ("bernoulli", Table([[0.9, 0.4, 0.2]], low=0, high=1), "rewards 0 and 1"),
+        ("bernoulli", Strange(RATES, np.full(3, 0.5)), "0 or 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(noise, environment, message) -> None:
+    with pytest.raises(ProblemError, match=message):
+        mislid.identify(INSTANCE, 1, assume_noise=noise, environment=environment)
+
+
+def test_means_that_are_no_rates_are_refused() -> None:
+    instance = mislid.Instance(mislid.Model(np.eye(3), math.inf), [1.9, 0.4, 0.2])
+    with pytest.raises(ProblemError, match="means must be probabilities"):
+        mislid.identify(instance, 1, assume_noise="bernoulli")
+
+
+def test_replications_keep_it_in_their_settings(tmp_path) -> None:
+    mislid.replicate(INSTANCE, 1, runs=2, assume_noise="unknown", output=tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["options"] == {"assume_noise": "unknown"}
+
+
+def linear_rates() -> mislid.Instance:
+    """Many rates that are linear in few features, the best one well ahead."""
+    features = np.random.default_rng(2).uniform(0.0, 0.5, size=(60, 3))
+    features[0] = 0.75
+    return mislid.Instance(mislid.Model(features, 0.0), features @ [0.4, 0.3, 0.5], noise=0.5)
+
+
+@pytest.mark.parametrize("noise", ["bounded", "bernoulli"])
+def test_features_prove_arms_that_were_never_measured(noise: str) -> None:
+    found = mislid.identify(linear_rates(), 1, assume_noise=noise)
+    assert found.correct
+    assert np.sum(found.counts == 0) > 10
+
+
+def test_of_unknown_noise_every_arm_proves_itself() -> None:
+    found = mislid.identify(linear_rates(), 1, assume_noise="unknown")
+    assert found.correct
+    assert found.counts.min() >= 5

@@ -1,0 +1,115 @@
+"""What the checker says of declarations: the same as the rules, by other ways."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import mislid
+from helpers.certificates import CASES
+from helpers.tampering import changed, sealed
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.projection import project
+from mislid.rules.dispersion import Dispersion
+from mislid.verification import declared
+from mislid.verification.geometry import Model
+
+
+def test_evidence_against_noise_is_that_of_the_rules() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        counts = rng.integers(0, 300, rng.integers(2, 12)).astype(float)
+        counts[0] += 1.0
+        squares = counts * rng.uniform(0.2, 3.0, counts.size) * rng.choice([1.0, 10.0, 1000.0])
+        squares[counts < 2.0] = 0.0
+        expected = Dispersion(counts, squares).log_evidence()
+        assert_allclose(declared.against_noise(counts, squares), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "square"), [(0.0, 0.0), (1e6, 2e6), (3.0, 1e9), (1e5, 1e4)])
+def test_extreme_scatter(n: float, square: float) -> None:
+    from mislid.rules.dispersion import log_scatter
+
+    assert_allclose(declared.log_scatter(n, square), log_scatter(n, square), rtol=1e-9, atol=1e-9)
+
+
+def test_distances_are_those_of_projections() -> None:
+    rng = np.random.default_rng(1)
+    tried = 0
+    for _ in range(400):
+        K = int(rng.integers(3, 30))
+        d = int(rng.integers(1, min(K, 7)))
+        model = mislid.Model(rng.normal(size=(K, d)), float(rng.choice([0.0, 0.1, 0.5, 2.0])))
+        means = model.features @ rng.normal(size=d) + rng.normal(size=K) * rng.choice([0.1, 1, 3.0])
+        q = rng.choice([0.0, 1.0, 1.0, 100.0], size=K) * rng.exponential(size=K)
+        if np.count_nonzero(q) < d:
+            continue
+        tried += 1
+        own = Model(coordinates(model).matrix, model.misspecification)
+        expected = project(model, means, q).cost
+        assert_allclose(declared.distance(own, means, q), expected, rtol=1e-7, atol=1e-7)
+    assert tried > 300
+
+
+def contradicted() -> dict:
+    study = CASES["by both"].decided()
+    label = study.candidates.labels[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.add_observations([(label, 5.0), (label, -5.0)] * 5)
+    assert study.status == "contradicted"
+    return study.result.certificate.to_dict()
+
+
+def test_a_refuted_declaration_proves_nothing() -> None:
+    found = contradicted()
+    assert found["decision"]["proven"] is False
+    outcome = mislid.verify(found)
+    assert (outcome.ok, outcome.proven) == (True, False)
+
+
+def test_nobody_can_claim_a_proof_that_the_data_refute() -> None:
+    found = contradicted()
+    claimed = changed(found, ("decision", "proven"), True)
+    assert "false: the data refute" in mislid.verify(sealed(claimed)).failure
+    forgotten = changed(claimed, ("log", "contradictions"), [])
+    assert "false: the data refute" in mislid.verify(sealed(forgotten)).failure
+    calm = changed(forgotten, ("now", "squares"), [0.0] * len(found["now"]["squares"]))
+    assert "evidence must be" in mislid.verify(sealed(calm)).failure
+    left_out = changed(forgotten, ("tests",), found["tests"][1:])
+    assert "tests must have 2 entries" in mislid.verify(sealed(left_out)).failure
+    twice = changed(forgotten, ("tests",), [found["tests"][1]] * 2)
+    assert "another declaration" in mislid.verify(sealed(twice)).failure
+    lenient = changed(forgotten, ("tests", 0, "level"), 1e-300)
+    assert "level must be" in mislid.verify(sealed(lenient)).failure
+    lost = changed(forgotten, ("now", "counts"), [1] * len(found["now"]["counts"]))
+    assert not mislid.verify(sealed(lost)).ok
+
+
+def test_a_misspecification_that_is_refuted_by_later_data() -> None:
+    line = {f"x{k}": [1.0, 0.25 * k] for k in range(8)}
+    study = mislid.create_study(candidates=line, m=1, noise=0.1, misspecification=0.05)
+    study.add_observations([("x0", 0.0), ("x7", 1.75)] * 4)
+    assert study.status == "decided"
+    assert mislid.verify(study.result.certificate.to_dict()).proven
+    with pytest.warns(mislid.errors.ContradictedWarning):
+        study.add_observations([("x3", 1.6), ("x5", 0.4)] * 9)
+    found = study.result.certificate.to_dict()
+    assert {test["of"] for test in found["tests"]} == {"noise", "misspecification"}
+    outcome = mislid.verify(found)
+    assert (outcome.ok, outcome.proven) == (True, False)
+
+
+def test_corrections_and_declarations_are_named() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
+    study.add_observations([("a", 91.0), ("b", 0.2), ("b", 0.25)])
+    study.correct(row=0, value=0.91, reason="decimal point")
+    study.redeclare(noise=0.15)
+    study.optimize(lambda trial: {"a": 0.9, "b": 0.2}[trial.arm])
+    found = study.result.certificate.to_dict()
+    (correction,) = found["log"]["corrections"]
+    assert (correction["arm"], correction["was"], correction["value"]) == ("a", 91.0, 0.91)
+    assert correction["reason"] == "decimal point"
+    assert [one["kind"] for one in found["log"]["declarations"]] == ["redeclared"]
+    assert mislid.verify(found).proven
