@@ -27,8 +27,9 @@ class BudgetCheck(PlainRecord):
         None also where there are no features, or the misspecification is not known.
     misspecification
         The declared one; infinite where it is not known.
-    noise
-        Of a typical candidate, to compare gaps with.
+    noise, unit
+        Of a typical candidate, to compare gaps with, and what it is called: half of the range,
+        where values have one. None where it is not known, and gaps are multiples of it.
     """
 
     budget: int
@@ -36,7 +37,8 @@ class BudgetCheck(PlainRecord):
     gap_linear: float | None
     gap_with: float | None
     misspecification: float
-    noise: float
+    noise: float | None
+    unit: str
 
     @property
     def statement(self) -> str:
@@ -47,13 +49,15 @@ class BudgetCheck(PlainRecord):
             f"{self.budget:,} measurements can be expected to tell two candidates apart that "
             f"differ by {_gap(self.gap_without)}"
         )
+        if self.noise is None:
+            return f"{words} times the noise"
         if self.gap_linear is not None:
             words += (
                 f" without the features, by {_gap(self.gap_linear)} if means are linear in them"
             )
         if self.gap_with is not None and self.misspecification > 0.0:
             words += f", by {_gap(self.gap_with)} if to within {self.misspecification:.3g}"
-        return f"{words}; the noise is {self.noise:.3g}"
+        return f"{words}; {self.unit} is {self.noise:.3g}"
 
 
 def _gap(gap: float | None) -> str:
@@ -74,5 +78,6 @@ def check_budget(settings: Settings, candidates: Candidates, budget: int | None)
         if featured and math.isfinite(declared)
         else None,
         misspecification=declared,
-        noise=prospects.noise,
+        noise=prospects.noise if prospects.is_known else None,
+        unit=prospects.unit,
     )

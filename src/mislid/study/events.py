@@ -25,7 +25,9 @@ class Created:
 class Asked:
     """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
 
-    `again` names, per trial, the expired one that it asks again, or None where a rule chose.
+    `again` names, per trial, the expired one that it asks again, or None for a new one. A rule
+    chose the arms of new ones or, where the batch had to fit limits, proposed the arms `proposed`,
+    one for each group of trials, which are as many in every group.
     """
 
     trials: tuple[int, ...]
@@ -33,6 +35,7 @@ class Asked:
     again: tuple[int | None, ...]
     worker: str | None
     expires: float | None
+    proposed: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +205,8 @@ def entry_of(event: Event) -> Entry:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
         if isinstance(fact, Told) and not fact.more:
             del plain["more"]
+        if isinstance(fact, Asked) and fact.proposed is None:
+            del plain["proposed"]
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)

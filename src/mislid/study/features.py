@@ -29,13 +29,15 @@ class FeatureCheck(PlainRecord):
     leverage, leverage_of
         The largest leverage, and whose it is: the share of its own measurement in a candidate's
         prediction when all are measured equally often. At 1 the others say nothing of it.
-    gap
-        A plausible distance of two candidates: the noise of one measurement.
+    gap, unit
+        A plausible distance of two candidates, the noise of one measurement, and what it is called:
+        half of the range, where values have one. None where the noise is not known.
     samples_without
         Measurements in all to tell any two candidates apart that differ by `gap`, without features.
     samples_linear, samples_with
         The same with features, if means are linear in them, and with the declared misspecification;
-        the latter is None where that is not known. docs/studies.md says how they are worked out.
+        the latter is None where that is not known, both where the noise is not. docs/studies.md
+        says how they are worked out.
     misspecification
         The declared one; infinite where it is not known.
     """
@@ -46,7 +48,8 @@ class FeatureCheck(PlainRecord):
     anything_fits: bool
     leverage: float
     leverage_of: Label
-    gap: float
+    gap: float | None
+    unit: str
     samples_without: int | None
     samples_linear: int | None
     samples_with: int | None
@@ -60,8 +63,13 @@ class FeatureCheck(PlainRecord):
                 f"the features say nothing: with {self.rank} of them that are independent, any "
                 f"means of {self.K} candidates are linear in them; use fewer features"
             )
+        if self.gap is None:
+            return (
+                "the features help to choose what to measure, and prove nothing: that needs a "
+                "noise that is known"
+            )
         words = (
-            f"two candidates that differ by {self.gap:.3g}, the noise, take about "
+            f"two candidates that differ by {self.gap:.3g}, {self.unit}, take about "
             f"{_count(self.samples_without)} measurements in all without the features, "
             f"{_count(self.samples_linear)} if means are linear in them"
         )
@@ -97,8 +105,12 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
     gap, declared = prospects.noise, settings.misspecification
     says_something = rank < K
     without = prospects.samples_without(gap)
-    linear = prospects.samples_with(gap, 0.0) if says_something else without
-    with_declared = prospects.samples_with(gap, declared) if says_something else without
+
+    def samples(misspecification: float) -> int | None:
+        if not prospects.is_known:
+            return None
+        return prospects.samples_with(gap, misspecification) if says_something else without
+
     return FeatureCheck(
         K=K,
         d=candidates.features.shape[1],
@@ -106,9 +118,10 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
         anything_fits=not says_something,
         leverage=min(1.0, float(leverages[most])),
         leverage_of=candidates.labels[most],
-        gap=gap,
+        gap=gap if prospects.is_known else None,
+        unit=prospects.unit,
         samples_without=without,
-        samples_linear=linear,
-        samples_with=None if math.isinf(declared) else with_declared,
+        samples_linear=samples(0.0),
+        samples_with=None if math.isinf(declared) else samples(declared),
         misspecification=declared,
     )

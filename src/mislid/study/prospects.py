@@ -18,7 +18,7 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.rules.evidence import Families, LinearForms, by_two_arms, families_of
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import UNKNOWN, Candidates, Settings
 
 # Pairs, those that the features tell apart worst, whose evidence is looked at.
 WORST = 200
@@ -36,8 +36,11 @@ class Prospects:
     def __init__(self, settings: Settings, candidates: Candidates) -> None:
         self.settings, self.candidates = settings, candidates
         deviations = settings.deviations(candidates.K)
-        # Of a typical candidate, as in the rule itself.
+        # Of a typical candidate, as in the rule itself; the unit of gaps where nobody knows it.
         self.noise = math.exp(float(np.mean(np.log(deviations))))
+        # What it is called.
+        self.unit = "the noise" if settings.reward_range is None else "half of the range"
+        self.is_known = settings.noise_model != UNKNOWN
 
     def samples_without(self, gap: float) -> int | None:
         """Measurements for a gap without the features; None where they would be endless."""

@@ -21,6 +21,7 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
+from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words, refuted, tallies_of
@@ -143,11 +144,25 @@ class Study:
 
     @overload
     def ask(
-        self, n: int, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: int,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        at_most: int | None = None,
+        same_arm: int | None = None,
+        replicates: int = 1,
     ) -> list[Trial]: ...
 
     def ask(
-        self, n: int | None = None, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: int | None = None,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        at_most: int | None = None,
+        same_arm: int | None = None,
+        replicates: int = 1,
     ) -> Trial | list[Trial]:
         """What to measure next: one trial, or a list of n.
 
@@ -162,6 +177,14 @@ class Study:
         lease
             Seconds after which a trial that nobody told is asked again, under a new id. Telling it
             late is fine: both count. None: never.
+        at_most
+            How many different candidates may be in the batch.
+        same_arm
+            How many trials of one candidate may be in it.
+        replicates
+            How many trials of each candidate that is chosen are handed out together; n counts
+            trials, and is a multiple. A worker's own open trials, which come first, count in all
+            three, so that there may be fewer than n.
 
         Returns
         -------
@@ -169,6 +192,7 @@ class Study:
             What to measure: the label in `arm`.
         """
         count = as_count(1 if n is None else n, "n", 1)
+        limits = as_limits(count, at_most, same_arm, replicates)
         _refuse_worker(worker)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
@@ -176,7 +200,8 @@ class Study:
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
-            facts, given = _hand_out(replay, count, worker, now, expires)
+            refuse_too_many(count, limits, replay.state.candidates.K)
+            facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
 
@@ -922,7 +947,7 @@ class Study:
 
 
 def _hand_out(
-    replay: Replay, n: int, worker: str | None, now: float, expires: float | None
+    replay: Replay, n: int, limits: Limits, worker: str | None, now: float, expires: float | None
 ) -> tuple[list[Fact], list[int]]:
     """What is recorded when n trials are asked for, and their ids.
 
@@ -937,14 +962,21 @@ def _hand_out(
         facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
     mine = {trial.id for trial in own}
     lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(now)]
-    lapsed = lapsed[: n - len(own)]
-    fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
+    proposed: tuple[int, ...] = ()
+    fresh: Sequence[int]
+    if limits.is_free:
+        lapsed = lapsed[: n - len(own)]
+        fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
+    else:
+        batch = Batch(limits, (trial.arm for trial in own))
+        lapsed = batch.taken(lapsed, n - len(own))
+        proposed, fresh = fill(replay, batch, limits, n - len(own) - len(lapsed), len(lapsed))
     first = len(state.trials)
     new = tuple(range(first, first + len(lapsed) + len(fresh)))
     if new:
         again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
         arms = (*(trial.arm for trial in lapsed), *fresh)
-        facts.append(Asked(new, arms, again, worker, expires))
+        facts.append(Asked(new, arms, again, worker, expires, proposed or None))
     return facts, [*(trial.id for trial in own), *new]
 
 

@@ -356,3 +356,17 @@ def test_values_outside_a_declared_range_are_refused() -> None:
     assert outside(0.5, bounded) is None
     assert outside(1.5, bounded) == "a value must be from 0 to 1, as was declared; got 1.5"
     assert outside(1e9, SimpleNamespace(reward_range=None)) is None
+
+
+def test_batches_that_fit_a_plate(created: Call, opened) -> None:
+    done = created(
+        *("ask", "s", "-n", 12, "--at-most", 2, "--replicates", 3, "--same-arm", 6),
+        *("--format", "json"),
+    )
+    assert done.status == 0, done.err
+    arms = [trial["arm"] for trial in json.loads(done.out)]
+    assert sorted(arms) == ["A12"] * 6 + ["B07"] * 6
+    log = created("export", "s", "--events", "--format", "json").out
+    assert json.loads(log)[-1]["fact"]["proposed"] == ["A12", "B07", "A12", "B07"]
+    refused(created("ask", "s", "-n", 4, "--replicates", 3), 1, "n must be a multiple")
+    assert len(opened().pending) == 12

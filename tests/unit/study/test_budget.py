@@ -143,3 +143,14 @@ class TestCheck:
             best = factor * check.gap_without
             study.add_observations([("a", 0.0), ("b", 0.0), ("c", best)] * 100)
             assert study.status == status
+
+    @pytest.mark.parametrize(
+        ("noise", "end"),
+        [
+            ({"noise": "unknown"}, " times the noise"),
+            ({"noise": None, "reward_range": (0, 1)}, "; half of the range is 0.5"),
+            ({"noise": None, "rewards": "bernoulli"}, "; half of the range is 0.5"),
+        ],
+    )
+    def test_other_kinds_of_noise(self, noise: dict[str, Any], end: str) -> None:
+        assert study_of(300, **noise).budget_check().statement.endswith(end)

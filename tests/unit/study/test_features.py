@@ -172,3 +172,16 @@ class TestCheck:
         study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
         with pytest.raises(ProblemError, match="features_check needs candidates with features"):
             study.features_check()
+
+    def test_a_noise_that_is_not_known(self) -> None:
+        check = study_of(np.random.default_rng(5).normal(size=(50, 2)), noise="unknown")
+        found = check.features_check()
+        assert (found.gap, found.samples_linear, found.samples_with) == (None, None, None)
+        assert found.samples_without > 50
+        assert "prove nothing" in found.statement
+
+    def test_values_in_a_range(self) -> None:
+        X = np.random.default_rng(5).normal(size=(50, 2))
+        found = study_of(X, noise=None, reward_range=(0, 4)).features_check()
+        assert found.gap == 2.0
+        assert found.statement.startswith("two candidates that differ by 2, half of the range,")

@@ -50,6 +50,7 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
     epilog=examples(
         "mislid study ask potency",
         "mislid study ask potency -n 8 --worker lab-1 --lease 2d --csv plate.csv",
+        "mislid study ask potency -n 24 --at-most 6 --replicates 2 --csv plate.csv",
         "mislid study ask potency --pending --worker lab-1 --csv again.csv",
     ),
 )
@@ -62,6 +63,14 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
     metavar="TIME",
     callback=_seconds,
     help="When others may be asked again, such as 3600, 30m, 1h or 2d; by default never.",
+)
+@click.option("--at-most", type=click.IntRange(1), help="Different candidates in the batch.")
+@click.option("--same-arm", type=click.IntRange(1), help="Trials of one candidate in the batch.")
+@setting(
+    "--replicates",
+    click.IntRange(1),
+    1,
+    "Trials of each chosen candidate in the batch; -n counts trials.",
 )
 @click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="Write a sheet to fill in.")
 @click.option("--force", is_flag=True, help="Overwrite the sheet.")
@@ -76,6 +85,9 @@ def command(
     n: int,
     worker: str | None,
     lease: float | None,
+    at_most: int | None,
+    same_arm: int | None,
+    replicates: int,
     sheet: str | None,
     force: bool,
     pending: bool,
@@ -92,7 +104,8 @@ def command(
         if pending:
             trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
         else:
-            trials = study.ask(n, worker=worker, lease=lease)
+            limits: Any = {"at_most": at_most, "same_arm": same_arm, "replicates": replicates}
+            trials = study.ask(n, worker=worker, lease=lease, **limits)
         if draft is not None:
             _write(draft, study, trials, worker, force)
         click.echo(_printed(form, study, trials))
