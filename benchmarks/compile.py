@@ -48,7 +48,9 @@ def identify(rules: dict[str, Any]) -> object:
 
 def ask_and_tell() -> None:
     """Create a study in memory and measure once."""
-    study = mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1, noise=0.2)
+    study = mislid.create_study(
+        candidates=FEATURES, intercept=False, m=1, misspecification=0.1, noise=0.2
+    )
     study.tell(study.ask(), 0.4)
 
 

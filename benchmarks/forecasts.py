@@ -70,6 +70,7 @@ def informed(snapshot: Snapshot, truth: Floats) -> ToGo:
 def new_study(instance: Instance, m: int, seed: int, rule: tuple[str, str]) -> Study:
     return mislid.create_study(
         candidates=np.asarray(instance.model.features),
+        intercept=False,
         m=m,
         misspecification=instance.model.misspecification,
         noise=instance.noise,
@@ -172,7 +173,9 @@ def seconds(K: int, d: int, m: int) -> str:
     rng = np.random.default_rng(K)
     features = rng.normal(size=(K, d))
     means = features @ rng.normal(size=d) / math.sqrt(d) + rng.uniform(-0.3, 0.3, size=K)
-    study = mislid.create_study(candidates=features, m=m, misspecification=0.3, noise=1.0)
+    study = mislid.create_study(
+        candidates=features, intercept=False, m=m, misspecification=0.3, noise=1.0
+    )
     arms = np.tile(np.arange(K), 30)
     values = means[arms] + rng.standard_normal(arms.size)
     study.add_observations(list(zip(arms.tolist(), values.tolist(), strict=True)))
@@ -188,7 +191,9 @@ def early_seconds(K: int, d: int, samples: int) -> str:
     ordered = np.sort(linear)
     tube = (ordered[-MANY_M] - ordered[-MANY_M - 1]) / 10.0
     means = linear + rng.uniform(-tube, tube, size=K)
-    study = mislid.create_study(candidates=features, m=MANY_M, misspecification=tube, noise=0.5)
+    study = mislid.create_study(
+        candidates=features, intercept=False, m=MANY_M, misspecification=tube, noise=0.5
+    )
     while study.samples < samples:
         trial = study.ask()
         study.tell(trial, means[trial.arm] + 0.5 * rng.standard_normal())

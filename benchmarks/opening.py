@@ -84,7 +84,12 @@ def write(addresses: dict[str, str], pairs: int) -> str:
     rng, features, means = made_up(pairs)
     name = f"pairs-{pairs}"
     study = mislid.create_study(
-        study_name=name, candidates=features, m=TOP, misspecification=0.5, noise=20.0
+        study_name=name,
+        candidates=features,
+        intercept=False,
+        m=TOP,
+        misspecification=0.5,
+        noise=20.0,
     )
     for _ in range(pairs):
         trial = study.ask()

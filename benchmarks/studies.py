@@ -36,6 +36,7 @@ def new_study(storage: Storage | str | None, history: int) -> Study:
     study = mislid.create_study(
         study_name=f"after-{history}",
         candidates=features,
+        intercept=False,
         m=TOP,
         misspecification=0.5,
         storage=storage,

@@ -43,6 +43,7 @@ def measured(seed: int) -> Study:
     study = mislid.create_study(
         study_name="potency",
         candidates=instance.model.features,
+        intercept=False,
         names=labels,
         m=M,
         misspecification=MISSPECIFICATION,

@@ -68,6 +68,7 @@ def new_study(address: str) -> Study:
     return mislid.create_study(
         study_name="s",
         candidates=features,
+        intercept=False,
         m=3,
         misspecification=0.5,
         storage=address,

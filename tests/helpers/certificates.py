@@ -49,6 +49,7 @@ class Case:
             about = {"candidates": table, "misspecification": self.eps}
         return mislid.create_study(
             study_name="case",
+            intercept=False,
             m=self.m,
             tolerance=self.tol,
             direction=self.direction,
@@ -145,6 +146,7 @@ class Drifting:
         """Measure in phases."""
         study = mislid.create_study(
             study_name="case",
+            intercept=False,
             candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, -1.0]},
             m=1,
             misspecification=5.0,

@@ -48,7 +48,7 @@ def new_study(**changes: Any) -> Study:
     settings: dict[str, Any] = {"study_name": "assay", "candidates": FEATURES, "m": 1}
     if isinstance(changes.get("candidates", FEATURES), dict):
         settings["misspecification"] = 0.1
-    return mislid.create_study(**{**settings, "noise": 0.1, **changes})
+    return mislid.create_study(**{**settings, "noise": 0.1, "intercept": False, **changes})
 
 
 def measuring(means: dict[Any, float], noise: float = 0.1, sign: float = 1.0) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ Call = Callable[..., Done]
 def question(stopping: str = "guaranteed") -> Sequence[object]:
     return (
         *("--candidates", "compounds.csv", "--m", 1, "--misspecification", 0.2),
-        *("--noise", 0.1, "--stopping", stopping),
+        *("--noise", 0.1, "--stopping", stopping, "--no-intercept"),
     )
 
 

@@ -51,6 +51,7 @@ class Machine(RuleBasedStateMachine):
         mislid.create_study(
             study_name="s",
             candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]},
+            intercept=False,
             m=1,
             misspecification=0.5,
             noise=0.3,

@@ -128,6 +128,7 @@ def watched(
     rng = np.random.default_rng([11, seed])
     study = mislid.create_study(
         candidates=FEATURES,
+        intercept=False,
         m=2,
         misspecification=declared,
         noise=noise,

@@ -8,7 +8,6 @@ that take less evidence for enough, or choose displacements after the data, are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs, top_arms
 from mislid.rules.evidence import SPREAD, families_of
 from statistical.hard import HARD
+from statistical.samplers import SAMPLERS, Sampler, adversary
 from statistical.trials import too_often
 
 Floats = NDArray[np.float64]
@@ -101,30 +101,6 @@ class Watched(NamedTuple):
         w, r, s2 = w[:, :, None], r[:, :, None], family.scales**2
         logs = 0.5 * w**2 * s2 / (1 + w * s2) * r**2 - 0.5 * np.log1p(w * s2)
         return logs.sum(axis=1) + family.logs
-
-
-Sampler = Callable[[Watched, np.random.Generator], NDArray[np.int64]]
-
-
-def blind(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Any arm."""
-    return rng.integers(watched.instance.K, size=len(watched.counts))
-
-
-def adversary(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The arm that looks farthest from its true mean, or for a change another."""
-    chased = np.argmax(watched.weights * watched.missed**2, axis=1)
-    return np.where(rng.random(len(chased)) < 0.2, blind(watched, rng), chased)
-
-
-def lucky(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Leave alone what misleads, and measure the rest: luck of the first values is kept."""
-    misleading = watched.weights * watched.missed**2 > 1.0
-    score = np.where(misleading, np.inf, watched.counts + rng.random(watched.counts.shape))
-    return np.where(np.isinf(score.min(axis=1)), blind(watched, rng), np.argmin(score, axis=1))
-
-
-SAMPLERS = {sampler.__name__: sampler for sampler in (blind, adversary, lucky)}
 
 
 def reached(name: str, sampler: Sampler, runs: int, less: float = 0.0, ahead: bool = False) -> int:

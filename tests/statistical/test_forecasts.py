@@ -34,7 +34,7 @@ def looks() -> list[tuple[Snapshot, int]]:
     for seed in range(RUNS):
         rng = np.random.default_rng([11, seed])
         study = mislid.create_study(
-            candidates=FEATURES, m=1, misspecification=0.3, noise=NOISE, seed=seed
+            candidates=FEATURES, intercept=False, m=1, misspecification=0.3, noise=NOISE, seed=seed
         )
         snapshot = None
         while study.status == "running":

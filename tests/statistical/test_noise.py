@@ -9,7 +9,6 @@ enough, put in estimated variances, or pay half of what empirical tilts cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from mislid.rules.noise.tilted import Tilts, tilts_of
 from mislid.rules.noise.variances import TWO_SIDED, shifts
 from mislid.simulation.environments import Bernoulli, Bounded, Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
+from statistical.samplers import SAMPLERS, Sampler, adversary
 from statistical.trials import too_often
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,12 @@ class Watched:
         """Empirical means less the true ones, 0 before the first measurement."""
         averages = self.sums / np.maximum(self.counts, 1.0)
         return np.where(self.counts > 0, averages - self.means, 0.0)
+
+    @property
+    def weights(self) -> Floats:
+        """Counts over variances of the values so far."""
+        weights: Floats = self.counts**2 / (self.scatter + 0.1)
+        return weights
 
     def by_pairs(self, up: Floats, down: Floats) -> Floats:
         """ln M(mu) from ln E+ and ln E- of every arm (R, K)."""
@@ -89,29 +95,6 @@ def tilted_logs(watched: Watched, tilts: Tilts, price: float = 1.0) -> Floats:
     return watched.by_pairs(*sides)
 
 
-Sampler = Callable[[Watched, np.random.Generator], NDArray[np.int64]]
-
-
-def blind(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Any arm."""
-    return rng.integers(watched.means.size, size=len(watched.counts))
-
-
-def adversary(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The arm that looks farthest from its true mean, or for a change another."""
-    chased = np.argmax(watched.counts * watched.missed**2, axis=1)
-    return np.where(rng.random(len(chased)) < 0.2, blind(watched, rng), chased)
-
-
-def lucky(watched: Watched, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Leave alone what misleads and varies little, and measure the rest."""
-    spread = (watched.scatter + 0.1) / np.maximum(watched.counts, 1)
-    misleading = watched.counts * watched.missed**2 > spread
-    score = np.where(misleading, np.inf, watched.counts + rng.random(watched.counts.shape))
-    return np.where(np.isinf(score.min(axis=1)), blind(watched, rng), np.argmin(score, axis=1))
-
-
-SAMPLERS = {sampler.__name__: sampler for sampler in (blind, adversary, lucky)}
 SIGMA = np.array([1.0, 0.2, 3.0, 1.0])
 # True means, best first, and how values of arms come about.
 CASES = {

@@ -25,10 +25,10 @@ from mislid._kernels.noise_variances import (
 from mislid._kernels.proof import (
     TWO_ARMS_PRICE,
     Proof,
-    _is_enough,
-    _look_by_features,
-    _show,
-    _take_counts,
+    is_enough,
+    look_by_features,
+    show_pair,
+    take_counts,
 )
 from mislid._kernels.settled import give_rows, is_settled
 from mislid._kernels.state import BOUNDED, NOTHING, TWO_ARMS, UNKNOWN, Setting, State
@@ -138,7 +138,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
             changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
             if testing and changed:
                 most = _ceiling(setting, rule, state, i, j) + rule.two_arms_total
-                if most >= level and _is_enough(
+                if most >= level and is_enough(
                     rule, state, cost, _evidence(setting, rule, state, i, j, level), i, j
                 ):
                     continue
@@ -153,7 +153,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
 def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
     """Record what the lagging pair has by its two arms; where another is to be shown, that."""
     if rule.open == 0 or state.aim != TWO_ARMS:
-        _show(setting, rule, state)
+        show_pair(setting, rule, state)
         return
     i, j, level = state.lagging_challenger, state.lagging_incumbent, rule.families.level
     cost = pair_cost(state.means, state.weights, i, j, setting.tol)
@@ -172,7 +172,7 @@ def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool
         return False
     if testing:
         count_test(state)
-    _take_counts(setting, rule, state)
+    take_counts(setting, rule, state)
     give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_pairs(setting, rule, state, testing)
     if testing:
@@ -181,7 +181,7 @@ def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool
         state.aim = TWO_ARMS
     elif rule.open > 0:
         before = rule.open
-        _look_by_features(rule.guess, rule, state, testing)
+        look_by_features(rule.guess, rule, state, testing)
         if 0 < rule.open < before:  # the pair that lags may not be open any more
             _look_at_pairs(setting, rule, state, False)
     if testing:

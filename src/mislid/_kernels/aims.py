@@ -1,4 +1,4 @@
-"""Which arm a proof by evidence asks for next: within the family that is likely to end first."""
+"""Which arm a proof by two arms or along the features asks for next."""
 
 from __future__ import annotations
 

@@ -18,8 +18,12 @@ from mislid._kernels.rounds import (
     search_around,
 )
 from mislid._kernels.search import forget_means
-from mislid._kernels.state import NOTHING, Setting, State
+from mislid._kernels.state import ALL_ARMS, NOTHING, Setting, State
 from mislid._kernels.two_arms import is_wide, leave_nothing_out
+
+# Where sampling aims at all arms, two arms have this share of the turns. To the alternatives an arm
+# that misleads may seem useless for long; its own pair asks for it, so that none waits for ever.
+TURN = 0.125
 
 
 class BestResponse(Gains, Round):
@@ -81,13 +85,17 @@ def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tup
 def _spared_arm(setting: Setting, rule: BestResponse, state: State, uniform: float) -> int:
     """An arm that needs no search, or NOBODY.
 
-    A later pull of a round; or one with fewer than `exploration` sqrt(t) measurements: a misleading
-    estimate of an arm that seems useless would never be corrected.
+    A later pull of a round; the one that a proof asks for, unless it aims at all arms; or one with
+    fewer than `exploration` sqrt(t) measurements: a misleading estimate of an arm that seems
+    useless would never be corrected.
     """
     if state.queued > 0:
         state.queued -= 1
         return most_telling_arm(rule, state, int(NOBODY), int(NOBODY), uniform)
-    if state.aim != NOTHING:
+    if state.aim == ALL_ARMS:
+        if uniform < TURN:
+            return lagging_arm(state, uniform / TURN)
+    elif state.aim != NOTHING:
         return aimed_arm(setting, rule.aims, state, uniform)
     least = least_explored(state.counts)
     if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):

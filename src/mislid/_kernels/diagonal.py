@@ -68,6 +68,16 @@ def _best_scale(
 
 
 @inner
+def leave_out_settled(setting: Setting, state: State, settled: Settled, space: SearchSpace) -> None:
+    """Exempt the pairs that are settled."""
+    m = setting.m
+    for a in range(state.counts.shape[0] - m):
+        for b in range(m):
+            i, j = state.test.challengers[a], state.incumbents[b]
+            space.exempt[a * m + b] = is_settled(settled, i, j)
+
+
+@inner
 def _search(
     setting: Setting,
     state: State,
@@ -77,14 +87,11 @@ def _search(
     diagonal: Diagonal,
 ) -> float:
     """Cost of the closest alternative of the open pairs at one scale; 0 if nothing is certified."""
-    space, m = diagonal.search, setting.m
+    space = diagonal.search
     for k in range(weights.shape[0]):
         expected = weights[k] * scale * scale
         diagonal.q[k] = weights[k] * expected / (1.0 + expected)
-    for a in range(weights.shape[0] - m):
-        for b in range(m):
-            i, j = state.test.challengers[a], state.incumbents[b]
-            space.exempt[a * m + b] = is_settled(settled, i, j)
+    leave_out_settled(setting, state, settled, space)
     bound = 0.0
     status, _, _ = call_project(
         space.project, setting.eps, state.means, diagonal.q, ACCURACY, space

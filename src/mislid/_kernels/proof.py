@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 
+from mislid._kernels.all_arms import AllArms, forecast_all_arms
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.diagonal import Diagonal, price_of_the_rest
+from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
 from mislid._kernels.families import Families, two_arm_evidence
 from mislid._kernels.linalg import copy
 from mislid._kernels.linear_fit import (
@@ -29,10 +30,10 @@ from mislid._kernels.linear_fit import (
 )
 from mislid._kernels.search import search_space
 from mislid._kernels.settled import Settled, give_rows, is_settled, new_settled, settle
-from mislid._kernels.state import LINEAR, NOTHING, TWO_ARMS, Setting, State
+from mislid._kernels.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, State
 from mislid._kernels.stopping import count_test, estimate, record
 from mislid._kernels.structs import PerArm, Struct
-from mislid._kernels.two_arms import list_challengers, pair_cost
+from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
 
 # Rules that have to learn the gaps take about so many times what one that knows them does.
 PRACTICE = 1.4
@@ -50,8 +51,10 @@ class Proof(Struct):
     weights: PerArm  # counts / variance
     tested: PerArm  # counts at the last test
     overdue: PerArm  # logarithms of counts
+    wanted: PerArm  # weights at which two arms have a cost of 1
     fit: LinearFit
     diagonal: Diagonal
+    all_arms: AllArms
     scanned: int  # samples when all open pairs were looked at last
     open: int  # pairs that are not settled
     # Of the pair with least evidence by the features.
@@ -70,6 +73,7 @@ def new_proof(setting: Setting, families: Families) -> Proof:
         settled=new_settled(K, setting.m),
         fit=LinearFit.zeros({"K": K, "d": d, "n": n}),
         diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
+        all_arms=AllArms.zeros({"K": K}, left=np.inf),
         two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
     )
 
@@ -80,14 +84,21 @@ def begin_anew(rule: Proof) -> None:
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
     rule.tested[:] = 0.0
     rule.scanned, rule.diagonal.next = 0, 0.0
+    rule.all_arms.left, rule.all_arms.next = np.inf, 0.0
+
+
+@inner
+def _price_of_two_arms(rule: Proof) -> float:
+    """About the cost at which two arms settle their pair."""
+    return rule.families.level - rule.two_arms_total + TWO_ARMS_PRICE
 
 
 @inner
 def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
     """About how many measurements are left until every pair is settled by its own two arms.
 
-    Arms of equal weight w at a gap settle their pair when gap^2 w / 4 reaches its threshold, and an
-    arm is settled last with the nearest one of the other side.
+    Arms of equal weight w at a gap have the cost gap^2 w / 4, and an arm is settled last with the
+    nearest one of the other side. Leaves the weight of one nat in `rule.wanted`.
     """
     at, incumbents = state.projected, state.incumbents
     lowest, highest = np.inf, -np.inf
@@ -96,17 +107,16 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
     challengers = state.test.challengers
     for a in range(at.shape[0] - incumbents.shape[0]):
         highest = max(highest, at[challengers[a]])
-    threshold = rule.families.level - rule.two_arms_total + TWO_ARMS_PRICE
-    left = 0.0
+    price, left = _price_of_two_arms(rule), 0.0
     for k in range(at.shape[0]):
         gap = setting.tol + max(at[k] - highest, lowest - at[k])
-        weight = 4.0 * threshold / (gap * gap)
-        left += max(weight * setting.variance[k] - state.counts[k], 0.0)
+        rule.wanted[k] = 4.0 / (gap * gap)
+        left += max(price * rule.wanted[k] * setting.variance[k] - state.counts[k], 0.0)
     return PRACTICE * left
 
 
 @inner
-def _is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
+def is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
     """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
     if not evidence >= rule.families.level:  # nor if it is no number
         return False
@@ -137,7 +147,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
             if testing and cost >= floor:
                 changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
                 gap = means[j] - means[i] + setting.tol
-                if changed and _is_enough(
+                if changed and is_enough(
                     rule, state, cost, two_arm_evidence(families.two_arms, gap, w[i], w[j]), i, j
                 ):
                     continue
@@ -149,7 +159,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
 
 
 @inner
-def _take_counts(setting: Setting, rule: Proof, state: State) -> None:
+def take_counts(setting: Setting, rule: Proof, state: State) -> None:
     """Weights, which no phantom measurements enter, and logarithms of counts."""
     for k in range(rule.weights.shape[0]):
         weight = state.counts[k] / setting.variance[k]
@@ -193,7 +203,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
             ):
                 found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
                 beyond = found[1]
-                if _is_enough(rule, state, beyond * beyond / (2.0 * width), found[0], i, j):
+                if is_enough(rule, state, beyond * beyond / (2.0 * width), found[0], i, j):
                     rule.open -= 1
                     continue
             size = beyond / math.sqrt(max(width, 1e-300))
@@ -247,6 +257,30 @@ def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -
 
 
 @inner
+def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
+    """About how many measurements are left without the fit; aims at two arms or at all."""
+    left = _left_by_two_arms(setting, rule, state)
+    if setting.eps == 0.0 or not setting.responds:  # no walls, or a rule that takes no aim
+        return left
+    forecast_all_arms(
+        setting,
+        state,
+        rule.families,
+        rule.settled,
+        rule.weights,
+        rule.wanted,
+        _price_of_two_arms(rule),
+        left / PRACTICE,
+        rule.diagonal,
+        rule.all_arms,
+    )
+    if rule.all_arms.left == np.inf:
+        return left
+    state.aim = ALL_ARMS
+    return PRACTICE * rule.all_arms.left
+
+
+@inner
 def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
     """Settle pairs by the features, and aim at what is likely to end first.
 
@@ -268,7 +302,8 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         gap = aim_along(setting, w, state.test, i, j, fit)[0]
         bend_to_tie(setting, w, state.test, i, j, gap, width, fit, rule.diagonal.alternative)
     factor = growth_needed(families.linear, families.level, beyond, width, curvature, fit)
-    if (factor - 1.0) * state.samples < _left_by_two_arms(setting, rule, state):
+    left = _left_by_other_arms(setting, rule, state)
+    if (factor - 1.0) * state.samples < left:
         state.aim = LINEAR
         rule.cost = max(beyond, 0.0) ** 2 / (2.0 * width)
         rule.threshold = families.level + rule.cost - evidence
@@ -276,7 +311,7 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
 
 
 @inner
-def _look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
+def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs with the help of the features, where that is due."""
     if _is_still_near(setting, rule, state, testing):
         return
@@ -301,7 +336,7 @@ def _look_by_features(setting: Setting, rule: Proof, state: State, testing: bool
 
 
 @inner
-def _show(setting: Setting, rule: Proof, state: State) -> None:
+def show_pair(setting: Setting, rule: Proof, state: State) -> None:
     """Record the pair that sampling aims at; where none is open, the one that was settled last."""
     if rule.open > 0:
         if state.aim == LINEAR:
@@ -324,12 +359,14 @@ def _show(setting: Setting, rule: Proof, state: State) -> None:
 @kernel
 def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
     """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    if state.aim == ALL_ARMS:
+        leave_nothing_out(state.test)
     if not estimate(setting, state):
         state.aim = NOTHING
         return False
     if testing:
         count_test(state)
-    _take_counts(setting, rule, state)
+    take_counts(setting, rule, state)
     give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_two_arms(setting, rule, state, testing)
     if testing:
@@ -338,9 +375,11 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         state.aim = TWO_ARMS
     elif rule.open > 0:
         before = rule.open
-        _look_by_features(setting, rule, state, testing)
+        look_by_features(setting, rule, state, testing)
         if 0 < rule.open < before:  # the pair that lags may not be open any more
             _look_at_two_arms(setting, rule, state, False)
+    if state.aim == ALL_ARMS:
+        leave_out_settled(setting, state, rule.settled, state.test)
     if testing:
-        _show(setting, rule, state)
+        show_pair(setting, rule, state)
     return testing and rule.open == 0

@@ -17,7 +17,7 @@ from mislid._kernels.search import SearchSpace, search_space
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
-NOTHING, TWO_ARMS, LINEAR = range(3)
+NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
 # What is known of the noise, as in `mislid.rules.noise.NOISE_MODELS`.
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = range(4)
 
@@ -72,7 +72,7 @@ class State(Struct):
     doubt: PerArm
     doubt_challenger: int
     doubt_incumbent: int
-    aim: int  # NOTHING, TWO_ARMS or LINEAR
+    aim: int  # NOTHING, TWO_ARMS, LINEAR or ALL_ARMS
     # The pair that has least evidence by its two arms alone, and by the features.
     lagging_challenger: int
     lagging_incumbent: int
@@ -104,6 +104,7 @@ def begin_with(
     for pair in ("doubt", "lagging", "linear"):
         setattr(state, f"{pair}_challenger", -1)
         setattr(state, f"{pair}_incumbent", -1)
+    state.test.exempt[:] = 0
     state.samples = int(counts.sum())
     state.counts[:], state.sums[:] = counts, sums
     state.scatter[:] = 0.0 if scatter is None else scatter

@@ -102,7 +102,7 @@ class BestResponse(Algorithm):
     """Measure where the alternative closest to the data so far is told apart best.
 
     With the rule `guaranteed`, and where features say nothing, the arm is that which the proof asks
-    for; gain, power and exploration play no part then.
+    for; gain, power and exploration play no part then, unless the proof aims at all arms.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 M, DELTA, MISSPECIFICATION, NOISE = 3, 0.05, 0.25, 0.5
-# Rivals may never be sure; mislid takes about two thousand.
+# Rivals may never be sure; mislid takes about 1,400.
 BUDGET = 50_000
 EVERY = 20
 # Three standardised descriptors, and the gain in potency over a reference in log units.

@@ -3,6 +3,7 @@
 Each function draws on matplotlib axes, gives figures, or saves a file; `theme` has what they share.
 """
 
+from mislid.plotting.dial import draw_dial, save_dial
 from mislid.plotting.forecast import draw_forecast
 from mislid.plotting.run import plot_allocation, plot_evidence
 from mislid.plotting.runs import plot_runs, save_runs
@@ -13,12 +14,14 @@ from mislid.plotting.trade_off import draw_trade_off, save_trade_off
 __all__ = [
     "as_png",
     "draw_candidates",
+    "draw_dial",
     "draw_evidence",
     "draw_forecast",
     "draw_trade_off",
     "plot_allocation",
     "plot_evidence",
     "plot_runs",
+    "save_dial",
     "save_runs",
     "save_trade_off",
 ]

@@ -4,7 +4,9 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.budget import BudgetCheck
 from mislid.study.estimates import EstimateRow
+from mislid.study.features import FeatureCheck
 from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
@@ -22,7 +24,9 @@ from mislid.study.suspicions import StudyWarning
 
 __all__ = [
     "AnswerChange",
+    "BudgetCheck",
     "EstimateRow",
+    "FeatureCheck",
     "ObservationRow",
     "Ranking",
     "ResultNow",

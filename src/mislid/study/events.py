@@ -25,7 +25,9 @@ class Created:
 class Asked:
     """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
 
-    `again` names, per trial, the expired one that it asks again, or None where a rule chose.
+    `again` names, per trial, the expired one that it asks again, or None for a new one. A rule
+    chose the arms of new ones or, where the batch had to fit limits, proposed the arms `proposed`,
+    one for each group of trials, which are as many in every group.
     """
 
     trials: tuple[int, ...]
@@ -33,6 +35,7 @@ class Asked:
     again: tuple[int | None, ...]
     worker: str | None
     expires: float | None
+    proposed: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,11 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A trial gave this value, in the user's sign."""
+    """A trial gave this value, in the user's sign, and `more` that are looked at with it."""
 
     trial: int
     value: float
+    more: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,21 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The measurement of a row was a mistake, and was this value; any decision is made anew.
+    """The measurements of rows were mistakes, and were these values; any decision is made anew.
 
-    Rows are counted from 0 over all measurements of the log. A row that was void counts again.
+    Rows are counted from 0 over all measurements of the log. One that was void counts again.
     """
 
-    row: int
-    value: float
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """The measurement of a row does not count any more; any decision is made anew."""
+    """The measurements of rows do not count any more; any decision is made anew."""
 
-    row: int
+    rows: tuple[int, ...]
     reason: str | None
 
 
@@ -196,9 +200,13 @@ def entry_of(event: Event) -> Entry:
     fact = event.fact
     plain: dict[str, Any]
     if isinstance(fact, Created):
-        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.plain()}
+        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.written()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
+        if isinstance(fact, Told) and not fact.more:
+            del plain["more"]
+        if isinstance(fact, Asked) and fact.proposed is None:
+            del plain["proposed"]
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)

@@ -24,10 +24,10 @@ from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.events import Decided
-from mislid.study.forward import Forward, Measured, data_of
+from mislid.study.forward import Forward, Measured, data_of, likely_deviations
 from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord
-from mislid.study.settings import Candidates, Settings, as_settings
+from mislid.study.settings import KNOWN, Candidates, Settings, as_settings
 
 # One of so many runs is meant to be below the range, and one above it.
 TAIL = 10
@@ -200,14 +200,15 @@ class Snapshot:
         """What the data mean for another question; None leaves a part of it as it is."""
         count = self.simulations(simulations)
         asked = {name: value for name, value in changes.items() if value is not None}
-        was, K = self.settings, self.candidates.K
+        was = self.settings
         names = was.algorithm, was.stopping
         rules = (
             name if rule is None else rule for name, rule in zip(names, self.rules, strict=True)
         )
         known = dict(zip(("algorithm", "stopping"), rules, strict=True))
-        given = {**dataclasses.asdict(was), "noise": was.deviations(K), **known, **asked}
-        now = as_settings(self.candidates, **given)
+        now = as_settings(self.candidates, **{**was.arguments(), **known, **asked})
+        if was.noise_model == KNOWN and was.reward_range is not None:  # as it was decided then
+            now = dataclasses.replace(now, noise_model=KNOWN)
         forward = self._forward(now)
         question = {name: getattr(now, name) for name in ASKED}
         changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
@@ -275,7 +276,7 @@ class Snapshot:
         now, model = self.settings, self.candidates.model(self.settings.misspecification)
         if now.delta >= 0.5:
             return 0.0
-        noise = now.deviations(self.candidates.K)
+        noise = likely_deviations(now, self.data)
         try:
             time = characteristic_time(
                 model, estimate, now.m, noise=noise, tolerance=now.tolerance, rtol=RTOL

@@ -24,22 +24,25 @@ from mislid._validation import Vector
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
 from mislid.study.decisions import new_engine
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import BERNOULLI, KNOWN, Candidates, Settings
 
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
 # With many arms, more of an arm's: the number of rounds grows with them, too.
 ARM_SHARE, RUN_SHARE, MANY_ARMS = 0.2, 0.05, 100
 # After so many rounds of a run, at least this share of all measurements.
 MANY_ROUNDS, LEAST_SHARE = 300, 0.05
+# Values of an average arm that an arm's own standard deviation is mixed with.
+FEW = 3.0
 # Random numbers of decisions are at positions below this.
 _POSITIONS = 1 << 62
 
 
 class Measured(NamedTuple):
-    """Counts (K,) and sums (K,) of the measurements, more is better; the arms of open trials."""
+    """Counts, sums and scatter (K,) of the measurements, more is better; arms of open trials."""
 
     counts: Vector
     sums: Vector
+    scatter: Vector
     waiting: Sequence[int]
 
     @property
@@ -56,7 +59,26 @@ class Measured(NamedTuple):
 
 def data_of(engine: Engine, waiting: Sequence[int]) -> Measured:
     """A copy of what a study has measured."""
-    return Measured(engine.counts.astype(np.float64), engine.sums, tuple(waiting))
+    counts = engine.counts.astype(np.float64)
+    return Measured(counts, engine.sums, engine.scatter, tuple(waiting))
+
+
+def likely_deviations(settings: Settings, data: Measured) -> Vector:
+    """Standard deviations (K,): those that were declared or else, likely ones by the data.
+
+    An arm's own where it has values enough, drawn towards that of all arms where it has few.
+    """
+    if settings.noise_model == KNOWN:
+        return settings.deviations(data.counts.size)
+    if settings.noise_model == BERNOULLI:
+        rates = (data.sums + 0.5) / (data.counts + 1.0)
+        return np.asarray(np.sqrt(rates * (1.0 - rates)), np.float64)
+    freedom = np.maximum(data.counts - 1.0, 0.0)
+    together = float(data.scatter.sum()) / max(float(freedom.sum()), 1.0)
+    if together <= 0.0:
+        together = float(settings.deviations(1)[0]) ** 2
+    mixed = (data.scatter + FEW * together) / (freedom + FEW)
+    return np.asarray(np.sqrt(mixed), np.float64)
 
 
 class Noise(dict[int, Generator]):
@@ -92,7 +114,8 @@ class Forward:
         # Rules that are objects may remember things: the study's own must not.
         self._engine = new_engine(settings, candidates, *copy.deepcopy(rules))
         self.data = data
-        self._noise = self._engine.question.noise
+        self._settings = settings
+        self._noise = likely_deviations(settings, data)
         self._memory = memory or self._engine.memory()
 
     @property
@@ -102,7 +125,8 @@ class Forward:
 
     def begin(self) -> bool:
         """Go back to the data; whether they decide."""
-        self._engine.reset(self.data.counts, self.data.sums, self._memory)
+        counts, sums, scatter, _ = self.data
+        self._engine.reset(counts, sums, self._memory, scatter=scatter)
         return self._engine.judge().decided
 
     @property
@@ -154,11 +178,31 @@ class Forward:
         counts = self.data.counts
         error = self._noise / np.sqrt(np.maximum(counts, 1.0))
         drawn = self.data.means + error * rng.standard_normal(counts.size)
-        self._engine.reset(counts, drawn * counts, self._memory)
+        if self._range is not None:
+            drawn = np.clip(drawn, *self._range)
+        sums = drawn * counts
+        if self._settings.noise_model == BERNOULLI:
+            sums = np.round(sums)
+        self._engine.reset(counts, sums, self._memory, scatter=self.data.scatter)
         self._engine.judge(test=False)
         return self.estimate
 
+    @property
+    def _range(self) -> tuple[float, float] | None:
+        return self._engine.question.reward_range
+
     def _measure(self, arm: int, times: int, mean: float, rng: Generator) -> None:
-        """Take in the sum of several measurements."""
-        noise = self._noise[arm] * math.sqrt(times) * rng.standard_normal()
-        self._engine.observe(arm, times * mean + noise, times)
+        """Take in several measurements, by their sum and their scatter."""
+        noise_model, spread = self._settings.noise_model, self._noise[arm]
+        if noise_model == KNOWN:
+            noise = spread * math.sqrt(times) * rng.standard_normal()
+            self._engine.observe(arm, times * mean + noise, times)
+        elif noise_model == BERNOULLI:
+            successes = rng.binomial(times, min(max(mean, 0.0), 1.0))
+            self._engine.observe(arm, float(successes), times)
+        else:
+            values = mean + spread * rng.standard_normal(times)
+            if self._range is not None:
+                values = np.clip(values, *self._range)
+            apart = float(np.sum((values - values.mean()) ** 2)) if times > 1 else 0.0
+            self._engine.observe(arm, float(values.sum()), times, apart)

@@ -12,7 +12,7 @@ from typing import Any
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
-from mislid.study.settings import as_candidates, as_settings, refuse_others
+from mislid.study.settings import as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.study import Study
@@ -36,9 +36,12 @@ def create_study(
     algorithm: Any = "mislid",
     stopping: Any = "guaranteed",
     names: Iterable[Any] | None = None,
+    columns: Iterable[Any] | None = None,
+    intercept: bool | None = None,
     mean_bound: float = math.inf,
     reward_range: tuple[float, float] | None = None,
     rewards: str | None = None,
+    budget: int | None = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
 
@@ -78,8 +81,12 @@ def create_study(
         be given again to `load_study`. A rule without a proof, such as `heuristic` or one that is
         written in Python, is labelled in the result. In a study, LUCB, LinGapE and LinGIFA also
         stop by the rule named here.
-    names
-        Labels of the rows of an array.
+    names, columns
+        Labels of the rows of an array, and names of its columns, the features.
+    intercept
+        Whether means are linear in the features up to a common level. A column of ones is then
+        added to the features, unless some combination of them is 1 for all. That is so unless
+        refused by False; a study that is there goes on with what it has, unless True asks for it.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
     reward_range
@@ -87,6 +94,9 @@ def create_study(
         whatever the distribution: the less values vary, the fewer are needed.
     rewards
         "bernoulli" for values 0 and 1, in the place of `noise`.
+    budget
+        Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
+        says what they can be expected to prove, and `result_now` what to report then.
 
     Returns
     -------
@@ -108,7 +118,8 @@ def create_study(
     >>> study.status, study.result.answer
     ('decided', ('b',))
     """
-    arms = as_candidates(candidates, names)
+    plain = as_candidates(candidates, names, columns)
+    arms = as_intended(plain, intercept)
     settings = as_settings(
         arms,
         m=m,
@@ -123,6 +134,7 @@ def create_study(
         mean_bound=mean_bound,
         reward_range=reward_range,
         rewards=rewards,
+        budget=budget,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
@@ -134,6 +146,8 @@ def create_study(
         if not load_if_exists:
             raise
     study = Study(name, place.find(name), place, rules=rules)
+    if intercept is None and study.candidates == plain:
+        arms = plain  # of a release that added no ones, or begun without
     refuse_others(name, (study.settings, study.candidates), (settings, arms))
     return study
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from mislid._validation import as_count
 from mislid.errors import ProblemError
+from mislid.study.aggregates import refuse_all_outside
 from mislid.study.certificate import Log
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
-from mislid.study.history import refuse_outside
 from mislid.study.replay import Replay
 from mislid.study.sensitivity import proved_range
 from mislid.study.settings import UNKNOWN, Settings, redeclared
@@ -21,12 +21,17 @@ def correction(
     state: StudyState, trial: int | None, row: int | None, value: float | None, reason: Any
 ) -> list[Fact]:
     """What is recorded when a measurement gets this value, or none; nothing where it has it."""
-    at, why = _as_row(state, trial, row), _as_reason(reason)
+    rows, why = _as_rows(state, trial, row), _as_reason(reason)
     if value is None:
-        return [] if at in state.void else [Voided(at, why)]
-    refuse_outside(value, state.settings.reward_range)
-    known = at not in state.void and state.rows[at].value == value
-    return [] if known else [Corrected(at, value, why)]
+        return [] if state.void.issuperset(rows) else [Voided(rows, why)]
+    if len(rows) > 1:
+        raise ProblemError(
+            f"trial must be one with a single value; got {trial}, which told {len(rows)} at once: "
+            "make it void, and add what was measured by add_observations or add_counts"
+        )
+    refuse_all_outside((value,), state.settings)
+    known = rows[0] not in state.void and state.rows[rows[0]].value == value
+    return [] if known else [Corrected(rows, (value,), why)]
 
 
 def declaration(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
@@ -92,17 +97,17 @@ def _decision(settings: Settings, state: StudyState, answer: tuple[int, ...]) ->
     )
 
 
-def _as_row(state: StudyState, trial: int | None, row: int | None) -> int:
+def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int, ...]:
     if (trial is None) == (row is None):
         raise ProblemError("give trial or row, which of the measurements it is; got both or none")
     if trial is not None:
-        return state.row_of(trial)
+        return state.rows_of(trial)
     at = as_count(row, "row", 0)
     if at >= len(state.rows):
         raise ProblemError(
             f"row must be below the number of measurements, {len(state.rows)}; got {at}"
         )
-    return at
+    return (at,)
 
 
 def _as_reason(reason: Any) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Loop:
-    """Measure until the study has decided, or trials or time are used up."""
+    """Measure until the study has decided, or trials, time or its budget are used up."""
 
     def __init__(
         self,
@@ -42,6 +42,9 @@ class Loop:
         if timeout is not None:
             limit = as_number(timeout, "timeout", low=0, high=float("inf"))
             self.until = time.monotonic() + limit
+        self.budget = study.settings.budget
+        # Trials of this loop that were not told yet: they will count.
+        self.under_way = 0
         self.stopped = threading.Event()
         self.alone = threading.Lock()
         self.tell_bar: Callable[[], object] = lambda: None
@@ -76,11 +79,27 @@ class Loop:
         if self.study.status != "running":
             return False
         with self.alone:
+            if self.budget is not None and self.study.samples + self.under_way >= self.budget:
+                return False
             if self.left is not None:
                 self.left -= 1
-            return self.left is None or self.left >= 0
+                if self.left < 0:
+                    return False
+            self.under_way += 1
+            return True
 
     def _one(self, trial: Trial) -> None:
+        try:
+            self._measured(trial)
+        finally:
+            with self.alone:
+                self.under_way -= 1
+        with self.alone:
+            self.tell_bar()
+            for callback in self.callbacks:
+                callback(self.study, trial)
+
+    def _measured(self, trial: Trial) -> None:
         try:
             value = as_value(self.measure(trial))
         except Exception as problem:
@@ -89,10 +108,6 @@ class Loop:
                 raise
         else:
             self.study.tell(trial, value)
-        with self.alone:
-            self.tell_bar()
-            for callback in self.callbacks:
-                callback(self.study, trial)
 
 
 @contextmanager

@@ -247,6 +247,8 @@ class Overview(Record):
                 "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
                 "answer": None if self.decision is None else self.names(self.decision.answer),
                 **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
+                "budget": self.settings.budget,
+                "budget_left": self.settings.budget_left(self.samples),
                 "warnings": [warning.to_dict() for warning in self.warnings],
             }
         )

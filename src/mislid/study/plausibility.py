@@ -21,7 +21,8 @@ BEYOND = 3.0
 def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, float] | None:
     """Where the next value of an arm should be: around its own mean, or else among all others.
 
-    `noise` (K,) is what was declared. Where values scatter more than that, so may the next one.
+    `noise` (K,) is what was declared, 0 if nothing was. Where values scatter more than that, so may
+    the next one.
 
     >>> tallies = Tallies(3)
     >>> tallies.add(np.array([0, 0, 1, 1]), np.array([0.9, 1.1, 0.4, 0.6]))
@@ -36,6 +37,8 @@ def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, f
     freedom = float(np.sum(np.maximum(tallies.counts - 1.0, 0.0)))
     scatter = math.sqrt(float(tallies.squares.sum()) / freedom) if freedom > 0.0 else 0.0
     reach = FAR * max(float(noise[arm]), scatter)
+    if reach == 0.0:  # nothing is known of the noise
+        return None
     if n > 0.0:
         mean, reach = float(tallies.means[arm]), reach * math.sqrt(1.0 + 1.0 / n)
         return mean - reach, mean + reach

@@ -122,11 +122,14 @@ class Replay:
             if self._script.size > _MUCH:
                 self.catch_up()
 
-    def propose(self, n: int, replacing: int) -> list[int]:
-        """The arms of n new trials that a rule chooses, whose ids follow `replacing` others."""
-        first = len(self.state.trials) + replacing
+    def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
+        """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
+
+        Trials of the arms `handed` are handed out before them.
+        """
+        first = len(self.state.trials) + replacing + len(handed)
         # One that is asked again stays open, for the same arm, under another id.
-        waiting = self.state.waiting_arms()
+        waiting = [*self.state.waiting_arms(), *handed]
         if n == 0:
             return []
         script = Script()
@@ -173,8 +176,9 @@ class Replay:
     def _apply(self, event: Event) -> None:
         self.state.apply(event)
         match event.fact:
-            case Told(trial, value):
-                self._tell((self.state.trials[trial].arm,), (value,))
+            case Told(trial, value, more):
+                values = (value, *more)
+                self._tell((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
                 self._tell(arms, values)
             case Corrected() | Voided() | Redeclared() | Accepted():
@@ -202,10 +206,18 @@ class Replay:
     def _note_proposals(self, asked: Asked) -> None:
         """Let the rules remember the proposals that the event records."""
         chosen = [arm for arm, again in zip(asked.arms, asked.again, strict=True) if again is None]
-        if chosen:
-            first = len(self.state.trials) + len(asked.arms) - len(chosen)
-            self._script.ask(first, len(chosen), self.state.waiting_arms())
+        if not chosen:
+            return
+        first = len(self.state.trials) + len(asked.arms) - len(chosen)
+        waiting = self.state.waiting_arms()
+        if asked.proposed is None:
+            self._script.ask(first, len(chosen), waiting)
             self._logged += chosen
+            return
+        size = len(chosen) // len(asked.proposed)
+        for handed in range(0, len(chosen), size):
+            self._script.ask(first + handed, 1, [*waiting, *chosen[:handed]])
+        self._logged += asked.proposed
 
     def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged

@@ -29,15 +29,21 @@ from mislid.model import Model
 from mislid.question import Question
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
-UNKNOWN, KNOWN = "unknown", "known"
+UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
+# What the column is called that is added to the features, and how far ones may be from their span.
+ONES, IN_SPAN = "(ones)", 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The arms: K labels and, unless nothing is known about them, features (K, d)."""
+    """The arms: K labels and, unless nothing is known about them, features (K, d).
+
+    `columns` names the features, where that is known.
+    """
 
     labels: Labels
     features: Matrix | None
+    columns: tuple[str, ...] | None = None
 
     @property
     def K(self) -> int:
@@ -82,25 +88,57 @@ class Candidates:
         features = np.ones((self.K, 1)) if self.features is None else self.features
         return Model(features, misspecification)
 
+    @property
+    def shown(self) -> dict[str, int]:
+        """The features that somebody gave, by what they are called; the added ones are none."""
+        if self.features is None:
+            return {}
+        names = self.columns or [f"x{at}" for at in range(self.features.shape[1])]
+        return {name: at for at, name in enumerate(names) if name != ONES}
+
+    def with_ones(self) -> Candidates:
+        """The same with one feature more that is 1 for all, unless it is in the others' span."""
+        if self.features is None or _spans_ones(self.features):
+            return self
+        features = np.column_stack([self.features, np.ones(self.K)])
+        features.setflags(write=False)
+        return Candidates(self.labels, features, (*self.shown, ONES))
+
     def plain(self) -> dict[str, Any]:
-        """Values of JSON."""
+        """Values of JSON: what the rules see, and what a certificate is about."""
         features = None if self.features is None else self.features.tolist()
         return {"labels": list(self.labels), "features": features}
+
+    def written(self) -> dict[str, Any]:
+        """Values of JSON for the log, with names of features only where they are known."""
+        return self.plain() | ({} if self.columns is None else {"columns": list(self.columns)})
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Candidates:
         """From values of JSON."""
-        features = plain["features"]
+        features, columns = plain["features"], plain.get("columns")
         given = None if features is None else np.array(features, dtype=np.float64)
-        return cls(tuple(plain["labels"]), given)
+        return cls(tuple(plain["labels"]), given, None if columns is None else tuple(columns))
 
 
-def as_candidates(candidates: Any, names: Iterable[Any] | None = None) -> Candidates:
+def _spans_ones(features: Matrix) -> bool:
+    """Whether some linear combination of the columns is 1 for all, to about nine digits."""
+    sizes = np.linalg.norm(features, axis=0)
+    scaled = features[:, sizes > 0.0] / sizes[sizes > 0.0]
+    ones = np.ones(len(features))
+    rest = ones - scaled @ np.linalg.lstsq(scaled, ones, rcond=None)[0]
+    return bool(np.linalg.norm(rest) <= IN_SPAN * np.linalg.norm(ones))
+
+
+def as_candidates(
+    candidates: Any, names: Iterable[Any] | None = None, columns: Iterable[Any] | None = None
+) -> Candidates:
     """Read candidates from what a user has.
 
     A DataFrame has one row per arm, its index names them. A dict maps labels to features. An array
     (K, d) has them without labels, which `names` gives, or else are 0 to K - 1. A list of labels,
-    or a table without columns, says nothing of features.
+    or a table without columns, says nothing of features. `columns` names the features where no
+    DataFrame does.
 
     >>> as_candidates({"a": [1, 0], "b": [0, 1]}).labels
     ('a', 'b')
@@ -109,12 +147,15 @@ def as_candidates(candidates: Any, names: Iterable[Any] | None = None) -> Candid
     """
     if isinstance(candidates, Mapping):
         _refuse_names(names, "a dict")
-        return _from_table(list(candidates), list(candidates.values()))
+        return _from_table(list(candidates), list(candidates.values()), columns)
     if hasattr(candidates, "index") and hasattr(candidates, "to_numpy"):
         _refuse_names(names, "a DataFrame")
         if getattr(candidates, "shape", (0, 1))[1:] == (0,):
             return _from_labels(list(candidates.index))
-        return _from_table(list(candidates.index), candidates)
+        if columns is not None:
+            raise ProblemError("columns must be left out where candidates are a DataFrame")
+        known = getattr(candidates, "columns", None)
+        return _from_table(list(candidates.index), candidates, known)
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
@@ -127,7 +168,17 @@ def as_candidates(candidates: Any, names: Iterable[Any] | None = None) -> Candid
         if all(np.ndim(entry) == 0 for entry in candidates):
             _refuse_names(names, "labels")
             return _from_labels(candidates)
-    return _from_table(range(len(candidates)) if names is None else names, candidates)
+    labels = range(len(candidates)) if names is None else names
+    return _from_table(labels, candidates, columns)
+
+
+def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
+    """With a feature that is 1 for all, unless that is refused or there are no features."""
+    if intercept not in (None, True, False):
+        raise ProblemError(f"intercept must be True, False or None; got {intercept!r}")
+    if intercept and candidates.features is None:
+        raise ProblemError("intercept must be left out for candidates without features; got True")
+    return candidates if intercept is False else candidates.with_ones()
 
 
 def _has_entries(candidates: Any) -> bool:
@@ -145,12 +196,25 @@ def _from_labels(labels: list[Any]) -> Candidates:
     return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
 
 
-def _from_table(labels: Iterable[Any], features: Any) -> Candidates:
+def _from_table(labels: Iterable[Any], features: Any, columns: Iterable[Any] | None) -> Candidates:
     given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
     known = as_labels(labels, given.shape[0], "the labels of candidates")
     Model(given, math.inf)  # refuses what no model can be made of
     given.setflags(write=False)
-    return Candidates(known, given)
+    called = None if columns is None else _as_columns(columns, given.shape[1])
+    return Candidates(known, given, called)
+
+
+def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
+    """Names of features; those that would be confused with another are numbered."""
+    given = [str(name).strip() for name in columns]
+    if len(given) != d:
+        raise ProblemError(f"columns must name all {d} features; got {len(given)} names")
+    clear = [
+        name if name and name != ONES and given.count(name) == 1 else f"x{at}"
+        for at, name in enumerate(given)
+    ]
+    return tuple(clear if len(set(clear)) == d else (f"x{at}" for at in range(d)))
 
 
 @dataclass(frozen=True)
@@ -162,7 +226,8 @@ class Settings:
     every value is, if that was declared; the noise is then half of its length. `structured` says
     whether features have a weight in the proof, None if that follows from the misspecification:
     an infinite one with a weight is one that is not known. `noise_model` says what is known of the
-    noise, see docs/noise.md.
+    noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
+    rule looks at it.
     """
 
     m: int
@@ -178,6 +243,7 @@ class Settings:
     reward_range: tuple[float, float] | None = None
     structured: bool | None = None
     noise_model: str = KNOWN
+    budget: int | None = None
 
     @property
     def is_structured(self) -> bool:
@@ -197,7 +263,7 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", "bernoulli": "of values 0 and 1"}
+            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -216,6 +282,24 @@ class Settings:
         """What a value is multiplied by so that more is better."""
         return 1.0 if self.direction == MAXIMIZE else -1.0
 
+    def arguments(self) -> dict[str, Any]:
+        """What `as_settings` makes these settings of, for a question that differs in a part."""
+        given = dataclasses.asdict(self)
+        given["misspecification"] = self.declared
+        if self.noise_model == UNKNOWN:
+            given["noise"] = UNKNOWN
+        elif self.reward_range is not None:
+            given["noise"] = None
+        elif len(self.noise) == 1:
+            given["noise"] = self.noise[0]
+        if self.noise_model == BERNOULLI:
+            given["rewards"] = BERNOULLI
+        return given
+
+    def budget_left(self, samples: int) -> int | None:
+        """Measurements that are left of the budget after so many; None without one."""
+        return None if self.budget is None else max(0, self.budget - samples)
+
     def deviations(self, K: int) -> Vector:
         """Standard deviations (K,)."""
         return np.broadcast_to(np.array(self.noise), (K,)).copy()
@@ -223,7 +307,7 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        for name in ("reward_range", "structured"):
+        for name in ("reward_range", "structured", "budget"):
             if given[name] is None:  # so are the logs of releases that knew of none
                 del given[name]
         if self.noise_model == KNOWN:
@@ -263,7 +347,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
     reward_range = _as_reward_range(given.get("reward_range"))
     noise_model = _as_noise_model(given, reward_range)
-    if noise_model == "bernoulli":
+    if noise_model == BERNOULLI:
         reward_range = 0.0, 1.0
     misspecification, structured = _as_misspecification(given["misspecification"], candidates)
     settings = Settings(
@@ -284,8 +368,9 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
         reward_range=reward_range,
+        budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
     )
-    _check_algorithm(given["algorithm"], question_of(settings, candidates))
+    _check_rules(given["algorithm"], given["stopping"], question_of(settings, candidates))
     return settings
 
 
@@ -318,7 +403,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     """What is known of the noise, by which of the arguments were given."""
     rewards, noise = given.get("rewards"), given["noise"]
     if rewards is not None:
-        if rewards != "bernoulli":
+        if rewards != BERNOULLI:
             raise ProblemError(
                 f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
             )
@@ -329,7 +414,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
                 "rewards='bernoulli' is for direction='maximize': tell 1 for what is wanted, or "
                 "use reward_range=(0, 1)"
             )
-        return "bernoulli"
+        return BERNOULLI
     if isinstance(noise, str):
         if noise != UNKNOWN or reward_range is not None:
             raise ProblemError(
@@ -337,7 +422,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
                 f"reward_range; got {noise!r}"
             )
         return UNKNOWN
-    return KNOWN if reward_range is None else "bounded"
+    return KNOWN if reward_range is None else BOUNDED
 
 
 def _as_reward_range(value: Any) -> tuple[float, float] | None:
@@ -448,12 +533,15 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_algorithm(algorithm: Any, question: Question) -> None:
+def _check_rules(algorithm: Any, stopping: Any, question: Question) -> None:
     from mislid.algorithms import as_algorithm
+    from mislid.engine.noise import refuse_unfit_rules
+    from mislid.rules.stopping import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):
         rule.check(question)
+    refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
 
 
 def refuse_others(

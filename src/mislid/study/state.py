@@ -141,7 +141,7 @@ class StudyState:
     contradictions: dict[str, Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
-    _rows_of_trials: dict[int, int] = field(default_factory=dict)
+    _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -193,8 +193,8 @@ class StudyState:
             f"got {_in_words(state, value)}{way_out}"
         )
 
-    def row_of(self, trial_id: int) -> int:
-        """The row of a trial's measurement."""
+    def rows_of(self, trial_id: int) -> tuple[int, ...]:
+        """The rows of a trial's measurements: one, unless it told several at once."""
         trial = self.trial(trial_id)
         if trial.state not in (COMPLETE, VOID):
             failed = "failed: if it did not, use add_observations", "has not been told: tell it"
@@ -202,7 +202,7 @@ class StudyState:
                 f"trial must be one that has a value; got {trial_id}, which "
                 f"{failed[trial.state != FAIL]}"
             )
-        return self._rows_of_trials[trial_id]
+        return tuple(self._rows_of_trials[trial_id])
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
@@ -229,10 +229,11 @@ class StudyState:
             case Renewed(trials, _, expires):
                 for trial_id in trials:
                     self.trials[trial_id].expires = expires
-            case Told(trial_id, value):
+            case Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
-                self._observe(event, trial_id, arm, value)
+                for one in (value, *more):
+                    self._observe(event, trial_id, arm, one)
             case Failed(trial_id):
                 self._close(trial_id, FAIL, None)
             case Observed(arms, values):
@@ -253,20 +254,21 @@ class StudyState:
 
     def _mend(self, event: Event, fact: Corrected | Voided) -> None:
         """Change a row, or make it void; a void one whose value is given counts again."""
-        before = self.rows[fact.row]
-        was = None if fact.row in self.void else before.value
-        value = fact.value if isinstance(fact, Corrected) else None
-        if value is None:
-            self.void.add(fact.row)
-        else:
-            self.void.discard(fact.row)
-            self.rows[fact.row] = replace(before, value=value)
-        if before.trial is not None:
-            trial = self.trials[before.trial]
-            trial.state, trial.value = (VOID if value is None else COMPLETE), value
+        values = fact.values if isinstance(fact, Corrected) else (None,) * len(fact.rows)
+        for row, value in zip(fact.rows, values, strict=True):
+            before = self.rows[row]
+            was = None if row in self.void else before.value
+            if value is None:
+                self.void.add(row)
+            else:
+                self.void.discard(row)
+                self.rows[row] = replace(before, value=value)
+            if before.trial is not None and row == self._rows_of_trials[before.trial][0]:
+                trial = self.trials[before.trial]
+                trial.state, trial.value = (VOID if value is None else COMPLETE), value
+            mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
+            self.corrections.append(mended)
         self.observations = [one for one in self.rows if one.row not in self.void]
-        mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
-        self.corrections.append(mended)
         self.contradictions.clear()
         self._begin_anew(event, f"{mended.what} was {mended.verb}")
 
@@ -309,7 +311,7 @@ class StudyState:
         row = len(self.rows)
         one = Observation(row, event.sequence, event.time, trial, arm, value)
         if trial is not None:
-            self._rows_of_trials[trial] = row
+            self._rows_of_trials.setdefault(trial, []).append(row)
         self.rows.append(one)
         self.observations.append(one)
 

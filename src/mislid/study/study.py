@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
+import numpy as np
+
 from mislid._validation import as_count, as_number
 from mislid.errors import (
     ContradictedWarning,
@@ -18,6 +20,8 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study.aggregates import counted, refuse_all_outside, standing_for
+from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words, refuted, tallies_of
@@ -36,18 +40,20 @@ from mislid.study.events import (
     entry_of,
     events_of,
 )
-from mislid.study.history import as_history, as_value, refuse_outside
+from mislid.study.history import as_history, as_value
 from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from mislid.study.budget import BudgetCheck
+    from mislid.study.features import FeatureCheck
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
     from mislid.study.questions import Ranking, ResultNow, Threshold
@@ -138,11 +144,25 @@ class Study:
 
     @overload
     def ask(
-        self, n: int, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: int,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        at_most: int | None = None,
+        same_arm: int | None = None,
+        replicates: int = 1,
     ) -> list[Trial]: ...
 
     def ask(
-        self, n: int | None = None, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: int | None = None,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        at_most: int | None = None,
+        same_arm: int | None = None,
+        replicates: int = 1,
     ) -> Trial | list[Trial]:
         """What to measure next: one trial, or a list of n.
 
@@ -157,6 +177,14 @@ class Study:
         lease
             Seconds after which a trial that nobody told is asked again, under a new id. Telling it
             late is fine: both count. None: never.
+        at_most
+            How many different candidates may be in the batch.
+        same_arm
+            How many trials of one candidate may be in it.
+        replicates
+            How many trials of each candidate that is chosen are handed out together; n counts
+            trials, and is a multiple. A worker's own open trials, which come first, count in all
+            three, so that there may be fewer than n.
 
         Returns
         -------
@@ -164,6 +192,7 @@ class Study:
             What to measure: the label in `arm`.
         """
         count = as_count(1 if n is None else n, "n", 1)
+        limits = as_limits(count, at_most, same_arm, replicates)
         _refuse_worker(worker)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
@@ -171,7 +200,8 @@ class Study:
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
-            facts, given = _hand_out(replay, count, worker, now, expires)
+            refuse_too_many(count, limits, replay.state.candidates.K)
+            facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
 
@@ -179,7 +209,15 @@ class Study:
         trials = [self._trial(state, trial_id) for trial_id in trial_ids]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int, value: float | None = None, state: str = COMPLETE) -> None:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | None = None,
+        state: str = COMPLETE,
+        *,
+        n: int | None = None,
+        sd: float | None = None,
+    ) -> None:
         """Tell what a trial gave, or, with state="fail", that it gave nothing.
 
         Telling the same again changes nothing. Telling something else raises a
@@ -193,6 +231,10 @@ class Study:
             What was measured.
         state
             "complete" or "fail".
+        n, sd
+            With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
+            Without it, `sd` is the standard deviation that this value itself is known to have: it
+            counts as (noise / sd)^2 measurements, rounded down.
         """
         trial_id = _as_trial_id(trial)
         doubts: list[str] = []
@@ -201,15 +243,23 @@ class Study:
         if state == FAIL and value is not None:
             raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
         told = None if state == FAIL else as_value(value)
+        if told is None and (n is not None or sd is not None):
+            raise ProblemError("n and sd must be left out for a trial that failed")
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
-            if not replay.state.news(trial_id, state, told):
+            first = told
+            if told is not None:
+                arm = replay.state.trial(trial_id).arm
+                first = standing_for(replay.state.settings, arm, told, n, sd)[0]
+            if not replay.state.news(trial_id, state, first):
                 return []
             if told is None:
                 return [Failed(trial_id)]
-            refuse_outside(told, replay.state.settings.reward_range)
+            settings, arm = replay.state.settings, replay.state.trials[trial_id].arm
+            values = standing_for(settings, arm, told, n, sd)
+            refuse_all_outside(values, settings)
             doubts[:] = _doubts(replay, trial_id, told)
-            return [Told(trial_id, told)]
+            return [Told(trial_id, values[0], values[1:])]
 
         self._write_news(decide, doubts)
 
@@ -224,8 +274,35 @@ class Study:
         """
         known = self._now()
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
+        refuse_all_outside(values, known.settings)
         if arms:
             self._write_news(lambda _replay, _now: [Observed(arms, values)])
+
+    def add_counts(self, arm: Label, n: int, sum: float, sumsq: float | None = None) -> None:  # noqa: A002
+        """Take in many measurements of one candidate at once, by their number and sum.
+
+        Parameters
+        ----------
+        arm
+            The candidate's label.
+        n, sum
+            Number of values, and their sum: of conversions, for values 0 and 1.
+        sumsq
+            Sum of their squares; needed where the noise is unknown.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, rewards="bernoulli")
+        >>> study.add_counts("a", n=1000, sum=31)
+        >>> study.add_counts("b", n=1000, sum=84)
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        known = self._now()
+        at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
+        refuse_all_outside(values, known.settings)
+        self._write_news(lambda _replay, _now: [Observed((at,) * len(values), values)])
 
     def correct(
         self,
@@ -503,6 +580,60 @@ class Study:
         self._now()
         return Claims.of(self._replay, self._replay.estimating())
 
+    def features_check(self) -> FeatureCheck:
+        """What the features are worth, by what was declared alone; no measurement is looked at.
+
+        Returns
+        -------
+        FeatureCheck
+            Sizes, leverage, and measurements that are needed with the features and without.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=[[0], [1], [2], [3]], m=1, misspecification=0, noise=1)
+        >>> check = study.features_check()
+        >>> check.d, check.samples_without > check.samples_with
+        (2, True)
+        """
+        from mislid.study.features import check_features
+
+        state = self._now()
+        return check_features(state.settings, state.candidates)
+
+    def budget_check(self, budget: int | None = None) -> BudgetCheck:
+        """Which gap between candidates a budget can be expected to prove; no data are looked at.
+
+        Parameters
+        ----------
+        budget
+            Measurements in all; what the study was created with unless given.
+
+        Returns
+        -------
+        BudgetCheck
+            The least gap with the features and without.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=1.0, budget=60)
+        >>> few, many = study.budget_check(), study.budget_check(6000)
+        >>> few.gap_without > 5 * many.gap_without
+        True
+        """
+        from mislid.study.budget import check_budget
+
+        state = self._now()
+        given = state.settings.budget if budget is None else as_count(budget, "budget", 1)
+        return check_budget(state.settings, state.candidates, given)
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the budget; None without one."""
+        state = self._now()
+        return state.settings.budget_left(len(state.observations))
+
     def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
         """Whether the data contradict what was declared, or the answer, or the log the rules.
 
@@ -679,7 +810,7 @@ class Study:
         worker: str | None = None,
         lease: float | None = None,
     ) -> None:
-        """Ask, measure and tell until the study has decided.
+        """Ask, measure and tell until the study has decided, or its budget is used up.
 
         Parameters
         ----------
@@ -816,7 +947,7 @@ class Study:
 
 
 def _hand_out(
-    replay: Replay, n: int, worker: str | None, now: float, expires: float | None
+    replay: Replay, n: int, limits: Limits, worker: str | None, now: float, expires: float | None
 ) -> tuple[list[Fact], list[int]]:
     """What is recorded when n trials are asked for, and their ids.
 
@@ -831,14 +962,21 @@ def _hand_out(
         facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
     mine = {trial.id for trial in own}
     lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(now)]
-    lapsed = lapsed[: n - len(own)]
-    fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
+    proposed: tuple[int, ...] = ()
+    fresh: Sequence[int]
+    if limits.is_free:
+        lapsed = lapsed[: n - len(own)]
+        fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
+    else:
+        batch = Batch(limits, (trial.arm for trial in own))
+        lapsed = batch.taken(lapsed, n - len(own))
+        proposed, fresh = fill(replay, batch, limits, n - len(own) - len(lapsed), len(lapsed))
     first = len(state.trials)
     new = tuple(range(first, first + len(lapsed) + len(fresh)))
     if new:
         again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
         arms = (*(trial.arm for trial in lapsed), *fresh)
-        facts.append(Asked(new, arms, again, worker, expires))
+        facts.append(Asked(new, arms, again, worker, expires, proposed or None))
     return facts, [*(trial.id for trial in own), *new]
 
 
@@ -847,6 +985,10 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     state = replay.state
     arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
     noise = state.settings.deviations(state.candidates.K)
+    if state.settings.noise_model == UNKNOWN:
+        noise = np.zeros_like(noise)
+    elif state.settings.noise_model != KNOWN:
+        return []  # whatever is in the range is plausible
     expected = plausible_range(replay.tallies, noise, arm)
     if expected is None or expected[0] <= value <= expected[1]:
         return []

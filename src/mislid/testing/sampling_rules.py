@@ -171,6 +171,7 @@ class SamplingRuleSuite(Suite):
         question = case.question(_DELTA)
         return create_study(
             candidates=question.model.features,
+            intercept=False,
             misspecification=question.model.misspecification,
             noise=question.noise,
             m=question.m,

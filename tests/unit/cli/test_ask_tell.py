@@ -38,7 +38,7 @@ def sheet(created: Call, folder: Path) -> Path:
 
 def test_a_sheet_has_what_the_lab_needs(sheet: Path) -> None:
     assert sheet.read_text() == (
-        "trial,arm,x0,x1,value,state,study\n"
+        "trial,arm,mass,charge,value,state,study\n"
         "0,A12,1.0,0.0,,,s\n1,B07,0.0,1.0,,,s\n2,A12,1.0,0.0,,,s\n3,B07,0.0,1.0,,,s\n"
     )
 
@@ -48,7 +48,7 @@ def test_trials_in_three_formats(created: Call, opened) -> None:
     assert [line.split()[:2] for line in table] == [["trial", "arm"], ["0", "A12"], ["1", "B07"]]
     said = json.loads(created("ask", "s", "-n", 2, "--worker", "w", "--format", "json").out)
     assert [trial["trial"] for trial in said] == [0, 1]
-    assert said[1]["features"] == [0.0, 1.0]
+    assert said[1]["features"] == {"mass": 0.0, "charge": 1.0}
     assert [row["trial"] for row in rows(created("ask", "s", "-n", 2, "--format", "csv").out)] == [
         "2",
         "3",
@@ -356,3 +356,17 @@ def test_values_outside_a_declared_range_are_refused() -> None:
     assert outside(0.5, bounded) is None
     assert outside(1.5, bounded) == "a value must be from 0 to 1, as was declared; got 1.5"
     assert outside(1e9, SimpleNamespace(reward_range=None)) is None
+
+
+def test_batches_that_fit_a_plate(created: Call, opened) -> None:
+    done = created(
+        *("ask", "s", "-n", 12, "--at-most", 2, "--replicates", 3, "--same-arm", 6),
+        *("--format", "json"),
+    )
+    assert done.status == 0, done.err
+    arms = [trial["arm"] for trial in json.loads(done.out)]
+    assert sorted(arms) == ["A12"] * 6 + ["B07"] * 6
+    log = created("export", "s", "--events", "--format", "json").out
+    assert json.loads(log)[-1]["fact"]["proposed"] == ["A12", "B07", "A12", "B07"]
+    refused(created("ask", "s", "-n", 4, "--replicates", 3), 1, "n must be a multiple")
+    assert len(opened().pending) == 12

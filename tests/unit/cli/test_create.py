@@ -15,7 +15,7 @@ def test_the_question_reaches_the_study(study_command: Call, opened) -> None:
         *("create", "s", "--candidates", "compounds.csv", "--m", 2, "--delta", 0.1),
         *("--misspecification", 0.3, "--noise", 0.2, "--tolerance", 0.05, "--seed", 7),
         *("--direction", "minimize", "--algorithm", "lingape", "--stopping", "paper"),
-        *("--format", "json"),
+        *("--format", "json", "--no-intercept"),
     )
     assert (done.status, done.err) == (0, "")
     said = json.loads(done.out)
@@ -42,7 +42,7 @@ def test_labels_noise_and_other_columns(study_command: Call, folder: Path, opene
     (folder / "arms.csv").write_text("day;sd;x;id\n3;0,5;1,25;007\n4;0,25;2;008\n")
     done = study_command(
         *("create", "s", "--candidates", "arms.csv", "--m", 1, "--misspecification", 0),
-        *("--label-column", "id", "--noise", "sd", "--ignore", "day"),
+        *("--label-column", "id", "--noise", "sd", "--ignore", "day", "--no-intercept"),
     )
     assert done.status == 0, done.err
     assert "noise             0.25 to 0.5\n" in done.out
@@ -207,3 +207,66 @@ def test_without_the_database_package_the_way_out_is_named(
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     monkeypatch.delitem(sys.modules, "mislid.study.storage.sql", raising=False)
     refused(created("list"), 1, "needs sqlalchemy (pip install 'mislid[study]')")
+
+
+def test_a_common_level_and_names_of_features(study_command: Call, opened) -> None:
+    words = ("--candidates", "compounds.csv", "--m", 1, "--misspecification", 0.2, "--noise", 0.1)
+    done = study_command("create", "s", *words)
+    assert done.status == 0, done.err
+    assert "4, with 2 features each and a common level\n" in done.out
+    assert "\nfeatures          two candidates that differ by 0.1, the noise, take" in done.out
+    assert opened().candidates.columns == ("mass", "charge", "(ones)")
+    said = json.loads(study_command("create", "t", *words, "--format", "json").out)
+    assert said["columns"] == ["mass", "charge", "(ones)"]
+    assert said["check"]["samples_without"] > 10
+    assert said["check"]["statement"] in done.out
+    done = study_command("create", "u", *words, "--no-intercept", "--format", "csv")
+    assert opened("u").candidates.columns == ("mass", "charge")
+    assert "two candidates that differ by 0.1" in done.out.splitlines()[1]
+
+
+def test_the_added_column_is_in_no_sheet(study_command: Call) -> None:
+    words = ("--candidates", "compounds.csv", "--m", 1, "--noise", 0.1)
+    study_command("create", "s", *words, "--intercept")
+    sheet = study_command("ask", "s", "--format", "csv").out
+    assert sheet.splitlines()[0] == "trial,arm,mass,charge,value,state,study"
+    table = study_command("ask", "s").out.splitlines()[0]
+    assert table.split() == ["trial", "arm", "mass", "charge", "worker", "until"]
+    (said,) = json.loads(study_command("ask", "s", "--format", "json").out)
+    assert set(said["features"]) == {"mass", "charge"}
+
+
+def test_a_feature_with_the_name_of_a_column_of_sheets(study_command: Call, folder: Path) -> None:
+    (folder / "arms.csv").write_text("name,value,state\na,1,2\nb,2,1\nc,3,4\nd,5,5\n")
+    study_command("create", "s", "--candidates", "arms.csv", "--m", 1, "--noise", 0.1)
+    done = study_command("ask", "s", "--csv", "plate.csv")
+    assert done.status == 0, done.err
+    heading, line = (folder / "plate.csv").read_text().splitlines()
+    assert heading == "trial,arm,feature value,feature state,value,state,study"
+    assert line == "0,a,1.0,2.0,,,s"
+    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
+
+
+def test_a_budget(study_command: Call, folder: Path, opened) -> None:
+    (folder / "names.csv").write_text("name\na\nb\nc\n")
+    words = ("--candidates", "names.csv", "--m", 1, "--noise", 1, "--budget", 12)
+    done = study_command("create", "s", *words)
+    assert done.status == 0, done.err
+    assert "\nbudget            12 measurements can be expected to tell" in done.out
+    said = json.loads(study_command("create", "t", *words, "--format", "json").out)
+    assert said["budget"] == said["expected"]["budget"] == 12
+    assert said["expected"]["statement"] in done.out
+    assert opened().settings.budget == 12
+    (folder / "h.csv").write_text("arm,value\na,0\nb,0\nc,0.1\n" + "a,0.2\n" * 8)
+    assert study_command("import", "s", "h.csv").status == 0
+    (line,) = [
+        line for line in study_command("status", "s").out.splitlines() if line.startswith("budget")
+    ]
+    assert line.split() == ["budget", "12,", "1", "left"]
+    seen = json.loads(study_command("status", "s", "--format", "json", "--no-forecast").out)
+    assert (seen["budget"], seen["budget_left"]) == (12, 1)
+    assert study_command("ask", "s").err == ""
+    study_command("tell", "s", 0, 0.3)
+    assert "12, used up: `mislid study now`" in study_command("status", "s", "--no-forecast").out
+    assert "Note: the budget is used up" in study_command("ask", "s").err
+    refused(study_command("create", "u", *words[:-1], 0), 2, "--budget")

@@ -128,6 +128,7 @@ def test_other_questions_can_be_asked_of_rules_that_are_objects():
 
     study = mislid.create_study(
         candidates=[[1, 0], [0, 1], [1, 1]],
+        intercept=False,
         misspecification=0.1,
         m=1,
         noise=0.2,

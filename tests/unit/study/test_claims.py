@@ -19,7 +19,9 @@ def claims_of(study: Study) -> Claims:
 
 
 def rising(rounds: int, noise: float = 1.0) -> Study:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.3, noise=noise)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.3, noise=noise
+    )
     rng = np.random.default_rng(3)
     for _ in range(rounds):
         study.add_observations([(arm, x + rng.standard_normal()) for arm, (x,) in LINE.items()])
@@ -27,7 +29,9 @@ def rising(rounds: int, noise: float = 1.0) -> Study:
 
 
 def test_one_looks_after_events_and_not_within() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1.0)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1.0
+    )
     assert claims_of(study).looks.tolist() == []
     study.add_observations([("a", 1.0), ("b", 2.0), ("c", 3.0)])
     trial = study.ask()

@@ -25,6 +25,7 @@ NARROW = Instance(Model(FEATURES, 0.1), LINEAR, noise=NOISE)
 def study_of(instance: Instance = INSTANCE, **changes: object) -> Study:
     settings = {
         "candidates": FEATURES,
+        "intercept": False,
         "m": 2,
         "misspecification": instance.model.misspecification,
         "noise": NOISE,

@@ -16,7 +16,14 @@ MEANS = {"a": 1.0, "b": 2.1, "c": 2.9, "d": 4.0}
 
 
 def study_with(n: int, **changes: object) -> Study:
-    given = {"candidates": LINE, "m": 2, "misspecification": 0.2, "noise": 0.5, **changes}
+    given = {
+        "candidates": LINE,
+        "intercept": False,
+        "m": 2,
+        "misspecification": 0.2,
+        "noise": 0.5,
+        **changes,
+    }
     study = mislid.create_study(**given)  # type: ignore[arg-type]
     rng = np.random.default_rng(n)
     rows = [
@@ -81,7 +88,7 @@ def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_before_the_first_measurement() -> None:
     rows = mislid.create_study(
-        candidates=LINE, m=1, misspecification=0.1, noise=1.0
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1.0
     ).estimate_rows()
     nothing = EstimateRow(
         "a", 0, None, -math.inf, math.inf, None, None, False, None, -math.log(0.05)
@@ -91,7 +98,9 @@ def test_before_the_first_measurement() -> None:
 
 
 def test_a_candidate_that_was_never_measured() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=0.1)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=0.1
+    )
     study.add_observations([("d", 4.0)] * 50 + [("a", 1.0)] * 50)
     row = study.estimate_rows()[1]
     assert (row.count, row.mean, row.residual) == (0, None, None)

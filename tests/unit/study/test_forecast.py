@@ -22,7 +22,13 @@ FEW, SEEN = 9, 200
 
 
 def new_study(**changes: object) -> Study:
-    settings = {"candidates": FEATURES, "m": 1, "misspecification": 0.2, "noise": 0.5}
+    settings = {
+        "candidates": FEATURES,
+        "m": 1,
+        "misspecification": 0.2,
+        "noise": 0.5,
+        "intercept": False,
+    }
     return mislid.create_study(**{**settings, **changes})  # type: ignore[arg-type]
 
 

@@ -267,8 +267,8 @@ def test_events_are_read_as_they_were_written() -> None:
     from mislid.study.events import Event, entry_of, event_of
 
     for fact in (
-        Corrected(3, 0.5, None),
-        Voided(0, "why"),
+        Corrected((3,), (0.5,), None),
+        Voided((0, 4), "why"),
         Redeclared(math.inf, None, None),
         Redeclared(None, (0.1, 0.2), "x"),
         Accepted(math.inf, None),

@@ -1,168 +1,181 @@
-"""What studies say on the way where the noise is not known: pairs, intervals, the dial, pages."""
+"""Studies whose noise is not known, on every storage; aggregates and counts."""
 
-from __future__ import annotations
-
-import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 import mislid
 from mislid.errors import ProblemError
-from mislid.report.page import page
-from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.rules.noise.pairs import by_own_values
 from mislid.study import Study
-from mislid.study.claims import Claims
+from mislid.study.storage import MemoryStorage, Storage
 
-MEANS = np.array([0.1, 0.3, 0.8, 0.5])
-# The first two have the same features.
-FEATURES = [[1.0, 0.2], [1.0, 0.2], [1.0, 0.8], [1.0, 0.5]]
-TOLD: dict[str, dict[str, Any]] = {
+RATES = {"a": 0.1, "b": 0.4, "c": 0.8}
+MODELS: dict[str, dict[str, object]] = {
     "unknown": {"noise": "unknown"},
-    "bounded": {"reward_range": (-1.0, 2.0)},
+    "bounded": {"reward_range": (0.0, 1.0)},
     "bernoulli": {"rewards": "bernoulli"},
 }
-KINDS = [
-    ("unknown", "maximize"),
-    ("unknown", "minimize"),
-    ("bounded", "maximize"),
-    ("bounded", "minimize"),
-    ("bernoulli", "maximize"),
-]
 
 
-def measured(model: str, direction: str = "maximize", *, rounds: int, **more: Any) -> Study:
-    """Every arm so often, with noise 0.2 or of values 0 and 1."""
-    about = {"misspecification": 0.15, "direction": direction, **TOLD[model], **more}
-    table = dict(zip("abcd", FEATURES, strict=True))
-    study = mislid.create_study(study_name="s", candidates=table, m=1, **about)
-    rng = np.random.default_rng(5)
-    for _ in range(rounds):
-        drawn = MEANS + 0.2 * rng.normal(size=4)
-        if model == "bernoulli":
-            drawn = (rng.random(4) < MEANS).astype(float)
-        study.add_observations(list(zip("abcd", drawn.tolist(), strict=True)))
-    return study
-
-
-def claims_of(study: Study) -> Claims:
-    study.samples  # noqa: B018 - reads the log
-    return Claims.of(study._replay, study._replay.engine)
-
-
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_pairs_have_the_evidence_of_their_own_values(model: str, direction: str) -> None:
-    claims = claims_of(measured(model, direction, rounds=9))
-    engine, question = claims.engine, claims.engine.question
-    found = claims.pairs_of(claims.answer, question.structured)
-    share = 1.0 if model == "unknown" else 0.78
-    data = engine.counts.astype(float), engine.means, engine.scatter
-    alone = by_own_values(model, question.reward_range, *data, found.pairs, 0.0)
-    assert_allclose(found.data.by_two_arms(found.pairs), alone + math.log(share / 3), rtol=1e-12)
-    whole = found.at(claims.declared)
-    assert np.all(whole >= alone + math.log(share / 3) - 1e-12)
-    assert not np.isnan(whole).any()
-
-
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_the_result_by_now_ends_with_the_decision(model: str, direction: str) -> None:
-    early, late = (measured(model, direction, rounds=rounds) for rounds in (6, 500))
-    now = early.result_now()
-    assert early.status == "running"
-    assert now.pairs
-    assert 0.05 < now.p_value <= 1.0
-    assert late.status == "decided"
-    now = late.result_now()
-    assert (now.answer, now.pairs) == (late.result.answer, ())
-    assert now.p_value <= 0.05 * (1.0 + 1e-6)
-    assert now.answer == (("c",) if direction == "maximize" else ("a",))
-    outcome = mislid.verify(late.result.certificate.to_dict())
-    assert (outcome.ok, outcome.failure, outcome.proven) == (True, None, True)
-
-
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_intervals_are_those_of_the_noise_model(model: str, direction: str) -> None:
-    study = measured(model, direction, rounds=30)
-    rows, engine = study.estimate_rows(), claims_of(study).engine
-    question, counts = engine.question, engine.counts.astype(float)
+def draw(model: str, rng: np.random.Generator, rate: float) -> float:
     if model == "unknown":
-        ends = unknown_intervals(counts, engine.means, engine.scatter, 0.05)
-    else:
-        assert question.reward_range is not None
-        about = question.model, model, question.reward_range
-        ends = bounded_intervals(*about, counts, engine.means, engine.scatter, 0.05)
-    found = np.array([(row.lower, row.upper) for row in rows])
-    assert_allclose(found, ends if direction == "maximize" else -ends[:, ::-1], atol=1e-15)
-    assert np.all((found[:, 0] <= MEANS) & (found[:, 1] >= MEANS))
-    overview = study.overview()
-    assert_allclose(overview.intervals, found, rtol=1e-9, atol=1e-12)
-    assert {row.label for row in rows if row.in_answer} == set(study.result_now().answer)
+        return float(rate + 0.2 * rng.normal())
+    if model == "bounded":
+        return float(rng.beta(9.0 * rate, 9.0 * (1.0 - rate)))
+    return float(rng.random() < rate)
 
 
-@pytest.mark.parametrize("model", ["bounded", "bernoulli"])
-def test_the_dial_turns_where_values_are_in_a_range(model: str) -> None:
-    study = measured(model, rounds=250)
-    assert study.status == "decided"
-    dial = study.sensitivity()
-    assert dial.proven
-    assert dial.answer == study.result.answer == ("c",)
-    assert dial.largest is not None
-    assert dial.largest >= 0.15
-    shares = [row.statistic for row in dial.table if row.answer == ("c",)]
-    assert all(a >= b - 1e-9 for a, b in zip(shares, shares[1:], strict=False))
+def new_study(model: str, storage: Storage | None = None, **changes: object) -> Study:
+    given = {"study_name": "s", "candidates": list(RATES), "m": 1, "storage": storage}
+    return mislid.create_study(**{**given, **MODELS[model], **changes})  # type: ignore[arg-type]
 
 
-def test_a_smaller_misspecification_can_be_accepted_of_bounded_values() -> None:
-    places = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
-    table = {arm: [1.0, x] for arm, x in places.items()}
-    study = mislid.create_study(candidates=table, m=1, misspecification=0.5, reward_range=(0, 1))
-    rows = [(arm, 0.2 + 0.6 * x + 0.2 * (-1) ** n) for n in range(40) for arm, x in places.items()]
-    study.add_observations(rows)
-    assert study.status == "running"
-    study.accept(0.01)
-    assert study.status == "decided"
-    certificate = study.result.certificate.to_dict()
-    assert "linear" in {one["family"] for one in certificate["evidence"]}
-    assert mislid.verify(certificate).ok
-
-
-def test_features_prove_nothing_where_the_noise_is_unknown() -> None:
-    study = measured("unknown", rounds=6)
-    with pytest.raises(ProblemError, match="sensitivity needs to know something of the noise"):
-        study.sensitivity()
-    with pytest.raises(ProblemError, match="accept needs to know something of the noise"):
-        study.accept()
-    now = study.result_now()
-    assert (now.largest, now.smallest) == (None, 0.0)
-    assert study.overview().sensitivity is None
-    # Far from linear in the features, by far more than was declared.
-    bent = mislid.create_study(
-        candidates={"a": [1.0], "b": [2.0], "c": [3.0]}, m=1, misspecification=0.0, noise="unknown"
+@pytest.mark.parametrize("model", MODELS)
+def test_to_the_end_and_again(model: str, opener: Callable[[], Storage]) -> None:
+    study, rng = new_study(model, opener()), np.random.default_rng(1)
+    study.optimize(lambda trial: draw(model, rng, RATES[trial.arm]))
+    assert (study.status, study.result.answer, study.result.proven) == ("decided", ("c",), True)
+    again = mislid.load_study(storage=opener())
+    assert again.settings == study.settings
+    assert (again.status, again.result.answer) == ("decided", ("c",))
+    assert again._replay.diverged == 0
+    assert again.ask().arm == mislid.load_study(storage=opener()).pending[-1].arm
+    assert (
+        mislid.create_study(
+            study_name="s",
+            candidates=list(RATES),
+            m=1,
+            storage=opener(),
+            load_if_exists=True,
+            **MODELS[model],  # type: ignore[arg-type]
+        ).settings.noise_model
+        == model
     )
-    bent.add_observations([(arm, x + 0.1 * (-1) ** n) for n in range(50) for arm, x in BENT])
-    assert bent.warnings() == ()
-    assert bent.status == "decided"
 
 
-BENT = (("a", 50.0), ("b", 0.0), ("c", -70.0))
+def test_the_smallest_of_bounded_values() -> None:
+    study, rng = new_study("bounded", direction="minimize"), np.random.default_rng(2)
+    study.optimize(lambda trial: draw("bounded", rng, RATES[trial.arm]))
+    assert study.result.answer == ("a",)
 
 
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_a_report_says_why_it_has_no_history(model: str, direction: str) -> None:
-    overview = measured(model, direction, rounds=8).overview()
-    assert overview.history is None
-    assert "is shown where the standard deviation of the noise was declared" in overview.no_history
-    assert "what was settled stays settled" in page(overview)
-    assert overview.best_now == overview.leaders
-    assert overview.optimal is not None
-    assert np.isclose(overview.optimal.sum(), 1.0)
+@pytest.mark.parametrize("model", MODELS)
+def test_forecasts_and_corrections(model: str) -> None:
+    study, rng = new_study(model, delta=1e-4), np.random.default_rng(3)
+    study.optimize(lambda trial: draw(model, rng, RATES[trial.arm]), n_trials=40)
+    assert study.status == "running"
+    said = study.progress()
+    assert said.more is None or said.more > 0
+    assert study.what_if(delta=0.3).delta == 0.3
+    before = study.samples
+    study.void(3, reason="dropped")
+    assert study.samples == before - 1
+    right = new_study(model, delta=1e-4)
+    for row in study.observation_rows():
+        right.add_observations([(row.arm, row.value)])
+    engines = [one._replay.engine for one in (study, right)]
+    np.testing.assert_array_equal(engines[0].scatter, engines[1].scatter)
 
 
-def test_a_known_noise_has_its_history() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0)
-    study.add_observations([("a", 0.2), ("b", 0.9)])
-    assert study.overview().no_history == ""
-    assert study.overview().history is not None
+class TestCounts:
+    def test_conversions(self, opener: Callable[[], Storage]) -> None:
+        study = new_study("bernoulli", opener())
+        for arm, total in (("a", 31), ("b", 45), ("c", 120)):
+            study.add_counts(arm, n=1000, sum=total)
+        assert (study.status, study.samples) == ("decided", 3000)
+        assert mislid.load_study(storage=opener()).result.answer == ("c",)
+
+    @pytest.mark.parametrize("model", ["unknown", "known"])
+    def test_the_mean_of_several_is_all_of_them(self, model: str) -> None:
+        noise = {"noise": "unknown"} if model == "unknown" else {"noise": 0.3}
+        rng = np.random.default_rng(4)
+        values = {arm: rate + 0.2 * rng.normal(size=9) for arm, rate in RATES.items()}
+        studies = [mislid.create_study(candidates=list(RATES), m=1, **noise) for _ in range(3)]
+        by_mean, by_counts, by_value = studies
+        for trial in by_mean.ask(3):
+            told = values[trial.arm]
+            by_mean.tell(trial, told.mean(), n=9, sd=float(np.std(told, ddof=1)))
+        for arm, told in values.items():
+            by_counts.add_counts(arm, 9, told.sum(), float(told @ told))
+            by_value.add_observations([(arm, value) for value in told])
+        for one in (by_mean, by_counts):
+            engine, other = one._replay.engine, by_value._replay.engine
+            np.testing.assert_array_equal(engine.counts, other.counts)
+            np.testing.assert_allclose(engine.sums, other.sums)
+            np.testing.assert_allclose(
+                one._replay.tallies.squares, by_value._replay.tallies.squares
+            )
+        assert by_mean.samples == 27
+        by_mean.tell(0, values["a"].mean(), n=9, sd=float(np.std(values["a"], ddof=1)))  # again
+        assert by_mean.samples == 27
+        by_mean.void(0)
+        assert by_mean.samples == 18
+        with pytest.raises(ProblemError, match="told 9 at once"):
+            by_mean.correct(0, 0.5)
+
+    def test_a_value_that_is_more_exact_counts_for_more(self) -> None:
+        study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.4)
+        trial = study.ask()
+        study.tell(trial, 0.5, sd=0.19)
+        assert study.samples == 4
+
+    @pytest.mark.parametrize(
+        ("model", "call", "words"),
+        [
+            ("bernoulli", lambda s: s.add_counts("a", 10, 11), "whole number of ones from 0 to 10"),
+            ("bernoulli", lambda s: s.add_counts("a", 10, 2.5), "whole number of ones"),
+            ("bernoulli", lambda s: s.add_observations([("a", 0.5)]), "0 or 1"),
+            ("bernoulli", lambda s: s.tell(s.ask(), 2.0), "0 or 1|reward_range"),
+            ("bounded", lambda s: s.add_counts("a", 10, 5), "give values within bounds"),
+            ("bounded", lambda s: s.tell(s.ask(), 0.5, n=3, sd=0.1), "one by one"),
+            ("bounded", lambda s: s.tell(s.ask(), 1.5), "reward_range"),
+            ("unknown", lambda s: s.add_counts("a", 10, 5), "sumsq must be given"),
+            ("unknown", lambda s: s.add_counts("a", 10, 50, 3.0), "sumsq must be at least"),
+            ("unknown", lambda s: s.tell(s.ask(), 0.5, n=3), "sd must be given"),
+            ("unknown", lambda s: s.tell(s.ask(), 0.5, sd=0.1), "sd must be left out"),
+            ("unknown", lambda s: s.add_counts("a", 10**9, 5, 5), "at most 1,000,000"),
+            ("unknown", lambda s: s.add_counts("z", 1, 5, 25), "one of the 3 candidates"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(
+        self, model: str, call: Callable[[Study], object], words: str
+    ) -> None:
+        study = new_study(model)
+        with pytest.raises(ProblemError, match=words):
+            call(study)
+        assert study.samples == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "noise must be given"),
+        ({"noise": "some"}, "noise must be"),
+        ({"noise": "unknown", "reward_range": (0, 1)}, "without a reward_range"),
+        ({"rewards": "poisson"}, "rewards must be 'bernoulli'"),
+        ({"rewards": "bernoulli", "noise": 0.5}, "must be left out"),
+        ({"rewards": "bernoulli", "direction": "minimize"}, "tell 1 for what is wanted"),
+        ({"noise": "unknown", "stopping": "heuristic"}, "stopping must be 'guaranteed'"),
+    ],
+)
+def test_contradictory_questions(given: dict[str, object], words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        mislid.create_study(candidates=["a", "b"], m=1, **given)  # type: ignore[arg-type]
+
+
+def test_bounded_studies_of_old_logs_go_on_as_they_were() -> None:
+    from mislid.study.events import Entry
+
+    body = (
+        '{"settings":{"m":1,"delta":0.05,"misspecification":"inf","noise":[0.5],"tolerance":0.0,'
+        '"direction":"maximize","algorithm":"mislid","stopping":"guaranteed","seed":0,'
+        '"mean_bound":"inf","reward_range":[0.0,1.0]},'
+        '"candidates":{"labels":["a","b","c"],"features":null}}'
+    )
+    storage = MemoryStorage()
+    storage.create("s", [Entry(1, 0.0, "created", body)])
+    study = new_study("bounded", storage, load_if_exists=True)
+    assert study.settings.noise_model == "known"
+    study.optimize(lambda trial: RATES[trial.arm])
+    assert mislid.verify(study.result.certificate.to_dict()).ok

@@ -17,7 +17,7 @@ BENT = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 2.5}
 
 
 def study_with(n: int, misspecification: float, **changes: object) -> Study:
-    given = {"candidates": LINE, "m": 1, "noise": 1.0, **changes}
+    given = {"candidates": LINE, "intercept": False, "m": 1, "noise": 1.0, **changes}
     given["misspecification"] = misspecification
     study = mislid.create_study(**given)  # type: ignore[arg-type]
     rng = np.random.default_rng(n)
@@ -86,7 +86,9 @@ def test_levels() -> None:
 
 def told_one_by_one(n: int, later: int) -> Study:
     """Decided by two clear arms, whose means then come so close that they would not decide."""
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.05, noise=0.5)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.05, noise=0.5
+    )
     for _ in range(n):
         study.add_observations([("a", 1.0), ("b", 2.0), ("c", 2.5), ("d", 4.0)])
     study.add_observations([("c", 4.0), ("b", 4.0), ("a", 4.0)] * later)
@@ -103,13 +105,17 @@ def test_what_two_arms_settled_earlier_holds_for_every_misspecification() -> Non
     found = later.sensitivity()
     assert (found.largest, found.answer) == (math.inf, ("d",))
     # At once, the same data decide nothing.
-    again = mislid.create_study(candidates=LINE, m=1, misspecification=0.05, noise=0.5)
+    again = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.05, noise=0.5
+    )
     again.add_observations([(row.arm, row.value) for row in later.observation_rows()])
     assert again.sensitivity().largest != math.inf
 
 
 def test_what_features_settled_earlier_holds_up_to_the_declared_one() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.05, noise=0.5)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.05, noise=0.5
+    )
     study.add_observations([("a", 1.0), ("b", 2.0), ("c", 3.0), ("d", 4.0)] * 2)
     assert study.status == "decided"
     before = study.sensitivity().largest
@@ -163,7 +169,9 @@ def test_nothing_decides() -> None:
 
 
 def test_before_there_is_an_estimate() -> None:
-    found = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1).sensitivity()
+    found = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1
+    ).sensitivity()
     assert found == Sensitivity(0.1, None, None, 0.0, 0.05, (), (), (), proven=True)
     assert found.statement == "proved for no misspecification, not even for 0"
 
@@ -171,7 +179,7 @@ def test_before_there_is_an_estimate() -> None:
 @pytest.mark.parametrize("algorithm", ["mislid-paper", "mislid-authors"])
 def test_arms_that_were_never_measured(algorithm: str) -> None:
     study = mislid.create_study(
-        candidates=LINE, m=1, misspecification=0.1, algorithm=algorithm, noise=1.0
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, algorithm=algorithm, noise=1.0
     )
     study.add_observations([("d", 4.0)] * 200)  # the design is a spanner
     found = study.sensitivity()
@@ -229,7 +237,9 @@ def test_values_of_json() -> None:
 
 
 def test_all_candidates_alike() -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1
+    )
     study.add_observations([(arm, 0.0) for arm in LINE] * 3)
     found = study.sensitivity()
     assert (found.largest, found.smallest) == (None, 0.0)
@@ -237,7 +247,9 @@ def test_all_candidates_alike() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "x"])
 def test_a_bad_level(level: object) -> None:
-    study = mislid.create_study(candidates=LINE, m=1, misspecification=0.1, noise=1)
+    study = mislid.create_study(
+        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1
+    )
     for look in (study.sensitivity, study.warnings):
         with pytest.raises(ProblemError, match="level must be a number above 0 and below 1"):
             look(level=level)  # type: ignore[arg-type]

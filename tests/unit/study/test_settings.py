@@ -170,6 +170,7 @@ def test_going_on_with_other_settings_names_the_difference(
         "candidates": FEATURES,
         "storage": MemoryStorage(),
         "load_if_exists": True,
+        "intercept": False,
     }
     study = mislid.create_study(**given)
     study.ask()

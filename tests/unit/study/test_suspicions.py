@@ -18,8 +18,8 @@ LINEAR = {"a": 0.2, "b": 0.3, "c": 0.5, "d": 0.35, "e": 0.4}
 
 
 def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **changes: object) -> Study:
-    given = {"candidates": FEATURES, "m": 1, "misspecification": 0.05, "noise": 0.1, **changes}
-    study = mislid.create_study(**given)  # type: ignore[arg-type]
+    given = {"candidates": FEATURES, "m": 1, "misspecification": 0.05, "noise": 0.1}
+    study = mislid.create_study(**{"intercept": False, **given, **changes})  # type: ignore[arg-type]
     rng = np.random.default_rng(5)
     study.add_observations(
         [(arm, means[arm] + spread * rng.standard_normal()) for _ in range(n) for arm in means]
@@ -31,7 +31,9 @@ def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **change
 def test_nothing_to_warn_of(direction: str) -> None:
     assert study_of(LINEAR, direction=direction).warnings() == ()
     assert (
-        mislid.create_study(candidates=FEATURES, m=1, misspecification=0.1, noise=1).warnings()
+        mislid.create_study(
+            candidates=FEATURES, intercept=False, m=1, misspecification=0.1, noise=1
+        ).warnings()
         == ()
     )
     assert mislid.create_study(candidates=["a", "b"], m=1, noise=1).warnings() == ()

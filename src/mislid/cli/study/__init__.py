@@ -18,6 +18,9 @@ _COMMANDS = {
     "accept": "Take the present answer, proved up to some misspecification.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
+    "now": "The best answer so far, with an anytime p-value.",
+    "threshold": "Which candidates are above a value, and which below.",
+    "ranking": "Which place every candidate may have.",
     "estimates": "The mean of every candidate, with an interval.",
     "verify": "Check a certificate, without the study.",
     "export": "Observations, events, certificate or an HTML report.",
@@ -34,6 +37,7 @@ _MODULES = {
     **dict.fromkeys(("correct", "void", "redeclare", "accept"), "mend"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
+    **dict.fromkeys(("now", "threshold", "ranking"), "now"),
     **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
 }
 

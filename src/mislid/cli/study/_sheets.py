@@ -12,7 +12,7 @@ from mislid.files import read_spreadsheet
 
 if TYPE_CHECKING:
     from mislid.files import Spreadsheet
-    from mislid.study import Trial
+    from mislid.study import Study, Trial
     from mislid.study.settings import Settings
     from mislid.study.state import StudyState
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 _FAILED = ("fail", "failed")
 _DONE = ("", "complete", "ok")
+_OWN = ("trial", "arm", "value", "state", "study")
 
 
 class Told(NamedTuple):
@@ -37,22 +38,34 @@ class Filled(NamedTuple):
     empty: list[int]
 
 
-def sheet_text(study_name: str, trials: Sequence[Trial]) -> str:
+def sheet_text(study: Study, trials: Sequence[Trial]) -> str:
     """A sheet: trial, arm, features, and columns to be filled in."""
-    features = 0 if not trials or trials[0].features is None else len(trials[0].features)
-    heading = ["trial", "arm", *(f"x{at}" for at in range(features)), "value", "state", "study"]
+    names = study.candidates.shown
+    heading = ["trial", "arm", *map(_heading, names), "value", "state", "study"]
     rows = [
         [
             trial.id,
             trial.arm,
-            *([] if trial.features is None else map(repr, trial.features.tolist())),
+            *map(repr, shown_features(study, trial).values()),
             None,
             None,
-            study_name,
+            study.study_name,
         ]
         for trial in trials
     ]
     return as_csv(heading, rows)
+
+
+def _heading(name: str) -> str:
+    """What a feature is called in a sheet, whose own columns have their names."""
+    return f"feature {name}" if name in _OWN else name
+
+
+def shown_features(study: Study, trial: Trial) -> dict[str, float]:
+    """The features that somebody gave for a trial's candidate, by their names."""
+    if trial.features is None:
+        return {}
+    return {name: float(trial.features[at]) for name, at in study.candidates.shown.items()}
 
 
 def read_filled(path: str, study_name: str, state: StudyState) -> Filled:

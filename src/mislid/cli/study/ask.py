@@ -42,6 +42,7 @@ _NOTES = {
     "contradicted": "the data contradict what was declared, and nothing is proven; `mislid study "
     "status` says what to do",
 }
+_USED_UP = "the budget is used up; `mislid study now` says what to report"
 
 
 @click.command(
@@ -49,6 +50,7 @@ _NOTES = {
     epilog=examples(
         "mislid study ask potency",
         "mislid study ask potency -n 8 --worker lab-1 --lease 2d --csv plate.csv",
+        "mislid study ask potency -n 24 --at-most 6 --replicates 2 --csv plate.csv",
         "mislid study ask potency --pending --worker lab-1 --csv again.csv",
     ),
 )
@@ -61,6 +63,14 @@ _NOTES = {
     metavar="TIME",
     callback=_seconds,
     help="When others may be asked again, such as 3600, 30m, 1h or 2d; by default never.",
+)
+@click.option("--at-most", type=click.IntRange(1), help="Different candidates in the batch.")
+@click.option("--same-arm", type=click.IntRange(1), help="Trials of one candidate in the batch.")
+@setting(
+    "--replicates",
+    click.IntRange(1),
+    1,
+    "Trials of each chosen candidate in the batch; -n counts trials.",
 )
 @click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="Write a sheet to fill in.")
 @click.option("--force", is_flag=True, help="Overwrite the sheet.")
@@ -75,6 +85,9 @@ def command(
     n: int,
     worker: str | None,
     lease: float | None,
+    at_most: int | None,
+    same_arm: int | None,
+    replicates: int,
     sheet: str | None,
     force: bool,
     pending: bool,
@@ -91,13 +104,15 @@ def command(
         if pending:
             trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
         else:
-            trials = study.ask(n, worker=worker, lease=lease)
+            limits: Any = {"at_most": at_most, "same_arm": same_arm, "replicates": replicates}
+            trials = study.ask(n, worker=worker, lease=lease, **limits)
         if draft is not None:
             _write(draft, study, trials, worker, force)
-        click.echo(_printed(form, name, trials))
+        click.echo(_printed(form, study, trials))
         if sheet is not None:
             click.echo(f"{counted(len(trials), 'trial')} in {sheet}.", err=True)
-        note = _NOTES.get(study.status)
+        used_up = _USED_UP if study.budget_left == 0 else None
+        note = _NOTES.get(study.status, used_up)
         if note is not None:
             click.echo(f"Note: {note}.", err=True)
 
@@ -128,7 +143,7 @@ def _write(
     from mislid.cli.study._sheets import sheet_text
 
     try:
-        draft.publish(f"{sheet_text(study.study_name, trials)}\n".encode(), replace=force)
+        draft.publish(f"{sheet_text(study, trials)}\n".encode(), replace=force)
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
         again = f" --worker {shlex.quote(worker)}" if worker else ""
@@ -139,19 +154,22 @@ def _write(
         ) from None
 
 
-def _printed(form: str, study_name: str, trials: list[Trial]) -> str:
-    if form == "csv":
-        from mislid.cli.study._sheets import sheet_text
+def _printed(form: str, study: Study, trials: list[Trial]) -> str:
+    from mislid.cli.study._sheets import sheet_text, shown_features
 
-        return sheet_text(study_name, trials)
+    if form == "csv":
+        return sheet_text(study, trials)
     if form == "json":
-        return as_json([_facts(trial) for trial in trials])
-    heading = ("trial", "arm", "features", "worker", "until")
+        return as_json([_facts(trial, shown_features(study, trial)) for trial in trials])
+    names = list(study.candidates.shown)
+    more = ["..."] if len(names) > _FEATURES else []
+    heading = ("trial", "arm", *names[:_FEATURES], *more, "worker", "until")
     rows = [
         (
             str(trial.id),
             str(trial.arm),
-            _first_features(trial),
+            *(f"{entry:g}" for entry in [*shown_features(study, trial).values()][:_FEATURES]),
+            *more,
             shown(trial.worker),
             "-" if trial.expires is None else moment(trial.expires),
         )
@@ -160,19 +178,11 @@ def _printed(form: str, study_name: str, trials: list[Trial]) -> str:
     return aligned([heading, *rows], len(heading))
 
 
-def _facts(trial: Trial) -> dict[str, Any]:
-    features = None if trial.features is None else trial.features.tolist()
+def _facts(trial: Trial, features: dict[str, float]) -> dict[str, Any]:
     return {
         "trial": trial.id,
         "arm": trial.arm,
-        "features": features,
+        "features": None if trial.features is None else features,
         "worker": trial.worker,
         "expires": None if trial.expires is None else moment(trial.expires),
     }
-
-
-def _first_features(trial: Trial) -> str:
-    if trial.features is None:
-        return "-"
-    more = ", ..." if len(trial.features) > _FEATURES else ""
-    return ", ".join(f"{entry:g}" for entry in trial.features[:_FEATURES]) + more

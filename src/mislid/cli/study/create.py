@@ -25,7 +25,7 @@ from mislid.errors import FileFormatError, ProblemError
 if TYPE_CHECKING:
     from mislid._validation import Labels
     from mislid.files import Spreadsheet
-    from mislid.study import Study
+    from mislid.study import BudgetCheck, FeatureCheck, Study
 
 # What the columns of an instance's file are called that hold no feature.
 _RESERVED = {
@@ -62,6 +62,12 @@ _RESERVED = {
     multiple=True,
     help="A column that is no feature; may be repeated.",
 )
+@click.option(
+    "--intercept/--no-intercept",
+    default=None,
+    help="Whether a column of ones is added to the features, for a common level; by default, "
+    "unless they contain one.",
+)
 @question_options()
 @click.option(
     "--noise",
@@ -75,6 +81,11 @@ _RESERVED = {
     type=float,
     metavar="LOW HIGH",
     help="Measurements are within these bounds: noise that is safe for them.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    help="Measurements that there can be in all: what they can be expected to prove is printed.",
 )
 @setting(
     "--direction",
@@ -124,7 +135,11 @@ def command(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
         facts = _facts(study)
-    print_facts(form, facts, _table(facts))
+    table = _table(facts)
+    if form == "csv":
+        for name in ("check", "expected"):
+            facts[name] = facts[name] and facts[name]["statement"]
+    print_facts(form, facts, table)
 
 
 def _facts(study: Study) -> dict[str, Any]:
@@ -139,11 +154,18 @@ def _facts(study: Study) -> dict[str, Any]:
         "study": study.study_name,
         "candidates": candidates.K,
         "features": 0 if features is None else features.shape[1],
+        "columns": None if features is None else candidates.columns,
         **plain,
         "noise": noise[0] if len(noise) == 1 else list(noise),
         "proven": is_proven(settings.stopping),
         "guarantee": guarantee(settings),
+        "check": None if features is None else _said(study.features_check()),
+        "expected": None if settings.budget is None else _said(study.budget_check()),
     }
+
+
+def _said(check: FeatureCheck | BudgetCheck) -> dict[str, Any]:
+    return {**check.to_dict(), "statement": check.statement}
 
 
 def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -152,7 +174,7 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
         noise = f"{min(noise):g} to {max(noise):g}"
     lines = [
         ("study", facts["study"]),
-        ("candidates", f"{facts['candidates']}, with {facts['features'] or 'no'} features each"),
+        ("candidates", _sizes(facts)),
         ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
         ("noise", str(noise)),
@@ -161,7 +183,20 @@ def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("stopping", f"{facts['stopping']}, error rate {facts['delta']:g}"),
         ("guarantee", facts["guarantee"]),
     ]
+    for name, check in (("features", facts["check"]), ("budget", facts["expected"])):
+        if check is not None:
+            lines.append((name, check["statement"]))
     return [line for line in lines if line[0] != "tolerance" or facts["tolerance"]]
+
+
+def _sizes(facts: dict[str, Any]) -> str:
+    from mislid.study.settings import ONES
+
+    added = ONES in (facts["columns"] or ())
+    given = facts["features"] - added
+    return f"{facts['candidates']}, with {given or 'no'} features each" + (
+        " and a common level" if added else ""
+    )
 
 
 class Given(NamedTuple):
@@ -171,12 +206,13 @@ class Given(NamedTuple):
     features: list[list[float]] | None
     noise: float | list[float] | None
     misspecification: float | None
+    columns: list[str] | None = None
 
     def candidates(self) -> dict[str, Any]:
         """As `create_study` takes them."""
         if self.features is None:
             return {"candidates": list(self.labels)}
-        return {"candidates": self.features, "names": self.labels}
+        return {"candidates": self.features, "names": self.labels, "columns": self.columns}
 
 
 def read_candidates(
@@ -231,6 +267,7 @@ def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence
         features=[list(row) for row in zip(*features, strict=True)] if columns else None,
         noise=spread,
         misspecification=None if declared is None else float(declared),
+        columns=columns or None,
     )
 
 

@@ -293,7 +293,7 @@ def _events(study: Study) -> list[list[Any]]:
     for event in study.events():
         entry = entry_of(event)
         fact = json.loads(entry.body)
-        for arms in {"arms", "answer", "pair"} & set(fact):
+        for arms in {"arms", "answer", "pair", "proposed"} & set(fact):
             fact[arms] = [labels[arm] for arm in fact[arms]]
         if fact.get("expires") is not None:
             fact["expires"] = moment(fact["expires"], exact=True)

@@ -183,6 +183,7 @@ def _table(seen: Overview) -> str:
         ("question", f"{the_best(seen.settings.m)} of {seen.K} candidates"),
         ("guarantee", guarantee(seen.settings, contradicted=bool(seen.contradictions))),
         ("measurements", f"{seen.samples:,}"),
+        *_budget(seen),
         ("pending trials", f"{seen.summary.pending:,}"),
         *(_answer(seen) if seen.decided else _doubts(seen.progress)),
         *(("CONTRADICTED", words) for words in seen.contradictions),
@@ -204,6 +205,14 @@ def _corrected(seen: Overview, one: Correction) -> str:
     was, now = ("void" if value is None else f"{value:g}" for value in (one.was, one.value))
     why = "" if one.reason is None else f" ({one.reason})"
     return f"{one.what}, {label}: {was} is now {now}{why}"
+
+
+def _budget(seen: Overview) -> list[tuple[str, str]]:
+    left = seen.settings.budget_left(seen.samples)
+    if left is None:
+        return []
+    said = f"{left:,} left" if left else "used up: `mislid study now` says what to report"
+    return [("budget", f"{seen.settings.budget:,}, {said}")]
 
 
 def _answer(seen: Overview) -> list[tuple[str, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +14,7 @@ from mislid.cli.output import aligned, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import listed, print_facts, rows_text, shown
 from mislid.cli.study.status import forecast_words
+from mislid.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from mislid.study import Sensitivity, WhatIf
@@ -73,18 +76,32 @@ def _question(found: WhatIf) -> str:
     epilog=examples(
         "mislid study sensitivity potency",
         "mislid study sensitivity potency --format csv",
+        "mislid study sensitivity potency --plot dial.svg",
     ),
 )
 @name_argument
 @storage_option
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE.png|svg",
+    type=click.Path(),
+    help="Save a picture of it: evidence against misspecification.",
+)
 @format_option()
 @one_sentence_errors
-def sensitivity_command(name: str, storage: str | None, form: str) -> None:
+def sensitivity_command(name: str, storage: str | None, picture: str | None, form: str) -> None:
     """Print up to which misspecification the measurements of study NAME prove its answer, which
     ones they refute, and the preferred answer for each of several.
     """
+    place = None if picture is None else _new_picture(picture)
     with open_study(name, storage) as study:
         found = study.sensitivity()
+    if place is not None:
+        from mislid.plotting import save_dial
+
+        save_dial(place, found)
+        click.echo(f"Picture in {picture}.", err=True)
     facts = {"study": name, **found.to_dict()}
     if form == "json":
         click.echo(as_json(facts))
@@ -97,6 +114,16 @@ def sensitivity_command(name: str, storage: str | None, form: str) -> None:
         click.echo(table)
     else:
         click.echo(f"{as_table(_head(name, found))}\n\n{found.statement}\n\n{table}")
+
+
+def _new_picture(picture: str) -> Path:
+    """Where a picture goes, if one can be drawn and written; found out before anything is done."""
+    from mislid.files import new_place
+
+    place = new_place(picture, "--plot", ".png", ".svg")
+    if find_spec("matplotlib") is None:
+        raise MissingPackageError("--plot needs matplotlib (pip install 'mislid[plots]')")
+    return place
 
 
 def _head(name: str, found: Sensitivity) -> list[tuple[str, str]]:

@@ -1,0 +1,101 @@
+"""`mislid study now`, `threshold`, `ranking`, and the picture of `sensitivity`."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers.study_calls import Call, printed, refused
+from mislid.cli.study import what_if
+
+
+@pytest.fixture
+def measured(created: Call, folder: Path) -> Call:
+    rows = "A12,-0.3\nB07,0.5\nC33,0.9\nD01,0.2\n" * 4
+    (folder / "h.csv").write_text(f"arm,value\n{rows}")
+    created("import", "s", "h.csv")
+    return created
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_best_so_far(measured: Call, opened) -> None:
+    found = opened().result_now()
+    table = dict(line.split("  ", 1) for line in printed(measured("now", "s")))
+    assert table["best so far"].strip() == "C33"
+    assert table["p-value"].strip() == f"{found.p_value:.3g}"
+    said = json.loads(measured("now", "s", "--format", "json").out)
+    assert said == {"study": "s", **found.to_dict(), "statement": found.statement}
+    (row,) = rows_of(measured("now", "s", "--format", "csv").out)
+    assert (row["answer"], row["samples"]) == ("C33", "16")
+    assert row["pairs"] == "; ".join(f"{one} against {other}" for one, other in found.pairs)
+
+
+def test_before_there_is_an_estimate(created: Call) -> None:
+    assert "best so far   -" in created("now", "s").out
+    assert json.loads(created("now", "s", "--format", "json").out)["answer"] == []
+    refused(created("ranking", "s"), 1, "ranking needs an estimate")
+    assert json.loads(created("threshold", "s", 0, "--format", "json").out)["above"] == []
+
+
+def test_a_contradiction_is_said(created: Call, folder: Path) -> None:
+    (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
+    created("import", "s", "h.csv")
+    assert "CONTRADICTED" in created("now", "s").out
+
+
+@pytest.mark.parametrize("value", ["-0.1", "0.7", "1e3"])
+def test_thresholds(measured: Call, opened, value: str) -> None:
+    found = opened().threshold(float(value))
+    said = json.loads(measured("threshold", "s", value, "--format", "json").out)
+    assert said == {"study": "s", **found.to_dict()}
+    sides = {
+        (row["candidate"], row["side"])
+        for row in rows_of(measured("threshold", "s", value, "--format", "csv").out)
+    }
+    expected = {(arm, side) for side in ("above", "below", "open") for arm in said[side]}
+    assert sides == expected
+    assert len(sides) == 4
+    lines = dict(line.split(None, 1) for line in printed(measured("threshold", "s", value)))
+    assert lines["above"] == (", ".join(said["above"]) or "-")
+
+
+@pytest.mark.parametrize("value", ["much", "nan", "inf", "0,5", "--nonsense"])
+def test_bad_thresholds(created: Call, value: str) -> None:
+    assert created("threshold", "s", value).status == 2
+
+
+def test_a_ranking(measured: Call, opened) -> None:
+    found = opened().ranking()
+    said = json.loads(measured("ranking", "s", "--format", "json").out)
+    assert said == {"study": "s", **found.to_dict()}
+    rows = rows_of(measured("ranking", "s", "--format", "csv").out)
+    assert [row["candidate"] for row in rows] == list(found.order)
+    assert [(int(row["best"]), int(row["worst"])) for row in rows] == list(found.ranks)
+    table = printed(measured("ranking", "s"))
+    assert table[0].split() == ["candidate", "best", "worst"]
+    assert table[-1].startswith("proved: the n best are the first n of these, for n = ")
+
+
+@pytest.mark.parametrize(("name", "begin"), [("dial.png", b"\x89PNG"), ("dial.svg", b"<svg")])
+def test_a_picture_of_the_dial(measured: Call, folder: Path, name: str, begin: bytes) -> None:
+    done = measured("sensitivity", "s", "--plot", name)
+    assert (done.status, done.err) == (0, f"Picture in {name}.\n")
+    assert done.out == measured("sensitivity", "s").out
+    assert (folder / name).read_bytes().startswith(begin)
+
+
+def test_pictures_that_cannot_be(
+    measured: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused(
+        measured("sensitivity", "s", "--plot", "dial.gif"), 1, "--plot must end in .png or .svg"
+    )
+    refused(measured("sensitivity", "s", "--plot", "no/dial.png"), 1, "--plot must name a file in")
+    monkeypatch.setattr(what_if, "find_spec", lambda _: None)
+    refused(measured("sensitivity", "s", "--plot", "dial.png"), 1, "mislid[plots]")
+    assert not list(folder.glob("dial*"))

@@ -1,0 +1,124 @@
+"""When sampling aims at all arms: the game against exact characteristic times, and the choice."""
+
+import math
+
+import numpy as np
+import pytest
+
+from helpers.measured import Data, engine_of, random_data
+from mislid import Model, characteristic_time
+from mislid._kernels.aims import lagging_arm
+from mislid._kernels.all_arms import ROUNDS, begin_with_gaps, nats_a_sample
+from mislid._kernels.best_response import TURN, best_response
+from mislid._kernels.compile import for_python
+from mislid._kernels.search import search_space
+from mislid._kernels.state import ALL_ARMS, TWO_ARMS
+from mislid.engine import Engine
+from mislid.experiments.demo import demo_instance
+from mislid.question import Question
+
+play, begin, lagging = (for_python(f) for f in (nats_a_sample, begin_with_gaps, lagging_arm))
+M = 3
+
+
+def rate_of(data: Data, walls: bool) -> float:
+    """Of a game at the projected means of the data."""
+    engine = engine_of(data, "guaranteed")
+    engine.judge(False)
+    rules, at = engine._rules, engine._state.projected
+    best = np.isin(np.arange(data.model.K), engine.incumbents)
+    gaps = np.where(best, at - at[~best].max(), at[best].min() - at) + data.tol
+    weights = np.empty(data.model.K)
+    assert begin(rules.setting, 4.0 / gaps**2, float(ROUNDS) if not walls else 6.0, weights)
+    return play(rules.setting, engine._state, walls, weights, search_space(rules.setting.X, data.m))
+
+
+def exact_rate(data: Data, walls: bool) -> float:
+    engine = engine_of(data, "guaranteed")
+    engine.judge(False)
+    model = data.model if walls else Model(data.model.features, math.inf)
+    options = {"noise": data.noise, "tolerance": data.tol}
+    time = characteristic_time(model, engine._state.projected, data.m, **options)
+    return 1.0 / time.value
+
+
+@pytest.mark.parametrize("walls", [True, False])
+def test_a_game_comes_near_the_best_allocation(walls: bool) -> None:
+    ratios = []
+    for n in range(40):
+        data = random_data(np.random.default_rng([n, 11]), (0.05, 0.5)[n % 2], size=1e5)
+        ratios.append(rate_of(data, walls) / exact_rate(data, walls))
+    assert max(ratios) < 1.002
+    assert min(ratios) > 0.6
+    assert np.median(ratios) > 0.85
+
+
+def test_a_tie_has_no_allocation_to_begin_with() -> None:
+    data = random_data(np.random.default_rng(1), 0.1)
+    wanted = np.full(data.model.K, 4.0)
+    wanted[0] = math.inf
+    weights = np.empty(data.model.K)
+    setting = engine_of(data, "guaranteed")._rules.setting
+    assert not begin(setting, wanted, 32.0, weights)
+
+
+def demo_engine(eps: float | None = None, algorithm: str = "mislid", times: int = 40) -> Engine:
+    """An engine that has seen every compound of the demonstration so often, exactly."""
+    instance = demo_instance()
+    model = instance.model if eps is None else Model(instance.model.features, eps)
+    engine = Engine(Question(model, M, noise=instance.noise, delta=0.05), algorithm)
+    counts = np.full(instance.K, times)
+    engine.reset(counts, counts * instance.means)
+    engine.judge()
+    return engine
+
+
+def test_walls_make_all_arms_the_aim() -> None:
+    """The demonstration's deviations are at the walls; with others further away they are not."""
+    assert demo_engine()._state.aim == ALL_ARMS
+    for eps in (0.6, 5.0, math.inf):
+        assert demo_engine(eps)._state.aim == TWO_ARMS
+
+
+def test_what_is_reached_without_a_decision_was_not_enough() -> None:
+    """A measurement or two are left: the forecast for all arms must not say that it is done."""
+    model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]], 0.2)
+    engine = Engine(Question(model, 1, noise=0.1, delta=0.05), "mislid")
+    counts, means = np.array([2, 4, 2, 0]), np.array([0.3, 0.52, 0.905, 0.0])
+    engine.reset(counts, counts * means)
+    assert not engine.judge().decided
+    assert engine._state.aim == TWO_ARMS
+    assert engine.propose() == 3
+
+
+def test_a_rule_that_takes_no_aim_plays_no_game() -> None:
+    engine = demo_engine(algorithm="uniform")
+    assert engine._state.aim != ALL_ARMS
+    assert engine._rules.stopping.all_arms.next == 0.0
+
+
+def test_settled_pairs_are_no_alternatives_any_more() -> None:
+    engine = demo_engine()
+    state, settled = engine._state, engine.settled()
+    exempt = state.test.exempt.reshape(-1, M)
+    challengers = state.test.challengers[: len(exempt)]
+    assert 0 < len(settled) < exempt.size
+    for a, i in enumerate(challengers):
+        for b, j in enumerate(state.incumbents):
+            assert exempt[a, b] == ((int(i), int(j)) in settled)
+    engine.reset(engine.counts, engine.sums)
+    assert not state.test.exempt.any()
+
+
+def test_two_arms_keep_their_turns() -> None:
+    """Else an arm that misleads and seems useless would wait while others are measured."""
+    engine = demo_engine()
+    rules, state = engine._rules, engine._state
+    pair = {state.lagging_challenger, state.lagging_incumbent}
+    turns = [(n + 0.5) / 64 for n in range(64)]
+    arms = [best_response(rules.setting, rules.sampler, state, u) for u in turns]
+    for uniform, arm in zip(turns, arms, strict=True):
+        if uniform < TURN:
+            assert arm == lagging(state, uniform / TURN)
+    assert set(arms[: int(64 * TURN)]) == pair
+    assert not pair & set(arms[int(64 * TURN) :])

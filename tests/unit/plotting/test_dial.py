@@ -1,0 +1,58 @@
+"""The picture of what is proved and refuted, over misspecifications."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from mislid.plotting import draw_dial, save_dial
+from mislid.study import Sensitivity, SensitivityRow
+
+ROWS = tuple(
+    SensitivityRow(eps, ("C33",), found, 3.0, decided=found >= 3.0, contradicted=eps < 0.05)
+    for eps, found in ((0.0, 9.0), (0.01, 8.0), (0.1, 4.0), (1.0, 1.0), (math.inf, -math.inf))
+)
+DIAL = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.05, ((0.0, 0.35),), (), ROWS, proven=True)
+EMPTY = Sensitivity(0.2, None, None, 0.0, 0.05, (), (), (), proven=True)
+RANGES = Sensitivity(
+    math.inf, math.inf, ("a", "b"), 5.0, 0.05, ((0.0, 0.1), (0.3, math.inf)), (), ROWS
+)
+
+
+def test_what_is_drawn_is_what_was_found() -> None:
+    (axes,) = draw_dial(DIAL).axes
+    evidence, needed, declared = axes.lines
+    assert evidence.get_xydata().tolist() == [[0.0, 9.0], [0.01, 8.0], [0.1, 4.0], [1.0, 1.0]]
+    assert set(needed.get_ydata()) == {3.0}
+    assert set(declared.get_xdata()) == {0.2}
+    proved, refuted = axes.patches
+    assert (proved.get_x(), proved.get_x() + proved.get_width()) == (0.0, 0.35)
+    assert (refuted.get_x(), refuted.get_x() + refuted.get_width()) == (0.0, 0.05)
+    assert axes.get_title(loc="left") == "C33: proved for up to 0.35"
+    assert axes.get_xlim()[0] == 0.0
+
+
+def test_before_there_is_anything_to_draw() -> None:
+    (axes,) = draw_dial(EMPTY).axes
+    assert len(axes.lines) == 1
+    assert axes.get_title(loc="left") == "proved for no misspecification"
+
+
+def test_several_ranges_and_what_is_beyond_the_axis() -> None:
+    (axes,) = draw_dial(RANGES).axes
+    end = axes.get_xlim()[1]
+    assert [patch.get_x() + patch.get_width() for patch in axes.patches] == pytest.approx(
+        [0.1, end, end]
+    )
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["decided", "refuted", "needed"]
+    assert axes.get_title(loc="left") == "a, b: decided for any"
+
+
+@pytest.mark.parametrize(("name", "begin"), [("d.png", b"\x89PNG"), ("d.SVG", b"<svg")])
+def test_files(tmp_path: Path, name: str, begin: bytes) -> None:
+    save_dial(tmp_path / name, DIAL)
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(begin)
+    save_dial(tmp_path / name, DIAL)
+    assert (tmp_path / name).read_bytes() == content

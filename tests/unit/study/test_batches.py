@@ -1,0 +1,231 @@
+"""Batches that fit limits: what is in them, and that a replay knows how they came about."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.engines import assert_same, memory_of
+from helpers.report_studies import Turns
+from mislid.errors import ProblemError
+from mislid.study import Study, Trial
+from mislid.study.events import Asked, entry_of
+from mislid.study.replay import Replay
+from mislid.study.storage import MemoryStorage
+
+K = 7
+FEATURES = np.random.default_rng(3).normal(size=(K, 3))
+MEANS = FEATURES @ [1.0, -0.5, 0.3]
+QUESTION: dict[str, Any] = {
+    "study_name": "s", "candidates": FEATURES, "m": 2, "misspecification": 0.3, "noise": 1.0,
+}  # fmt: skip
+RULES: list[Any] = ["mislid", "mislid-paper", "lucb", "uniform", "lingape", Turns()]
+
+
+def study_of(**changes: Any) -> Study:
+    return mislid.create_study(**{**QUESTION, **changes})
+
+
+def counts_of(batch: list[Trial]) -> Counter[Any]:
+    return Counter(trial.arm for trial in batch)
+
+
+def fits(batch: list[Trial], limits: dict[str, Any]) -> bool:
+    counts, size = counts_of(batch), limits.get("replicates", 1)
+    return (
+        len(counts) <= limits.get("at_most", K)
+        and max(counts.values(), default=0) <= limits.get("same_arm", len(batch))
+        and all(count % size == 0 for count in counts.values())
+    )
+
+
+def random_limits(rng: np.random.Generator) -> tuple[int, dict[str, Any]]:
+    limits: dict[str, Any] = {}
+    size = int(rng.integers(1, 4))
+    if rng.random() < 0.7:
+        limits["replicates"] = size
+    size = limits.get("replicates", 1)
+    if rng.random() < 0.6:
+        limits["at_most"] = int(rng.integers(1, K + 1))
+    if rng.random() < 0.6:
+        limits["same_arm"] = size * int(rng.integers(1, 4)) + int(rng.integers(0, size))
+    most = limits.get("at_most", K) * (limits.get("same_arm", 99) // size)
+    return size * int(rng.integers(1, min(most, 6) + 1)), limits
+
+
+@pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
+@pytest.mark.parametrize("algorithm", RULES, ids=str)
+def test_whatever_rule_chooses_batches_fit_and_replays_are_the_same(algorithm: Any) -> None:
+    study, rng = study_of(algorithm=algorithm), np.random.default_rng(5)
+    waiting: list[Trial] = []
+    for step in range(60):
+        n, limits = random_limits(rng)
+        batch = study.ask(n, **limits)
+        assert len(batch) == n
+        assert fits(batch, limits), (limits, counts_of(batch))
+        waiting += batch
+        if step % 5 == 0:
+            waiting += study.ask(2)
+        while len(waiting) > 6:
+            trial = waiting.pop(int(rng.integers(len(waiting))))
+            if rng.random() < 0.1:
+                study.tell(trial, state="fail")
+            else:
+                study.tell(trial, MEANS[trial.arm] + rng.standard_normal())
+    rule = None if isinstance(algorithm, str) else algorithm
+    again = Study("s", study._key, study._storage, rules=(rule, None))
+    assert again._now().sequence == study._now().sequence
+    assert again._replay.diverged == 0
+    if rule is None:
+        assert_same(*(memory_of(one._replay.engine) for one in (study, again)))
+    chosen = [trial.arm for trial in again.ask(4, replicates=2)]
+    assert chosen == [trial.arm for trial in study.pending[-4:]]
+
+
+def test_two_handles_on_a_file_take_turns(tmp_path: Path) -> None:
+    handles = [
+        study_of(storage=tmp_path / "lab.db", load_if_exists=True, algorithm="mislid")
+        for _ in range(2)
+    ]
+    alone, rng = study_of(), np.random.default_rng(2)
+    for turn in range(24):
+        n, limits = random_limits(rng)
+        batch = handles[turn % 2].ask(n, **limits)
+        same = alone.ask(n, **limits)
+        assert [trial.arm for trial in batch] == [trial.arm for trial in same]
+        for one, other in zip(batch, same, strict=True):
+            value = float(MEANS[one.arm] + rng.standard_normal())
+            handles[1 - turn % 2].tell(one.id, value)
+            alone.tell(other, value)
+    for handle in handles:
+        assert handle._replay.diverged == 0
+        handle._storage.close()
+    third = mislid.load_study(storage=tmp_path / "lab.db")
+    assert third.status == alone.status
+    assert third._replay.diverged == 0
+    assert_same(*(memory_of(one._replay.engine) for one in (third, alone)))
+    third._storage.close()
+
+
+def test_what_the_log_has_of_it() -> None:
+    study = study_of(storage=MemoryStorage())
+    study.ask(6, replicates=3)
+    study.ask(2)
+    constrained, free = (event.fact for event in study.events()[1:])
+    assert isinstance(constrained, Asked)
+    assert isinstance(free, Asked)
+    assert len(constrained.proposed) == 2
+    assert constrained.arms == tuple(arm for arm in constrained.proposed for _ in range(3))
+    assert free.proposed is None
+    assert "proposed" not in json.loads(entry_of(study.events()[2]).body)
+
+
+def test_a_rule_that_would_propose_others_is_noticed() -> None:
+    study = study_of()
+    for trial in study.ask(14, at_most=3):
+        study.tell(trial, float(MEANS[trial.arm]))
+    study.ask(6, replicates=2)
+    events = study.events()
+    fact = events[-1].fact
+    assert isinstance(fact, Asked)
+    other = tuple((arm + 1) % K for arm in fact.proposed or ())
+    forged = Asked(fact.trials, fact.arms, fact.again, fact.worker, fact.expires, other)
+    for asked, diverged in ((fact, 0), (forged, 3)):
+        replay = Replay()
+        replay.take_in([*events[:-1], type(events[-1])(events[-1].sequence, 9e9, asked)])
+        assert replay.diverged == diverged
+
+
+def test_a_batch_that_fits_by_itself_is_what_the_rule_proposes() -> None:
+    study = study_of(candidates=list("abcdefg"), misspecification=None)
+    assert [trial.arm for trial in study.ask(7, at_most=7)] == list("abcdefg")
+    assert study.events()[-1].fact.proposed == tuple(range(7))
+
+
+def test_replacements_come_from_the_batch() -> None:
+    study = study_of(candidates=list("abcdefg"), misspecification=None)
+    batch = study.ask(6, at_most=2)
+    assert [trial.arm for trial in batch] == ["a", "b", "a", "b", "a", "b"]
+    assert [trial.arm for trial in study.ask(3, at_most=2, same_arm=2)] == ["c", "d", "c"]
+
+
+class Clock:
+    now = 4e9
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class TestOpenTrials:
+    def test_of_the_worker_come_first_and_count(self) -> None:
+        study = study_of(candidates=list("abcdefg"), misspecification=None)
+        first = study.ask(2, worker="w")
+        batch = study.ask(6, worker="w", at_most=2)
+        assert batch[:2] == first
+        assert counts_of(batch) == {"a": 3, "b": 3}
+
+    def test_of_the_worker_may_leave_less_than_was_asked_for(self) -> None:
+        study = study_of(candidates=list("abcdefg"), misspecification=None)
+        study.ask(3, worker="w")
+        assert len(study.ask(6, worker="w", replicates=2)) == 5
+        study = study_of(candidates=list("abcdefg"), misspecification=None)
+        study.ask(3, worker="w")
+        own = study.pending
+        assert study.ask(6, worker="w", replicates=2, at_most=3, same_arm=2) == own
+
+    def test_of_the_worker_may_be_of_too_many_candidates(self) -> None:
+        study = study_of(candidates=list("abcdefg"), misspecification=None)
+        study.ask(3, worker="w")
+        assert counts_of(study.ask(6, worker="w", at_most=2)) == {"a": 2, "b": 2, "c": 2}
+
+    def test_that_expired_are_asked_again_in_groups(self) -> None:
+        clock = Clock()
+        created = study_of(candidates=list("abcdefg"), misspecification=None)
+        study = Study("s", created._key, created._storage, clock)
+        lost = study.ask(4, replicates=2, lease=10.0)
+        single = study.ask(1, lease=10.0)
+        clock.now += 11.0
+        batch = study.ask(6, replicates=2, at_most=3)
+        assert [trial.arm for trial in batch[:4]] == [trial.arm for trial in lost]
+        fact = study.events()[-1].fact
+        assert fact.again == (*(trial.id for trial in lost), None, None)
+        assert single[0].id in {trial.id for trial in study.pending}
+        assert fits(batch, {"replicates": 2, "at_most": 3})
+        again = Study("s", created._key, created._storage, clock)
+        assert [trial.arm for trial in again.ask(2)] == [t.arm for t in study.pending[-2:]]
+        assert again._replay.diverged == study._replay.diverged == 0
+
+    def test_that_expired_and_do_not_fit_wait(self) -> None:
+        clock = Clock()
+        created = study_of(candidates=list("abcdefg"), misspecification=None)
+        study = Study("s", created._key, created._storage, clock)
+        study.ask(4, lease=10.0)
+        clock.now += 11.0
+        batch = study.ask(4, at_most=2)
+        assert counts_of(batch) == {"a": 2, "b": 2}
+        assert study.events()[-1].fact.again == (0, 1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("n", "limits", "message"),
+    [
+        (4, {"replicates": 3}, "n must be a multiple of replicates, 3: .*; got 4"),
+        (None, {"replicates": 3}, "n must be a multiple of replicates, 3: .*; got 1"),
+        (4, {"replicates": 0}, "replicates must be an integer at least 1; got 0"),
+        (4, {"at_most": 0}, "at_most must be an integer at least 1; got 0"),
+        (4, {"same_arm": 1.5}, "same_arm must be an integer at least 1; got 1.5"),
+        (4, {"same_arm": 1, "replicates": 2}, "same_arm must be at least replicates, 2; got 1"),
+        (8, {"same_arm": 1}, "n must be at most 7 with these limits: .*; got 8"),
+        (9, {"same_arm": 3, "replicates": 3, "at_most": 2}, "n must be at most 6 .*; got 9"),
+        (12, {"same_arm": 5, "replicates": 3, "at_most": 3}, "n must be at most 9 .*; got 12"),
+    ],
+)
+def test_limits_that_cannot_be(n: int | None, limits: dict[str, Any], message: str) -> None:
+    study = study_of()
+    with pytest.raises(ProblemError, match=message):
+        study.ask(n, **limits)
+    assert len(study.events()) == 1

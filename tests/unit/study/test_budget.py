@@ -1,0 +1,156 @@
+"""A budget of measurements: what it can be expected to prove, and where loops end."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.study import Study
+from mislid.study.events import entry_of
+from mislid.study.storage import MemoryStorage
+
+CLOSE = {"a": 0.0, "b": 0.01, "c": 0.02}
+
+
+def study_of(budget: int | None = 20, **changes: Any) -> Study:
+    given = {"candidates": list(CLOSE), "m": 1, "noise": 1.0, "budget": budget, **changes}
+    return mislid.create_study(**given)
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_loops_end_with_the_budget(jobs: int) -> None:
+    study = study_of()
+    study.add_observations([("a", 0.0), ("b", 0.1)])
+
+    def measure(trial: mislid.Trial) -> float:
+        time.sleep(0.002)
+        return CLOSE[trial.arm]
+
+    study.optimize(measure, n_jobs=jobs)
+    assert (study.samples, study.budget_left, study.status) == (20, 0, "running")
+    study.optimize(measure)
+    assert study.samples == 20
+    assert len(study.result_now().answer) == 1
+    study.tell(study.ask(), 0.5)  # nobody is kept from measuring more
+    assert (study.samples, study.budget_left) == (21, 0)
+
+
+def test_failures_cost_nothing_of_it() -> None:
+    study, calls = study_of(5), []
+
+    def measure(trial: mislid.Trial) -> float:
+        calls.append(trial)
+        if len(calls) % 2:
+            raise OSError
+        return 0.0
+
+    study.optimize(measure, catch=(OSError,))
+    assert (study.samples, len(calls)) == (5, 10)
+
+
+def test_a_loop_sees_what_others_told() -> None:
+    study, begun = study_of(10), threading.Event()
+
+    def measure(trial: mislid.Trial) -> float:
+        if not begun.is_set():
+            begun.set()
+            study.add_observations([("a", 0.0)] * 8)
+        return 0.0
+
+    study.optimize(measure)
+    assert study.samples == 10
+
+
+def test_trials_come_before_the_budget() -> None:
+    study = study_of()
+    study.optimize(lambda trial: CLOSE[trial.arm], n_trials=3)
+    assert (study.samples, study.budget_left) == (3, 17)
+
+
+def test_it_is_in_the_log_only_where_it_was_given() -> None:
+    for budget in (None, 7):
+        settings = json.loads(entry_of(study_of(budget).events()[0]).body)["settings"]
+        assert settings.get("budget", "left out") == (budget or "left out")
+    again = {"study_name": "s", "storage": MemoryStorage(), "load_if_exists": True}
+    study_of(7, **again)
+    assert study_of(7, **again).settings.budget == 7
+    with pytest.raises(ProblemError, match="where budget was 7 and now is 8"):
+        study_of(8, **again)
+
+
+def test_it_changes_no_choice() -> None:
+    studies = [study_of(budget, seed=3) for budget in (None, 4)]
+    for study in studies:
+        for _ in range(12):
+            trial = study.ask()
+            study.tell(trial, CLOSE[trial.arm])
+    one, other = ([trial.arm for trial in study.observation_rows()] for study in studies)
+    assert one == other
+
+
+@pytest.mark.parametrize("budget", [0, -3, 2.5, "many"])
+def test_bad_budgets(budget: Any) -> None:
+    with pytest.raises(ProblemError, match="budget must be an integer at least 1; got"):
+        study_of(budget)
+    with pytest.raises(ProblemError, match="budget must be an integer at least 1; got"):
+        study_of().budget_check(budget)
+
+
+class TestCheck:
+    def test_needs_a_budget(self) -> None:
+        with pytest.raises(ProblemError, match="budget must be given"):
+            study_of(None).budget_check()
+        assert study_of(None).budget_left is None
+        assert study_of(None).budget_check(50).budget == 50
+
+    def test_more_measurements_prove_smaller_gaps(self) -> None:
+        gaps = [study_of(n).budget_check().gap_without for n in (3, 30, 300, 3000)]
+        assert gaps == sorted(gaps, reverse=True)
+        assert gaps[2] / gaps[3] == pytest.approx(10**0.5, rel=0.25)
+
+    def test_without_features(self) -> None:
+        check = study_of(300).budget_check()
+        assert (check.gap_linear, check.gap_with) == (None, None)
+        assert check.statement == (
+            "300 measurements can be expected to tell two candidates apart that differ by "
+            f"{check.gap_without:.3g}; the noise is 1"
+        )
+
+    def test_with_features(self) -> None:
+        features = np.random.default_rng(0).normal(size=(40, 2))
+        check = study_of(400, candidates=features, misspecification=0.05).budget_check()
+        assert check.gap_linear < check.gap_with < check.gap_without
+        assert f"by {check.gap_with:.3g} if to within 0.05" in check.statement
+        unknown = study_of(400, candidates=features, misspecification="unknown").budget_check()
+        assert unknown.gap_with is None
+        assert unknown.gap_linear == check.gap_linear
+
+    def test_too_few(self) -> None:
+        check = study_of(2).budget_check()
+        assert check.gap_without is None
+        assert check.statement == "2 measurements are too few to tell any candidates apart"
+
+    def test_what_it_says_happens(self) -> None:
+        """At the gap that it says, evenly measured candidates are told apart: noise is 0 here."""
+        check = study_of(300).budget_check()
+        for factor, status in ((1.001, "decided"), (0.99, "running")):
+            study = study_of(300)
+            best = factor * check.gap_without
+            study.add_observations([("a", 0.0), ("b", 0.0), ("c", best)] * 100)
+            assert study.status == status
+
+    @pytest.mark.parametrize(
+        ("noise", "end"),
+        [
+            ({"noise": "unknown"}, " times the noise"),
+            ({"noise": None, "reward_range": (0, 1)}, "; half of the range is 0.5"),
+            ({"noise": None, "rewards": "bernoulli"}, "; half of the range is 0.5"),
+        ],
+    )
+    def test_other_kinds_of_noise(self, noise: dict[str, Any], end: str) -> None:
+        assert study_of(300, **noise).budget_check().statement.endswith(end)

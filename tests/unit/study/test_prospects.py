@@ -1,0 +1,95 @@
+"""What measurements can be expected to prove, against the evidence itself on made-up data."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mislid.geometry.coordinates import coordinates
+from mislid.rules.evidence import by_features, by_two_arms, families_of
+from mislid.study.prospects import Prospects, best_design
+from mislid.study.settings import as_candidates, as_settings
+
+QUESTION: dict[str, Any] = {
+    "m": 2,
+    "delta": 0.1,
+    "misspecification": 0.05,
+    "noise": 0.5,
+    "tolerance": 0.0,
+    "direction": "maximize",
+    "algorithm": "mislid",
+    "stopping": "guaranteed",
+    "seed": 0,
+    "mean_bound": math.inf,
+}
+
+
+def prospects_of(X: Any, **changes: Any) -> Prospects:
+    candidates = as_candidates(X)
+    return Prospects(as_settings(candidates, **{**QUESTION, **changes}), candidates)
+
+
+def least_evidence(X: np.ndarray, n: int, gap: float, eps: float, tolerance: float) -> float:
+    """Of all pairs that differ by the gap, one by one, by the rule's own formulas."""
+    K, model = len(X), as_candidates(X).model(math.inf)
+    at, families = (
+        coordinates(model).matrix,
+        families_of(K, 2, math.inf, 0.1, np.full(K, 0.5), structured=True),
+    )
+    weights = n * best_design(at) / 0.25
+    found = []
+    for i, j in combinations(range(K), 2):
+        theta = np.linalg.pinv(at[j : j + 1] - at[i : i + 1])[:, 0] * gap
+        pair = np.array([[i, j]])
+        means = at @ theta
+        found += [*by_features(families.linear, at, weights, means, eps, tolerance, pair)]
+    even = np.array([n / (K * 0.25)])
+    own = by_two_arms(families.two_arms, np.array([gap + tolerance]), even, even)
+    return max(min(found), float(own[0]))
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.2])
+@pytest.mark.parametrize("eps", [0.0, 0.03, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_are_the_first_with_enough_evidence(
+    seed: int, eps: float, tolerance: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.integers(6, 14)), int(rng.integers(1, 4))))
+    prospects, level = prospects_of(X, tolerance=tolerance), -math.log(0.1)
+    n = prospects.samples_with(0.4, eps)
+    assert least_evidence(X, n, 0.4, eps, tolerance) >= level - 1e-6
+    assert least_evidence(X, n - 1, 0.4, eps, tolerance) < level + 1e-6
+    gap = prospects.gap_with(300, eps)
+    assert least_evidence(X, 300, gap, eps, tolerance) >= level - 1e-6
+    if gap > 0.0:  # the tolerance alone may be enough
+        assert least_evidence(X, 300, 0.999 * gap, eps, tolerance) < level + 1e-6
+
+
+def test_gaps_and_samples_are_inverse_and_in_the_unit_of_the_noise() -> None:
+    X = np.random.default_rng(1).normal(size=(9, 2))
+    prospects, tenfold = prospects_of(X), prospects_of(X, noise=5.0)
+    for gap, n in ((0.3, prospects.samples_without(0.3)), (0.7, prospects.samples_without(0.7))):
+        assert prospects.gap_without(n) == pytest.approx(gap, rel=0.02)
+        assert tenfold.samples_without(10 * gap) == n
+    assert prospects.samples_without(0.3) > prospects.samples_without(0.7)
+    assert prospects.samples_with(0.7, 0.0) < prospects.samples_with(0.7, 0.2)
+
+
+def test_what_measurements_cannot_prove() -> None:
+    prospects = prospects_of(np.random.default_rng(1).normal(size=(9, 2)))
+    assert prospects.samples_without(0.0) is None
+    assert prospects.samples_without(1e-9) is None
+    assert prospects_of(np.ones((9, 1)), tolerance=1e3).gap_without(100) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_designs_are_optimal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 4)) * [1.0, 1e-3, 1e3, 1.0]
+    shares = best_design(X)
+    assert shares.sum() == pytest.approx(1.0)
+    variances = np.einsum("kd,dk->k", X, np.linalg.solve((X * shares[:, None]).T @ X, X.T))
+    assert variances.max() <= 1.021 * 4  # no design is below d
