@@ -107,6 +107,7 @@ def _save_certificate(result: StudyResult, place: str) -> None:
 
 
 def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
+    from mislid.files import as_plain
     from mislid.study.overview import guarantee
 
     return {
@@ -123,9 +124,22 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "observations": result.observations,
         "best_now": list(result.best_now),
         "agrees": result.agrees,
+        "misspecification": as_plain(study.settings.declared),
         "contradictions": list(result.contradictions),
         "corrections": result.corrections,
     }
+
+
+def _declared(study: Study) -> list[tuple[str, str]]:
+    """What the proof assumes."""
+    settings = study.settings
+    rows = [("noise", settings.noise_words)]
+    if study.candidates.features is not None:
+        words = str(settings.declared)
+        if settings.is_structured:
+            words = "any" if words == "unknown" else f"up to {settings.misspecification:g}"
+        rows.append(("misspecification", words))
+    return rows
 
 
 def _evidence(result: StudyResult) -> str:
@@ -149,6 +163,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
         ("study", study.study_name),
         ("answer", listed(facts["answer"])),
         ("guarantee", facts["guarantee"]),
+        *_declared(study),
         ("measurements", f"{result.samples:,}"),
         ("evidence", _evidence(result)),
         ("limiting pair", f"{result.pair[0]} against {result.pair[1]}"),
