@@ -376,7 +376,7 @@ class Log:
             counts, sums, scatter = self.after(samples)
             return Moment(claim, counts, sign * sums, scatter)
 
-        search = Search(moment, last, self._replayed())
+        search = Search(moment, last, self._replayed(), self._looks)
         left = search.settle(all_pairs(self._candidates.K, np.sort(np.array(answer))))
         if len(left):
             labels = self._candidates.labels
@@ -388,6 +388,13 @@ class Log:
                 "certificate stays valid; write it with that release, or measure on in a new study"
             )
         return [search.settled[pair] for pair in sorted(search.settled)]
+
+    @property
+    def _looks(self) -> list[int]:
+        """Numbers of measurements after each event that had any."""
+        events = [one.sequence for one in self._observations]
+        ends = np.flatnonzero(np.diff(events, append=events[-1] + 1)) + 1
+        return [int(end) for end in ends]
 
     def _replayed(self) -> dict[tuple[int, int], int]:
         """When the rule settled pairs: a replay of the measurements, told as they came."""

@@ -228,10 +228,20 @@ class Search:
         The number of measurements of the decision.
     hints
         When the rule settled pairs, for those where that is known.
+    looks
+        Numbers of measurements at which one may look, increasing. Those that were told together may
+        have come in any order, or stand for others: nothing is looked at in between.
     """
 
-    def __init__(self, after: Callable[[int], Moment], last: int, hints: dict[Pair, int]) -> None:
+    def __init__(
+        self,
+        after: Callable[[int], Moment],
+        last: int,
+        hints: dict[Pair, int],
+        looks: Sequence[int],
+    ) -> None:
         self._after, self._last, self._hints = cache(after), last, hints
+        self._before = [samples for samples in looks if samples < last]
         self.settled: dict[Pair, Settlement] = {}
 
     def settle(self, pairs: Pairs) -> Pairs:
@@ -242,7 +252,7 @@ class Search:
             left = self._cover(left, times)
             tried |= set(times)
         left = self._cover_by_all_arms(left, self._hinted(left))
-        return self._cover(left, _spread(range(1, self._last), SEARCHED)) if len(left) else left
+        return self._cover(left, _spread(self._before, SEARCHED)) if len(left) else left
 
     def _hinted(self, pairs: Pairs) -> set[int]:
         """The times before the last at which the rule settled pairs."""

@@ -269,3 +269,22 @@ def test_a_decision_that_this_release_cannot_prove_says_so() -> None:
     assert (study.status, study.result.samples) == ("decided", kept)
     with pytest.raises(CertificateError, match=r"after the 10 measurements .* earlier release"):
         study.result.certificate.to_json()
+
+
+@pytest.mark.parametrize("told", [{"noise": 0.5}, {"rewards": "bernoulli"}, {"noise": "unknown"}])
+def test_nothing_is_looked_at_between_values_that_were_told_together(told: dict[str, Any]) -> None:
+    """Their order may be anyone's: half way through, a is far better; at the end both are level."""
+    study = mislid.create_study(candidates=["a", "b"], m=1, **told)
+    first = [("a", 1.0), ("b", 0.0)] * 90 + [("a", 0.0), ("b", 1.0)] * 10
+    rows = [*first, *((arm, 1.0 - value) for arm, value in first)]
+    study.add_observations(rows)
+    assert study.status == "running"
+    state = study._replay.state
+    with pytest.raises(CertificateError, match="does not find 'a' proven better than 'b'"):
+        Log(state.settings, state.candidates, state.observations).settle((0,))
+    apart = mislid.create_study(candidates=["a", "b"], m=1, **told)
+    for part in (rows[:200], rows[200:]):
+        apart.add_observations(part)
+    state = apart._replay.state
+    settled = Log(state.settings, state.candidates, state.observations).settle((0,))
+    assert [one.samples for one in settled] == [200]

@@ -101,6 +101,20 @@ def test_a_change_that_matters_is_caught_without_the_seal(name: str) -> None:
     assert tried > 90
 
 
+@pytest.mark.parametrize("name", ["drifting", "by the features", "one by one", "minimised"])
+def test_version_2_stays_valid(name: str) -> None:
+    found = certificate_of(name)
+    old = {key: found[key] for key in found if key not in ("now", "tests", "log")} | {"version": 2}
+    for key in ("structured", "noise_model", "reward_range"):
+        del old["settings"][key]
+    for moment in (old["data"], *old["times"]):
+        del moment["scatter"]
+    outcome = mislid.verify(sealed(old))
+    assert (outcome.ok, outcome.failure, outcome.proven) == (True, None, True)
+    assert outcome.checks == tuple(one for one in CHECKS[3] if one != "what was declared")
+    assert not mislid.verify(sealed({**found, "version": 2})).ok
+
+
 def settled_early() -> dict[str, Any]:
     """One with several earlier times."""
     return certificate_of("drifting")
