@@ -13,6 +13,9 @@ import numpy as np
 import mislid
 from mislid.study import Study
 
+# Of bounded values.
+RANGE = (-3.0, 5.0)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -35,6 +38,7 @@ class Case:
     level: float = 0.0  # added to all means
     n: int = 20  # 0: what the study asks for, one by one
     seed: int = 0
+    model: str = "known"  # what the study is told of the noise
 
     def study(self, storage: Any = None) -> Study:
         """Begin it, without data."""
@@ -47,14 +51,32 @@ class Case:
             study_name="case",
             intercept=False,
             m=self.m,
-            noise=self.noise,
             tolerance=self.tol,
             direction=self.direction,
             algorithm=self.algorithm,
             stopping=self.stopping,
             storage=storage,
+            **self.told,
             **about,
         )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is said of the noise."""
+        return {
+            "known": {"noise": self.noise},
+            "unknown": {"noise": "unknown"},
+            "bounded": {"reward_range": RANGE},
+            "bernoulli": {"rewards": "bernoulli"},
+        }[self.model]
+
+    def _values(self, means: Any, rng: np.random.Generator, arms: Any) -> Any:
+        """What comes out of measurements of arms (n,), or of one."""
+        if self.model == "bernoulli":
+            return (rng.random(np.shape(arms)) < means[arms]).astype(float)
+        noise = np.broadcast_to(np.array(self.noise), (self.K,))
+        values = means[arms] + noise[arms] * rng.normal(size=np.shape(arms))
+        return np.clip(values, *RANGE) if self.model == "bounded" else values
 
     @property
     def features(self) -> Any:
@@ -75,11 +97,9 @@ class Case:
         """Measure what the study asks for."""
         study = self.study(storage)
         rng = np.random.default_rng([self.seed, 2])
-        means, noise = self._means(rng), np.broadcast_to(np.array(self.noise), (self.K,))
-        index = study.candidates.positions
+        means, index = self._means(rng), study.candidates.positions
         study.optimize(
-            lambda trial: float(means[arm := index[trial.arm]] + noise[arm] * rng.normal()),
-            n_trials=most,
+            lambda trial: float(self._values(means, rng, index[trial.arm])), n_trials=most
         )
         return study
 
@@ -87,15 +107,14 @@ class Case:
         """Measure every arm n times, again and again."""
         study = self.study(storage)
         rng = np.random.default_rng([self.seed, 2])
-        means, noise = self._means(rng), np.broadcast_to(np.array(self.noise), (self.K,))
-        arms = np.arange(self.K)
+        means, arms = self._means(rng), np.arange(self.K)
         if self.unmeasured:
             arms = np.delete(
                 arms, np.delete(arms, mislid.spanner(self.features))[: self.unmeasured]
             )
         arms = np.repeat(arms, self.n)
         for _ in range(most):
-            values = means[arms] + noise[arms] * rng.normal(size=arms.size)
+            values = self._values(means, rng, arms)
             labels = [study.candidates.labels[arm] for arm in arms]
             study.add_observations(list(zip(labels, values.tolist(), strict=True)))
             if study.status == "decided":
@@ -105,14 +124,23 @@ class Case:
     def _means(self, rng: np.random.Generator) -> Any:
         A, wobble = self.features, min(self.eps, 1.0)
         means = A @ rng.normal(size=A.shape[1]) + self.level
-        return means + rng.uniform(-wobble, wobble, size=self.K)
+        means = means + rng.uniform(-wobble, wobble, size=self.K)
+        if self.model == "bernoulli":
+            return np.clip(0.5 + 0.2 * means, 0.02, 0.98)
+        return np.clip(means, *RANGE) if self.model == "bounded" else means
 
 
+@dataclass(frozen=True)
 class Drifting:
     """Pairs that are settled at three times, and by none of the later data.
 
-    Values are such that b and then d are told apart from a, and come closer to it later.
+    Values are such that b and then d are told apart from a, and come closer to it later. What is
+    told of the noise is `model`, values alternate by `apart`, and there are `fold` times as many.
     """
+
+    model: str = "known"
+    apart: float = 0.0
+    fold: int = 1
 
     def decided(self, storage: Any = None) -> Study:
         """Measure in phases."""
@@ -122,15 +150,19 @@ class Drifting:
             candidates={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, -1.0]},
             m=1,
             misspecification=5.0,
-            noise=1.1,
             storage=storage,
+            **Case("guaranteed", noise=1.1, model=self.model).told,
         )
-        study.add_observations([("a", 1.0), ("b", -1.0), ("c", 0.9)] * 30 + [("d", 0.9)])
-        for arm, value, times in (("b", 1.3, 60), ("d", -1.0, 40), ("d", 1.2, 70), ("c", -2.0, 60)):
+        first = [("a", 1.0, 30), ("b", -1.0, 30), ("c", 0.9, 30), ("d", 0.9, 6)]
+        study.add_observations([row for one in first for row in self._rows(*one)])
+        for rows in (("b", 1.3, 60), ("d", -1.0, 40), ("d", 1.2, 70), ("c", -2.0, 60)):
             assert study.status == "running"
-            study.add_observations([(arm, value)] * times)
+            study.add_observations(self._rows(*rows))
         assert study.status == "decided"
         return study
+
+    def _rows(self, arm: str, value: float, times: int) -> list[tuple[str, float]]:
+        return [(arm, value + self.apart * (-1) ** n) for n in range(self.fold * times)]
 
 
 CASES: dict[str, Case | Drifting] = {
@@ -162,6 +194,34 @@ CASES: dict[str, Case | Drifting] = {
     "forty arms": Case("guaranteed", K=40, d=4, m=4, eps=0.05, n=4, level=10.0, seed=21),
 }
 
+# Of studies that know less of the noise.
+CASES |= {
+    "unknown noise": Case("guaranteed", K=5, m=2, eps=0.1, n=9, seed=30, model="unknown"),
+    "unknown noise, one by one": Case(
+        "guaranteed", K=6, m=1, eps=3.0, n=0, noise=0.5, seed=31, tol=0.1, direction="minimize",
+        model="unknown",
+    ),
+    "unknown noise, features none": Case(
+        "guaranteed", K=4, m=1, noise=[0.1, 0.9, 0.4, 0.2], featureless=True, level=1e3, n=0,
+        seed=32, model="unknown",
+    ),
+    "bounded": Case("guaranteed", K=5, m=2, eps=2.0, n=15, seed=33, model="bounded"),
+    "bounded, by the features": Case(
+        "guaranteed", K=9, m=1, eps=0.0, n=9, noise=1.0, seed=34, model="bounded"
+    ),
+    "bounded, minimised": Case(
+        "guaranteed", K=6, m=2, eps=1.0, n=0, noise=0.4, tol=0.05, seed=35, direction="minimize",
+        model="bounded",
+    ),
+    "bounded, heuristic": Case("heuristic", K=4, m=1, eps=0.1, n=9, seed=36, model="bounded"),
+    "unknown noise, drifting": Drifting("unknown", apart=0.9),
+    "bounded, drifting": Drifting("bounded", apart=0.3, fold=6),
+    "rates": Case("guaranteed", K=5, m=2, eps=1.0, n=40, seed=49, model="bernoulli"),
+    "rates, one by one": Case(
+        "guaranteed", K=6, m=1, featureless=True, n=0, seed=38, model="bernoulli"
+    ),
+}  # fmt: skip
+
 
 # Written by earlier releases: of all rules that these had.
 VERSION_1: dict[str, dict[str, Any]] = json.loads(
@@ -181,6 +241,25 @@ def certificate_of(name: str) -> dict[str, Any]:
     """The same as values of JSON, in fresh containers."""
     found: dict[str, Any] = json.loads(text_of(name))
     return found
+
+
+def random_noise_case(rng: np.random.Generator) -> Case:
+    """Small studies that do not know their noise."""
+    K, model = int(rng.integers(2, 7)), str(rng.choice(["unknown", "bounded", "bernoulli"]))
+    minimised = model != "bernoulli" and bool(rng.random() < 0.5)
+    return Case(
+        "guaranteed",
+        K=K,
+        m=int(rng.integers(1, K)),
+        eps=float(rng.choice([0.0, 0.1, 3.0, np.inf])),
+        tol=float(rng.choice([0.0, 0.2])),
+        noise=float(rng.choice([0.05, 0.3])),
+        direction="minimize" if minimised else "maximize",
+        featureless=bool(rng.random() < 0.3),
+        n=int(rng.choice([0, rng.integers(1, 20)])),
+        seed=int(rng.integers(1 << 30)),
+        model=model,
+    )
 
 
 def random_case(rng: np.random.Generator) -> Case:

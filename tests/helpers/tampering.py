@@ -34,16 +34,19 @@ def harmless(certificate: dict[str, Any]) -> str:
 
 
 def unused_sums(certificate: dict[str, Any]) -> Iterator[Path]:
-    """Places of sums on which no pair's evidence rests, in a certificate of version 3."""
+    """Places of sums and scatter on which no pair's evidence rests, in a certificate of version 3.
+
+    Features make use of all sums, and of no scatter.
+    """
     labels = certificate["candidates"]["labels"]
     moments: list[tuple[Path, dict[str, Any]]] = [(("data",), certificate["data"])]
     moments += [(("times", n), one) for n, one in enumerate(certificate["times"])]
     for place, moment in moments:
         pairs = [one for one in certificate["evidence"] if one["samples"] == moment["samples"]]
-        if any(one["family"] != "two arms" for one in pairs):
-            continue
-        seen = {one[side] for one in pairs for side in ("challenger", "incumbent")}
-        yield from ((*place, "sums", k) for k, one in enumerate(labels) if one not in seen)
+        own = [one for one in pairs if one["family"] == "two arms"]
+        seen = {one[side] for one in own for side in ("challenger", "incumbent")}
+        for name in ("scatter", "sums") if len(own) == len(pairs) else ("scatter",):
+            yield from ((*place, name, k) for k, one in enumerate(labels) if one not in seen)
 
 
 def pattern(path: Path) -> str:

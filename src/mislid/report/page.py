@@ -156,7 +156,8 @@ def _candidates(overview: Overview) -> Html:
 def _evidence(overview: Overview) -> Html:
     history, figure = overview.history, draw_evidence(overview)
     if history is None or figure is None:
-        return Html()
+        why = overview.no_history
+        return _section("Evidence", element("p", why, class_="note")) if why else Html()
     caption = (
         f"For {_leaders(overview)} and every other candidate: how far the data are from means in "
         f"the other order, as a share of what the rule “{overview.rule.name}” needs. The study is "

@@ -70,6 +70,11 @@ class Family:
     scales: Vector
     logs: Vector
 
+    @property
+    def total(self) -> float:
+        """The logarithm of all their weights together."""
+        return float(np.logaddexp.reduce(self.logs))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Families:

@@ -52,6 +52,9 @@ class Standing:
         By how much a challenger has to be better.
     weights, means
         Counts over squared noise, and empirical means (K,).
+    own_values
+        Where the noise is not known, what gives the evidence of pairs (n, 2) by the values of their
+        own two arms, less the share of a pair: `mislid.rules.noise.pairs.by_own_values`.
     """
 
     model: Model
@@ -59,6 +62,15 @@ class Standing:
     tolerance: float
     weights: Vector
     means: Vector
+    own_values: Callable[[Pairs], Vector] | None = None
+
+    def by_two_arms(self, pairs: Pairs) -> Vector:
+        """Evidence (n,) of pairs (n, 2) by their two arms, which holds for every model."""
+        family, (i, j) = self.families.two_arms, pairs.T
+        if self.own_values is not None:
+            return family.total + self.own_values(pairs)
+        gap = self.means[j] - self.means[i] + self.tolerance
+        return by_two_arms(family, gap, self.weights[i], self.weights[j])
 
     @cached_property
     def diagonal(self) -> list[tuple[Vector, float]]:
@@ -190,9 +202,7 @@ class AnswerEvidence:
     @cached_property
     def _by_two_arms(self) -> Vector:
         """Evidence (n,) that holds for every misspecification."""
-        data, (i, j) = self.data, self.pairs.T
-        gap = data.means[j] - data.means[i] + data.tolerance
-        now = by_two_arms(data.families.two_arms, gap, data.weights[i], data.weights[j])
+        now = self.data.by_two_arms(self.pairs)
         return now if self.always is None else np.maximum(now, self.always)
 
     @cached_property
@@ -204,8 +214,8 @@ class AnswerEvidence:
 
     def _by_features(self, misspecification: float) -> Vector:
         """Evidence (n,) by the linear model, as in `mislid.rules.evidence.by_features`."""
-        forms = self._forms
-        if forms is None or math.isinf(misspecification):
+        weightless = math.isinf(self.data.families.linear.total)
+        if weightless or math.isinf(misspecification) or (forms := self._forms) is None:
             return np.full(len(self.pairs), -math.inf)
         bias = misspecification * forms.biases
         return forms.evidence(forms.values + self.data.tolerance - bias)

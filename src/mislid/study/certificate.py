@@ -27,11 +27,12 @@ from mislid.errors import CertificateError
 from mislid.files import as_plain, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
+from mislid.rules.noise.pairs import scatter_after, scatter_over_time
 from mislid.study.contradictions import Tallies, tests_of
 from mislid.study.events import Contradicted, Decided, Event
 from mislid.study.evidence import Data, Judgement, PairEvidence
 from mislid.study.proof import Claim, Moment, Search, Settlement
-from mislid.study.settings import Candidates, Settings, is_python, question_of
+from mislid.study.settings import KNOWN, Candidates, Settings, is_python, question_of
 from mislid.study.state import Correction, Observation
 
 SCHEMA, GUARANTEED = "mislid-certificate", "guaranteed"
@@ -40,6 +41,8 @@ SETTINGS = (
     "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm", "stopping",
     "seed", "mean_bound",
 )  # fmt: skip
+# And of the proof, from version 3 on.
+PROOF_SETTINGS = ("structured", "noise_model", "reward_range")
 # A pair counts as the hardest to tell apart up to this, so that the one recorded stays.
 AS_HARD = 1e-7
 
@@ -182,7 +185,12 @@ class Certificate:
         declared = settings.plain()
         names: tuple[str, ...] = SETTINGS
         if settled:
-            names, declared["structured"] = (*SETTINGS, "structured"), settings.is_structured
+            names = (*SETTINGS, *PROOF_SETTINGS)
+            declared |= {
+                "structured": settings.is_structured,
+                "noise_model": settings.noise_model,
+                "reward_range": None if settings.oriented_range is None else settings.reward_range,
+            }
         return {
             "schema": SCHEMA,
             "version": 3 if settled else 1,
@@ -214,8 +222,8 @@ class Certificate:
             test["evidence"] > test["threshold"] for test in tests
         )
         return {
-            "data": _plain_data(log.after(self._decision.samples)),
-            "times": [_plain_data(log.after(samples)) for samples in times],
+            "data": _plain_moment(log.after(self._decision.samples)),
+            "times": [_plain_moment(log.after(samples)) for samples in times],
             "decision": {
                 **self._plain_decision(limiting.pair),
                 "proven": not refuted,
@@ -238,7 +246,9 @@ class Certificate:
             {"of": of, "level": level, "evidence": evidence, "threshold": -math.log(level)}
             for of, level, evidence in tests_of(self._settings, self._candidates, tallies)
         ]
-        return {**_plain_data(data), "squares": _plain(tallies.squares)}, tests
+        # Only the test of the noise asks for them.
+        squares = _plain(tallies.squares) if self._settings.noise_model == KNOWN else None
+        return {**_plain_moment(data), "squares": squares}, tests
 
     def _plain_settlement(self, one: Settlement) -> dict[str, Any]:
         found = {
@@ -345,10 +355,17 @@ class Log:
         self._values = np.array([one.value for one in observations])
 
     def after(self, samples: int) -> Data:
-        """Counts and sums, added up in the order in which the rules did."""
+        """Counts, sums and scatter, added up in the order in which the rules did."""
         arms, K = self._arms[:samples], self._candidates.K
         counts, sums = np.bincount(arms, minlength=K), np.bincount(arms, self._values[:samples], K)
-        return Data(counts.astype(np.float64), sums.astype(np.float64))
+        scatter = scatter_after(self._scatter, self._arms, samples, K)
+        return Data(counts.astype(np.float64), sums.astype(np.float64), scatter)
+
+    @cached_property
+    def _scatter(self) -> Vector | None:
+        settings = self._settings
+        noise = settings.noise_model, settings.oriented_range
+        return scatter_over_time(*noise, self._arms, settings.sign * self._values)
 
     def settle(self, answer: tuple[int, ...]) -> list[Settlement]:
         """What settled every pair of an answer, sorted by pair."""
@@ -356,8 +373,8 @@ class Log:
         sign = self._settings.sign
 
         def moment(samples: int) -> Moment:
-            counts, sums = self.after(samples)
-            return Moment(claim, counts, sign * sums)
+            counts, sums, scatter = self.after(samples)
+            return Moment(claim, counts, sign * sums, scatter)
 
         search = Search(moment, last, self._replayed())
         left = search.settle(all_pairs(self._candidates.K, np.sort(np.array(answer))))
@@ -402,6 +419,10 @@ def _limiting(evidence: list[PairEvidence], recorded: tuple[int, int]) -> PairEv
 def _plain_data(data: Data) -> dict[str, Any]:
     counts = [int(count) for count in data.counts]
     return {"samples": sum(counts), "counts": counts, "sums": _plain(data.sums)}
+
+
+def _plain_moment(data: Data) -> dict[str, Any]:
+    return {**_plain_data(data), "scatter": None if data.scatter is None else _plain(data.scatter)}
 
 
 def _plain_projection(judgement: Judgement) -> dict[str, Any]:

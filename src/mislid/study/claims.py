@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._validation import Vector
+from mislid._validation import Matrix, Vector
 from mislid.engine import Engine
 from mislid.rules.evidence import Families, Pairs, by_two_arms, families_of
+from mislid.rules.noise.pairs import by_own_values
 from mislid.rules.pairs import AnswerEvidence, Standing
 from mislid.study.events import Decided
 from mislid.study.replay import Replay
-from mislid.study.settings import Candidates, Settings
-from mislid.study.timeline import Arms
+from mislid.study.settings import KNOWN, Candidates, Settings
+from mislid.study.timeline import Arms, intervals_of
 
 GUARANTEED = "guaranteed"
 # Earlier times at which two arms are looked at, besides those when pairs were settled.
@@ -84,11 +85,18 @@ class Claims:
         own = verdict is not None and set(verdict.answer) == set(self.answer)
         return own and self.engine.question.delta <= level
 
+    def intervals(self) -> Matrix:
+        """Intervals (K, 2) for all means, in the user's sign."""
+        engine = self.engine
+        data = engine.counts.astype(np.float64), engine.means, engine.scatter
+        return intervals_of(self.settings, self.candidates, *data)
+
     def pairs_of(self, answer: tuple[int, ...], structured: bool) -> AnswerEvidence:
         """The evidence of an answer's pairs, by the M in which features have a weight, or not.
 
         What was settled at earlier times counts where that was by the same M: by two arms for every
-        misspecification, by the features for those up to the declared one.
+        misspecification, by the features for those up to the declared one. Where the noise is not
+        known, it counts for those up to the declared one, whatever settled it.
         """
         question = self.engine.question
         families = families_of(
@@ -101,14 +109,23 @@ class Claims:
         )
         # Not the engine's weights, which have pretended measurements for some published rules.
         weights, means = self.engine.counts / question.noise**2, self.engine.means
-        data = Standing(question.model, families, question.tolerance, weights, means)
+        own = None if question.noise_model == KNOWN else self._own_values
+        data = Standing(question.model, families, question.tolerance, weights, means, own)
         found = AnswerEvidence(data, answer)
         if structured != question.structured:
             return found
         times = self._settled(found.pairs)
         known = np.where(times > 0, families.level, -math.inf)
-        always = self._by_two_arms(families, found.pairs, times)
+        # Processes of values take too long to be looked at again.
+        always = self._by_two_arms(families, found.pairs, times) if own is None else None
         return AnswerEvidence(data, answer, known, self.declared, always)
+
+    def _own_values(self, pairs: Pairs) -> Vector:
+        """Evidence (n,) of pairs by the values of their two arms, where the noise is not known."""
+        engine, question = self.engine, self.engine.question
+        data = engine.counts.astype(np.float64), engine.means, engine.scatter
+        noise = question.noise_model, question.reward_range
+        return by_own_values(*noise, *data, pairs, question.tolerance)
 
     def _settled(self, pairs: Pairs) -> Arms:
         """Numbers of measurements (n,) when pairs were settled, or known to be; 0 for open ones."""

@@ -10,7 +10,6 @@ import numpy as np
 from mislid._validation import Vector
 from mislid.study.claims import Claims
 from mislid.study.result import Label, PlainRecord
-from mislid.study.timeline import intervals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def estimate_rows_of(claims: Claims) -> list[EstimateRow]:
     engine = claims.engine
     sign, counts = claims.settings.sign, engine.counts
     means: Vector = sign * engine.means
-    ends = intervals_of(claims.settings, claims.candidates, counts.astype(np.float64), engine.means)
+    ends = claims.intervals()
     has_model = claims.candidates.features is not None and engine.is_estimated
     model: Vector = sign * engine.estimate
     evidence, answer = _weakest(claims), frozenset(claims.answer)

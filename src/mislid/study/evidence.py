@@ -36,10 +36,14 @@ Pair = tuple[int, int]
 
 
 class Data(NamedTuple):
-    """Counts (K,) and sums (K,) of the measurements, in the user's sign."""
+    """Counts (K,) and sums (K,) of the measurements, in the user's sign.
+
+    `scatter` (K,) is that of `Engine.scatter`, None where the noise model does not ask for it.
+    """
 
     counts: Vector
     sums: Vector
+    scatter: Vector | None = None
 
     @property
     def samples(self) -> int:
@@ -148,7 +152,8 @@ class Judgement:
         """What every pair must reach: a stopping test on the same numbers, by the compiled rule."""
         settings = self.settings
         engine = Engine(question_of(settings, self.candidates), stopping=settings.stopping)
-        engine.reset(self.data.counts, settings.sign * self.data.sums)
+        sums, scatter = settings.sign * self.data.sums, self.data.scatter
+        engine.reset(self.data.counts, sums, scatter=scatter)
         verdict = engine.judge()
         if engine.unsolved > 0:
             raise CertificateError(

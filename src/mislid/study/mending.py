@@ -13,7 +13,7 @@ from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
 from mislid.study.replay import Replay
 from mislid.study.sensitivity import proved_range
-from mislid.study.settings import Settings, redeclared
+from mislid.study.settings import UNKNOWN, Settings, redeclared
 from mislid.study.state import StudyState
 
 
@@ -74,6 +74,11 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
 def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
     if state.decision is not None:
         raise ProblemError("accept is for studies that have not decided; this one has")
+    if state.settings.noise_model == UNKNOWN:
+        raise ProblemError(
+            "accept needs to know something of the noise: where it is unknown, features prove "
+            "nothing, and no misspecification makes an answer proven earlier. Measure on"
+        )
     if not state.settings.is_structured or state.settings.stopping != GUARANTEED:
         raise ProblemError(
             "accept needs candidates with features whose misspecification is a number or unknown, "

@@ -23,7 +23,7 @@ from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, sensitivity_of
-from mislid.study.settings import Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Settings
 from mislid.study.state import Correction, Withdrawal, summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
@@ -151,8 +151,9 @@ class Overview(Record):
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """As `Study.sensitivity` gives it; None without features, or without the rules."""
-        if self.candidates.features is None or self.forecaster is None:
+        """As `Study.sensitivity` gives it; None where features prove nothing, or without rules."""
+        useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
+        if useless or self.forecaster is None:
             return None
         return sensitivity_of(self.claims)
 
@@ -190,9 +191,21 @@ class Overview(Record):
     def history(self) -> History | None:
         """How the evidence for the leaders grew; None before there are estimates.
 
-        None, too, where the stopping rule is written in Python: nobody knows its evidence.
+        None, too, where the stopping rule is written in Python: nobody knows its evidence. So it is
+        where the noise is not known, as `no_history` says.
         """
         return history(self._rule, self.leaders)
+
+    @property
+    def no_history(self) -> str:
+        """Why `history` is not known; empty where there are no estimates, or nothing is missing."""
+        if self.settings.noise_model == KNOWN or self._rule.has_evidence:
+            return ""
+        return (
+            "How the evidence of pairs grew is shown where the standard deviation of the noise was "
+            f"declared. Here the noise is {self.settings.noise_words}, and what a pair had at "
+            "earlier times is not worked out again; what was settled stays settled."
+        )
 
     @property
     def optimal(self) -> Vector | None:
@@ -286,13 +299,21 @@ def optimal_allocation(record: Record, now: Moment) -> tuple[Vector | None, str]
             record.candidates.model(settings.misspecification),
             now.projected,
             settings.m,
-            noise=record.noise,
+            noise=_present_noise(record, now),
             tolerance=settings.tolerance,
             rtol=0.05,
         )
     except CertificateError:
         return None, "could not be computed with certainty"
     return (None, time.note) if time.note else (time.allocation, "")
+
+
+def _present_noise(record: Record, now: Moment) -> Vector:
+    """Standard deviations (K,): those declared or, where the noise is not known, estimates."""
+    if record.settings.noise_model == KNOWN or not np.all(now.weights > 0.0):
+        return record.noise
+    found: Vector = np.sqrt(now.counts / now.weights)
+    return found
 
 
 def _warnings(replay: Replay, known: set[str]) -> tuple[StudyWarning, ...]:

@@ -27,8 +27,9 @@ from mislid.rules.evidence import (
     diagonal_weights,
     families_of,
 )
+from mislid.rules.noise.pairs import by_own_values
 from mislid.study.polish import Problem, polished
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import KNOWN, Candidates, Settings
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 FAMILIES = (TWO_ARMS, LINEAR, DIAGONAL)
@@ -64,6 +65,8 @@ class Claim:
         self.model: Model = candidates.model(settings.misspecification)
         self.noise = settings.deviations(candidates.K)
         self.tolerance = settings.tolerance
+        self.noise_model, self.reward_range = settings.noise_model, settings.oriented_range
+        self._structured = settings.is_structured
         self.families: Families = families_of(
             candidates.K,
             settings.m,
@@ -76,7 +79,7 @@ class Claim:
     @property
     def is_structured(self) -> bool:
         """Whether features take part."""
-        return math.isfinite(self.model.misspecification)
+        return self._structured and math.isfinite(self.model.misspecification)
 
     @cached_property
     def at(self) -> Coordinates:
@@ -85,22 +88,36 @@ class Claim:
 
 
 class Moment:
-    """Evidence from counts (K,) and sums (K,), where more is better."""
+    """Evidence from counts, sums and scatter (K,), where more is better.
 
-    def __init__(self, claim: Claim, counts: Vector, sums: Vector) -> None:
+    The scatter is that of `Engine.scatter`, None where the noise model does not ask for it.
+    """
+
+    def __init__(
+        self, claim: Claim, counts: Vector, sums: Vector, scatter: Vector | None = None
+    ) -> None:
         self.claim, self.counts = claim, counts
+        self.scatter = np.zeros_like(counts) if scatter is None else scatter
         self.samples = int(np.sum(counts))
         self.means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         self.weights = counts / claim.noise**2
 
     def closed_forms(self, pairs: Pairs) -> Matrix:
         """Evidence of pairs (n, 2) by their two arms and by the features, (2, n)."""
-        claim, (i, j) = self.claim, pairs.T
-        gaps = self.means[j] - self.means[i] + claim.tolerance
-        own = by_two_arms(claim.families.two_arms, gaps, self.weights[i], self.weights[j])
+        claim, own = self.claim, self._by_two_arms(pairs)
         if not claim.is_structured:
             return np.stack([own, np.full(len(pairs), -math.inf)])
         return np.stack([own, self._by_features(claim.families.linear, pairs)])
+
+    def _by_two_arms(self, pairs: Pairs) -> Vector:
+        claim, (i, j) = self.claim, pairs.T
+        family = claim.families.two_arms
+        if claim.noise_model == KNOWN:
+            gaps = self.means[j] - self.means[i] + claim.tolerance
+            return by_two_arms(family, gaps, self.weights[i], self.weights[j])
+        data = self.counts, self.means, self.scatter
+        noise = claim.noise_model, claim.reward_range
+        return family.total + by_own_values(*noise, *data, pairs, claim.tolerance)
 
     def _by_features(self, family: Family, pairs: Pairs) -> Vector:
         claim = self.claim

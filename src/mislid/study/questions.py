@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._validation import Matrix, Vector, as_number
+from mislid._validation import Vector, as_number
 from mislid.errors import ProblemError
 from mislid.study.claims import Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.sensitivity import proved_range
-from mislid.study.timeline import intervals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +131,10 @@ def result_now(claims: Claims, contradicted: bool) -> ResultNow:
     )
 
 
-def _ends(claims: Claims) -> Matrix:
-    """Lower and upper ends (K, 2) of all means, in the user's sign."""
-    engine = claims.engine
-    counts = engine.counts.astype(np.float64)
-    return intervals_of(claims.settings, claims.candidates, counts, engine.means)
-
-
 def on_sides(claims: Claims, threshold: float) -> Threshold:
     """Which candidates are above a threshold, and which below, by their intervals."""
     at = as_number(threshold, "threshold", low=-math.inf, high=math.inf)
-    ends, labels = _ends(claims), claims.candidates.labels
+    ends, labels = claims.intervals(), claims.candidates.labels
     above, below = ends[:, 0] > at, ends[:, 1] < at
 
     def named(chosen: NDArray[np.bool_], distances: Vector) -> tuple[Label, ...]:
@@ -163,7 +155,7 @@ def ranking(claims: Claims) -> Ranking:
     if not claims.engine.is_estimated:
         raise ProblemError("ranking needs an estimate: measure the first design first")
     sign, labels = claims.settings.sign, claims.candidates.labels
-    ends = _ends(claims)
+    ends = claims.intervals()
     low, high = (ends[:, 0], ends[:, 1]) if sign > 0.0 else (-ends[:, 1], -ends[:, 0])
     order = np.argsort(-claims.engine.estimate, kind="stable")
     first = 1 + (low[None, :] > high[:, None]).sum(axis=1)  # so many are surely better

@@ -21,6 +21,7 @@ from mislid.errors import ProblemError
 from mislid.rules.pairs import AnswerEvidence
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
+from mislid.study.settings import UNKNOWN
 from mislid.study.suspicions import residuals_of
 
 # The grid's values in every decade, and its decades.
@@ -229,7 +230,7 @@ def _asked_with(engine: Engine, misspecification: float) -> Engine:
     question = engine.question
     model = question.model.with_misspecification(misspecification)
     other = Engine(question.replace(model=model), engine.algorithm, engine.stopping)
-    other.reset(engine.counts, engine.sums)
+    other.reset(engine.counts, engine.sums, scatter=engine.scatter)
     return other
 
 
@@ -343,6 +344,12 @@ def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:
         raise ProblemError(
             "sensitivity needs candidates with features: without them nothing is assumed to be "
             "linear, and there is no misspecification to vary"
+        )
+    if engine.question.noise_model == UNKNOWN:
+        raise ProblemError(
+            "sensitivity needs to know something of the noise: where it is unknown, features prove "
+            "nothing, and an answer holds for every misspecification. Begin a study with noise or "
+            "reward_range to have it, and add the observations of this one"
         )
     level = engine.question.delta if level is None else level
     proven = engine.stopping.name == GUARANTEED

@@ -282,10 +282,6 @@ class Settings:
         """What a value is multiplied by so that more is better."""
         return 1.0 if self.direction == MAXIMIZE else -1.0
 
-    def budget_left(self, samples: int) -> int | None:
-        """Measurements that are left of the budget after so many; None without one."""
-        return None if self.budget is None else max(0, self.budget - samples)
-
     def arguments(self) -> dict[str, Any]:
         """What `as_settings` makes these settings of, for a question that differs in a part."""
         given = dataclasses.asdict(self)
@@ -299,6 +295,10 @@ class Settings:
         if self.noise_model == BERNOULLI:
             given["rewards"] = BERNOULLI
         return given
+
+    def budget_left(self, samples: int) -> int | None:
+        """Measurements that are left of the budget after so many; None without one."""
+        return None if self.budget is None else max(0, self.budget - samples)
 
     def deviations(self, K: int) -> Vector:
         """Standard deviations (K,)."""
@@ -370,7 +370,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
     )
-    _check_algorithm(given["algorithm"], question_of(settings, candidates))
+    _check_rules(given["algorithm"], given["stopping"], question_of(settings, candidates))
     return settings
 
 
@@ -533,12 +533,15 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_algorithm(algorithm: Any, question: Question) -> None:
+def _check_rules(algorithm: Any, stopping: Any, question: Question) -> None:
     from mislid.algorithms import as_algorithm
+    from mislid.engine.noise import refuse_unfit_rules
+    from mislid.rules.stopping import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):
         rule.check(question)
+    refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
 
 
 def refuse_others(

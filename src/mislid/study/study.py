@@ -274,6 +274,7 @@ class Study:
         """
         known = self._now()
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
+        refuse_all_outside(values, known.settings)
         if arms:
             self._write_news(lambda _replay, _now: [Observed(arms, values)])
 

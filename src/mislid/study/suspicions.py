@@ -13,6 +13,7 @@ from mislid.rules.dispersion import Dispersion
 from mislid.rules.residuals import Residuals
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
+from mislid.study.settings import KNOWN, UNKNOWN
 from mislid.study.state import MISSPECIFICATION, NOISE
 
 DIVERGED, DISAGREEMENT = "diverged", "disagreement"
@@ -61,9 +62,12 @@ def residuals_of(engine: Engine) -> Residuals:
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
-    candidates, declared = replay.state.candidates, replay.state.settings.misspecification
+    candidates, settings = replay.state.candidates, replay.state.settings
+    declared = settings.misspecification
     if candidates.features is None or math.isinf(declared) or not replay.state.observations:
         return None
+    if settings.noise_model == UNKNOWN:
+        return None  # residuals of any size may be noise, and nothing rests on them
     residuals = residuals_of(replay.estimating())
     if not residuals.contradict(declared, level):
         return None
@@ -83,6 +87,8 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
 
 def _noise(replay: Replay, level: float) -> StudyWarning | None:
     state = replay.state
+    if state.settings.noise_model != KNOWN:
+        return None
     noise = state.settings.deviations(state.candidates.K)
     arms = [one.arm for one in state.observations]
     scatter = Dispersion.of(arms, [one.value for one in state.observations], noise)

@@ -15,10 +15,12 @@ from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.rules.noise.pairs import scatter_after, scatter_over_time
 from mislid.study import proof
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
-from mislid.study.settings import Candidates, Settings, is_python
+from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings, is_python
 
 Arms = NDArray[np.int64]
 
@@ -98,7 +100,13 @@ class Record:
         `Study.estimates`. Infinite where nothing is known.
         """
         means: Vector = self.settings.sign * np.nan_to_num(self.means)
-        return intervals_of(self.settings, self.candidates, self.counts, means)
+        scatter = self.scatter_after(self.samples)
+        return intervals_of(self.settings, self.candidates, self.counts, means, scatter)
+
+    @cached_property
+    def _scatter(self) -> Vector | None:
+        noise = self.settings.noise_model, self.settings.oriented_range
+        return scatter_over_time(*noise, self.arms, self.settings.sign * self.values)
 
     @cached_property
     def half_widths(self) -> Vector:
@@ -116,14 +124,29 @@ class Record:
         sums = np.bincount(self.arms[:samples], self.values[:samples], self.K)
         return sums.astype(np.float64)
 
+    def scatter_after(self, samples: int) -> Vector | None:
+        """What `Engine.scatter` has of them (K,); None where the noise model does not ask."""
+        return scatter_after(self._scatter, self.arms, samples, self.K)
+
 
 def intervals_of(
-    settings: Settings, candidates: Candidates, counts: Vector, means: Vector
+    settings: Settings,
+    candidates: Candidates,
+    counts: Vector,
+    means: Vector,
+    scatter: Vector | None,
 ) -> Matrix:
     """Intervals (K, 2) in the user's sign, by means (K,) in the sign in which more is better."""
-    model, noise = candidates.model(settings.misspecification), settings.deviations(candidates.K)
-    ends = mean_intervals(model, counts, means, noise, settings.delta)
-    return ends if settings.sign > 0 else -ends[:, ::-1]
+    model, delta = candidates.model(settings.misspecification), settings.delta
+    apart = np.zeros(candidates.K) if scatter is None else scatter
+    if settings.noise_model == UNKNOWN:
+        ends = unknown_intervals(counts, means, apart, delta)
+    elif settings.oriented_range is not None:
+        noise = settings.noise_model, settings.oriented_range
+        ends = bounded_intervals(model, *noise, counts, means, apart, delta)
+    else:
+        ends = mean_intervals(model, counts, means, settings.deviations(candidates.K), delta)
+    return ends if settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +232,14 @@ class Rule:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether its evidence is known; that of a rule that is written in Python is not."""
-        return not is_python(self.record.settings.stopping)
+        """Whether its evidence can be told at all times.
+
+        That of a rule that is written in Python cannot, nor what `guaranteed` has of pairs where
+        the noise is not known: no distance and no price there, but a search over all nulls.
+        """
+        settings = self.record.settings
+        adapts = self.settles and settings.noise_model != KNOWN
+        return not is_python(settings.stopping) and not adapts
 
     @cached_property
     def first(self) -> int | None:
@@ -223,7 +252,8 @@ class Rule:
         """Estimate and threshold after so many measurements, at least `first`."""
         counts, engine = self.record.counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
-        engine.reset(counts, self.record.settings.sign * self.record.sums_after(samples))
+        sums = self.record.settings.sign * self.record.sums_after(samples)
+        engine.reset(counts, sums, scatter=self.record.scatter_after(samples))
         shared = self.has_evidence and not self.settles
         threshold = engine.judge(test=shared).threshold
         return Moment(

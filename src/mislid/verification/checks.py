@@ -38,7 +38,7 @@ _PARTS = {
 }
 _RULES = {1: tuple(PROVEN), 2: ("guaranteed",), 3: ("guaranteed",)}
 # Settings that only later versions have.
-_MORE: dict[int, tuple[str, ...]] = {1: (), 2: (), 3: ("structured",)}
+_MORE: dict[int, tuple[str, ...]] = {1: (), 2: (), 3: ("structured", "noise_model", "reward_range")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
     """Whether what was declared stands, by all data and by what was found before."""
     settings = question.settings
     now, squares = read_now(parts["now"], question.candidates, settings)
-    settled.refuse_loss(data, now, "data")
+    settled.refuse_loss(data, now, "data", settings)
     moment = Moment(question.model, now.means, now.weights)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
     log = parts["log"].parts("corrections", "declarations", "contradictions")

@@ -31,13 +31,17 @@ def check_tests(
     settings: Settings,
     moment: Moment,
     now: Data,
-    squares: Vector,
+    squares: Vector | None,
     families: dict[str, Family],
 ) -> bool:
-    """Every test that there is to make is stated with its evidence; whether none refutes."""
-    wanted: dict[str, tuple[float, float, Callable[[], float]]] = {
-        NOISE: (NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, squares / settings.noise**2)),
-    }
+    """Every test that there is to make is stated with its evidence; whether none refutes.
+
+    Without squared deviations no noise was declared that could be refuted.
+    """
+    wanted: dict[str, tuple[float, float, Callable[[], float]]] = {}
+    if squares is not None:
+        scaled: Vector = squares / settings.noise**2
+        wanted[NOISE] = NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, scaled)
     if math.isfinite(settings.eps) and DIAGONAL in families:
         family = families[DIAGONAL]
         wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family)

@@ -39,6 +39,11 @@ class Family:
     scales: Vector
     logs: Vector
 
+    @property
+    def total(self) -> float:
+        """The logarithm of all weights together."""
+        return float(np.logaddexp.reduce(self.logs))
+
 
 def families_of(K: int, m: int, structured: bool, noise: Vector) -> dict[str, Family]:
     """The families that take part in M; the m (K - m) pairs of two arms share their weight."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid.verification.geometry import Model, model_of
+from mislid.verification.noise import NoiseModel, read_noise_model
 from mislid.verification.reading import (
     Failure,
     Label,
@@ -19,6 +20,8 @@ from mislid.verification.reading import (
 )
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
+# What there is at every time.
+MOMENT = ("samples", "counts", "sums")
 # Beyond so many, numbers of measurements are no longer exact.
 MOST_SAMPLES = 1 << 53
 
@@ -49,6 +52,8 @@ class Settings:
     sign: float
     stopping: str
     structured: bool  # whether features have a weight in M
+    noise_model: NoiseModel
+    more: tuple[str, ...]  # what data have besides counts and sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,7 @@ class Data:
     sums: Vector
     means: Vector
     weights: Vector  # (K,) counts over squared noise
+    scatter: Vector  # (K,) as `NoiseModel.read_scatter` says; 0 where there is none
 
 
 def read_candidates(given: Value) -> Candidates:
@@ -97,15 +103,19 @@ def read_settings(
     noise = [entry.number(0.0, above=True) for entry in parts["noise"].entries()]
     if len(noise) not in (1, candidates.K):
         raise parts["noise"].fail(f"one number, or {candidates.K}")
+    deviations = np.broadcast_to(np.array(noise), (candidates.K,))
+    tol, sign = parts["tolerance"].number(0.0), SIGNS[parts["direction"].text(*SIGNS)]
     return Settings(
         m=parts["m"].whole(1, candidates.K - 1),
         delta=delta,
         eps=eps,
-        noise=np.broadcast_to(np.array(noise), (candidates.K,)),
-        tol=parts["tolerance"].number(0.0),
-        sign=SIGNS[parts["direction"].text(*SIGNS)],
+        noise=deviations,
+        tol=tol,
+        sign=sign,
         stopping=parts["stopping"].text(*rules),
         structured=_read_structured(parts, candidates, eps),
+        noise_model=read_noise_model(parts, deviations, tol, sign),
+        more=("scatter",) if "noise_model" in parts else (),
     )
 
 
@@ -121,7 +131,7 @@ def _read_structured(parts: dict[str, Value], candidates: Candidates, eps: float
 
 def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
     """Counts add up, and the means are the sums over them."""
-    parts = given.parts("samples", "counts", "sums", "means")
+    parts = given.parts(*MOMENT, "means")
     data = _data_of(parts, candidates.K, settings)
     for k, stated in enumerate(parts["means"].entries(candidates.K)):
         if data.counts[k] == 0.0:
@@ -135,13 +145,22 @@ def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
 
 def read_moment(given: Value, candidates: Candidates, settings: Settings) -> Data:
     """Counts add up."""
-    return _data_of(given.parts("samples", "counts", "sums"), candidates.K, settings)
+    return _data_of(given.parts(*MOMENT, *settings.more), candidates.K, settings)
 
 
-def read_now(given: Value, candidates: Candidates, settings: Settings) -> tuple[Data, Vector]:
-    """All measurements by now, and the sums (K,) of their squared deviations from the means."""
-    parts = given.parts("samples", "counts", "sums", "squares")
+def read_now(
+    given: Value, candidates: Candidates, settings: Settings
+) -> tuple[Data, Vector | None]:
+    """All measurements by now, and the sums (K,) of their squared deviations from the means.
+
+    These are for the test of a declared noise, and None without one.
+    """
+    parts = given.parts(*MOMENT, *settings.more, "squares")
     data = _data_of(parts, candidates.K, settings)
+    if not settings.noise_model.is_known:
+        if not parts["squares"].absent:
+            raise parts["squares"].fail("null where no noise was declared")
+        return data, None
     squares = np.array([entry.number(0.0) for entry in parts["squares"].entries(candidates.K)])
     alone = (data.counts < 2.0) & (squares != 0.0)
     if np.any(alone):
@@ -166,7 +185,11 @@ def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
     weights = counts / settings.noise**2
     if not np.all(np.isfinite(weights)):
         raise Failure("settings.noise must be so large that counts can be divided by its square")
-    return Data(samples, counts, settings.sign * sums, settings.sign * means, weights)
+    scatter, model = np.zeros(K), settings.noise_model
+    if "scatter" in parts:
+        model.refuse_sums(parts["sums"].name, counts, settings.sign * sums)
+        scatter = model.read_scatter(parts["scatter"], counts)
+    return Data(samples, counts, settings.sign * sums, settings.sign * means, weights, scatter)
 
 
 def read_model(given: Value, candidates: Candidates, eps: float) -> Model:

@@ -1,4 +1,4 @@
-"""Whether every pair of the answer was settled, at some time: certificates of version 2."""
+"""Whether every pair of the answer was settled, at some time: versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
     for entry, (before, after) in zip(entries, pairwise([*data, last]), strict=True):
         if not before.samples < after.samples:
             raise Failure(f"{entry.name}.samples must be fewer than those of the next time")
-        refuse_loss(before, after, entry.name)
+        refuse_loss(before, after, entry.name, question.settings)
     return {one.samples: one for one in (*data, last)}
 
 
-def refuse_loss(before: Data, after: Data, name: str) -> None:
-    """Refuse data of which something is missing later."""
+def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> None:
+    """Refuse data of which something is missing later, or to which something impossible came."""
     if np.any(before.counts > after.counts):
         k = int(np.argmax(before.counts > after.counts))
         raise Failure(f"{name}.counts[{k}] must be at most that of the next time")
@@ -92,6 +92,8 @@ def refuse_loss(before: Data, after: Data, name: str) -> None:
     if np.any(changed):
         k = int(np.argmax(changed))
         raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
+    counts, sums = after.counts - before.counts, after.sums - before.sums
+    settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
 
 
 def read_decision(given: Value, question: Question) -> Decision:
@@ -155,15 +157,27 @@ class _Checker:
         if samples not in self.times:
             raise parts["samples"].fail("that of the decision or of one of the times")
         self.used.add(samples)
-        evidence = self._evidence(parts, family, samples, pair)
+        evidence, rounding = self._evidence(parts, family, samples, pair)
         stated = parts["evidence"].number(infinite=True)
-        finite = math.isfinite(evidence)
-        rounding = self._moments[samples].rounding(abs(evidence)) if finite else 0.0
         equal = EQUAL * max(1.0, evidence / AMPLE)
         refuse_difference(parts["evidence"], stated, evidence, equal, rounding)
         return pair, stated, evidence
 
-    def _evidence(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
+    def _evidence(
+        self, parts: dict[str, Value], family: str, samples: int, pair: Pair
+    ) -> tuple[float, float]:
+        """What proves a pair, and by how much rounding may change that."""
+        settings = self.question.settings
+        if family == TWO_ARMS and not settings.noise_model.is_known:
+            data, share = self.times[samples], self.question.families[family].total
+            given = data.counts, data.sums, data.scatter
+            found, rounding = settings.noise_model.evidence(*given, pair, settings.tol)
+            return found + share, rounding
+        found = self._displaced(parts, family, samples, pair)
+        finite = math.isfinite(found)
+        return found, self._moments[samples].rounding(abs(found)) if finite else 0.0
+
+    def _displaced(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
         question, moment = self.question, self._moments[samples]
         displaced, tol = question.families[family], question.settings.tol
         if family != TWO_ARMS and math.isinf(question.settings.eps):

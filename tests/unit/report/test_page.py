@@ -167,7 +167,8 @@ class TestAgreementWithTheDecision:
     def test_the_answer_comes_first_whatever_came_later(self) -> None:
         study = decided_study()
         answer = study.result.answer[0] if study.result else ""
-        study.add_observations([("a", 9.0)] * 2000)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", 9.0)] * 2000)
         seen = study.overview()
         assert seen.names(seen.best_now) != (answer,)
         labels = [row[0] for row in Page(page(seen)).table("candidate")]

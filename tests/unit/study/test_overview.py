@@ -17,7 +17,7 @@ from helpers.report_studies import (
     new_study,
     ruled_by_objects,
 )
-from mislid.errors import CertificateError
+from mislid.errors import CertificateError, ContradictedWarning
 from mislid.study import Study
 from mislid.study.events import entry_of
 from mislid.study.overview import Overview
@@ -74,14 +74,17 @@ def test_measurements_are_those_of_the_study(running: Study, running_overview: O
 def test_parts_are_what_the_study_itself_says(minimize: bool) -> None:
     direction = "minimize" if minimize else "maximize"
     study = decided_study(-1.0 if minimize else 1.0, direction=direction)
-    study.add_observations([("a", 50.0)] * 40)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 50.0)] * 40)
     seen, result = study.overview(), study.result
     assert result is not None
-    assert seen.decided
+    assert (seen.decided, seen.proven, result.proven) == (False, False, False)
+    assert seen.contradictions == result.contradictions != ()
     assert seen.progress == study.progress()
     assert seen.what_ifs == study.what_ifs()
     assert seen.sensitivity == study.sensitivity()
-    assert seen.warnings == study.warnings() != ()
+    others = tuple(one for one in study.warnings() if one.kind == "disagreement")
+    assert seen.warnings == others != ()
     assert seen.names(seen.leaders) == result.answer
     assert seen.names(seen.best_now) == result.best_now == seen.progress.best_now
 
@@ -111,8 +114,9 @@ def test_an_overview_stays_what_it_was_while_others_tell(opener: Opener) -> None
     before = shown(looked_into)
     other.optimize(measuring(MEANS), n_trials=20)
     study.ask(3)
-    study.add_observations([("c", 9.0)] * 300)
-    assert study.status == "decided"
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("c", 9.0)] * 300)
+    assert study.status == "contradicted"
     assert shown(closed) == before
     assert shown(study.overview()) != before
 
@@ -204,7 +208,8 @@ def test_without_the_objects_all_is_shown_that_needs_no_rules(
     rules: str, n_trials: int, tmp_path: Path
 ) -> None:
     study = ruled_by_objects(rules, n_trials, tmp_path)
-    study.add_observations([("a", 50.0)] * 40)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 50.0)] * 40)
     known, elsewhere = study.overview(), mislid.load_study(storage=tmp_path / "lab.db")
     seen = elsewhere.overview()
     assert (seen.what_ifs, seen.sensitivity) == ((), None)
@@ -213,7 +218,8 @@ def test_without_the_objects_all_is_shown_that_needs_no_rules(
     assert seen.leaders == known.leaders
     np.testing.assert_allclose(seen.estimates, known.estimates, rtol=1e-9)
     assert (seen.history is None) == (known.history is None)
-    assert {one.kind for one in seen.warnings} == {one.kind for one in known.warnings} != set()
+    assert {one.kind for one in seen.warnings} == {one.kind for one in known.warnings}
+    assert seen.contradictions == known.contradictions != ()
     if study.result is not None:
         assert elsewhere.result is not None
         assert elsewhere.result.best_now == study.result.best_now

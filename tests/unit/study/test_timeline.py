@@ -7,6 +7,7 @@ import pytest
 
 from helpers.certificates import CASES
 from helpers.report_studies import FEATURES, MEANS, decided_study, measuring, new_study
+from mislid.errors import ContradictedWarning
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.evidence import by_features, by_two_arms, families_of
@@ -142,7 +143,8 @@ def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
 
 def test_the_history_of_an_answer_ends_with_its_decision() -> None:
     study = decided_study()
-    study.add_observations([("a", 50.0)] * 500)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", 50.0)] * 500)
     overview = study.overview()
     seen, decision = overview.history, overview.decision
     assert seen is not None

@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mislid
-from helpers.certificates import CASES, VERSION_1, certificate_of, random_case, text_of
+from helpers.certificates import (
+    CASES,
+    VERSION_1,
+    Case,
+    certificate_of,
+    random_case,
+    random_noise_case,
+    text_of,
+)
 from helpers.tampering import (
     changed,
     digest,
@@ -29,6 +38,7 @@ from mislid.verification import checks, families, thresholds
 from mislid.verification.geometry import Model
 from oracles.thresholds import pairwise_threshold
 
+Draw = Callable[[np.random.Generator], Case]
 HERE = Path(checks.__file__).parent
 FIRST, LAST = ("schema", "candidates", "settings", "data", "model"), "seal"
 CHECKS = {
@@ -124,6 +134,7 @@ def test_forged_times_are_refused() -> None:
         "samples": 1,
         "counts": [1] + [0] * (K - 1),
         "sums": [data["sums"][0]] + [0.0] * (K - 1),
+        "scatter": None,
     }
     assert "none was settled at 1" in refusal(changed(found, ("times",), [idle, *times]))
     # More of an arm than there was later, at the expense of another.
@@ -331,20 +342,22 @@ def test_thresholds_are_those_of_the_rules(delta: float) -> None:
         )
 
 
-def test_certificates_of_random_studies() -> None:
-    _hold(np.random.default_rng(20), 60)
+@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 60), (random_noise_case, 40)])
+def test_certificates_of_random_studies(drawn: Draw, studies: int) -> None:
+    _hold(np.random.default_rng(20), drawn, studies)
 
 
 @pytest.mark.slow
-def test_certificates_of_hundreds_of_studies() -> None:
-    _hold(np.random.default_rng(21), 600)
+@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 600), (random_noise_case, 400)])
+def test_certificates_of_hundreds_of_studies(drawn: Draw, studies: int) -> None:
+    _hold(np.random.default_rng(21), drawn, studies)
 
 
-def _hold(rng: np.random.Generator, studies: int) -> None:
-    """Random studies of all rules, those that decide; at least half of them do."""
+def _hold(rng: np.random.Generator, drawn: Draw, studies: int) -> None:
+    """Random studies, those that decide; at least half of them do."""
     decided = 0
     for _ in range(studies):
-        case = random_case(rng)
+        case = drawn(rng)
         study = case.rounds(most=30) if case.n else case.one_by_one(most=300)
         if study.status == "decided":
             decided += 1

@@ -1,0 +1,141 @@
+"""What is known of the noise: which data are possible, and what a pair's own two arms prove."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid.verification import tilted, variances
+from mislid.verification.geometry import Pair
+from mislid.verification.reading import Failure, Value, Vector, refuse_difference
+
+KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
+# Sums of values within a range may be outside of it by rounding, and so may squares.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """A model by its name, and the range of values in the sign in which more is better."""
+
+    name: str = KNOWN
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def width(self) -> float:
+        """Of the range."""
+        return self.high - self.low
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a standard deviation was declared."""
+        return self.name == KNOWN
+
+    @property
+    def has_scatter(self) -> bool:
+        """Whether counts and sums do not say all."""
+        return self.name in (UNKNOWN, BOUNDED)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether values are within a range."""
+        return self.name in (BOUNDED, BERNOULLI)
+
+    def read_scatter(self, given: Value, counts: Vector) -> Vector:
+        """How far values are apart (K,): nothing where counts and sums say all.
+
+        Of unknown noise, squared distances from the mean; of values within a range, from guesses
+        that were made before each, in units of the squared range.
+        """
+        if not self.has_scatter:
+            if not given.absent:
+                raise given.fail(f"null where the noise is {self.name}")
+            return np.zeros(counts.size)
+        found = np.array([entry.number(0.0) for entry in given.entries(counts.size)])
+        alone = counts < (2.0 if self.name == UNKNOWN else 1.0)
+        _refuse(alone & (found != 0.0), f"{given.name}[{{}}] must be 0 of so few measurements")
+        if self.name == BOUNDED:
+            most = counts * (1.0 + ROUNDING)
+            _refuse(found > most, f"{given.name}[{{}}] must be at most the count")
+        return found
+
+    def refuse_sums(self, name: str, counts: Vector, sums: Vector) -> None:
+        """Refuse sums (K,) that no values of the model have."""
+        if not self.has_range:
+            return
+        slack = ROUNDING * self.width * counts
+        outside = (sums < self.low * counts - slack) | (sums > self.high * counts + slack)
+        _refuse(outside, f"{name}[{{}}] must be of values within settings.reward_range")
+        if self.name == BERNOULLI:
+            _refuse(sums != np.floor(sums), f"{name}[{{}}] must be a whole number: of values 0, 1")
+
+    def refuse_later(self, name: str, counts: Vector, sums: Vector, scatter: Vector) -> None:
+        """Refuse what is new between two times, counts, sums and scatter (K,), if it cannot be."""
+        self.refuse_sums(f"{name}.sums", counts, sums)
+        _refuse(
+            (scatter < 0.0) | ((counts == 0.0) & (scatter != 0.0)),
+            f"{name}.scatter[{{}}] must be at most that of the next time, and equal as the count",
+        )
+        if self.name == BOUNDED:
+            most = counts * (1.0 + ROUNDING)
+            _refuse(scatter > most, f"{name}.scatter[{{}}] must be nearer to that of the next time")
+
+    def evidence(
+        self, counts: Vector, sums: Vector, scatter: Vector, pair: Pair, tol: float
+    ) -> tuple[float, float]:
+        """What a pair's own two arms prove, but for the pair's share, and how certain it is."""
+        n, totals, apart = (part[list(pair)].tolist() for part in (counts, sums, scatter))
+        if self.name == UNKNOWN:
+            means = [total / max(count, 1.0) for total, count in zip(totals, n, strict=True)]
+            i, j = (variances.Arm(*arm) for arm in zip(n, means, apart, strict=True))
+            # Logarithms of gamma functions have so many digits.
+            return variances.by_two_arms(i, j, tol), 1e-9 + 1e-14 * max(n)
+        one, other = (self._scaled(*arm) for arm in zip(n, totals, apart, strict=True))
+        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
+        found = tilted.by_two_arms(one, other, tol / self.width)
+        return found, 2e-10 + 1e-14 * level * max(n)
+
+    def _scaled(self, n: float, total: float, scatter: float) -> tilted.Arm:
+        """Values of an arm, scaled to [0, 1]."""
+        scaled = min(max((total - n * self.low) / self.width, 0.0), n)
+        return tilted.Arm(n, scaled, scatter if self.has_scatter else None)
+
+
+def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:
+    """Refuse if anything (K,) is wrong, with a sentence that names the first."""
+    if np.any(wrong):
+        raise Failure(sentence.format(int(np.argmax(wrong))))
+
+
+def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: float) -> NoiseModel:
+    """The model of the settings, which fits the rest of them; earlier versions know one only."""
+    if "noise_model" not in parts:
+        return NoiseModel()
+    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI)
+    low, high = _read_range(parts["reward_range"], name)
+    if name == UNKNOWN and np.any(noise != 1.0):
+        raise parts["noise"].fail("1 where it is unknown")
+    if name == UNKNOWN and parts["structured"].flag():
+        raise parts["structured"].fail("false where the noise is unknown: features prove nothing")
+    if name == BERNOULLI and sign < 0.0:
+        raise parts["direction"].fail("maximize for values 0 and 1")
+    if name in (BOUNDED, BERNOULLI):
+        refuse_difference(parts["noise"], float(np.max(noise)), 0.5 * (high - low), 1e-14)
+        refuse_difference(parts["noise"], float(np.min(noise)), 0.5 * (high - low), 1e-14)
+        if not tol < high - low:
+            raise parts["tolerance"].fail("less than the range of values")
+    return NoiseModel(name, low, high) if sign > 0.0 else NoiseModel(name, -high, -low)
+
+
+def _read_range(given: Value, name: str) -> tuple[float, float]:
+    if name in (KNOWN, UNKNOWN):
+        if not given.absent:
+            raise given.fail(f"null where the noise is {name}")
+        return 0.0, 1.0
+    low, high = given.vector(2).tolist()
+    if not low < high or (name == BERNOULLI and (low, high) != (0.0, 1.0)):
+        raise given.fail("0 and 1" if name == BERNOULLI else "the least and the largest value")
+    return low, high

@@ -1,0 +1,169 @@
+"""What studies say on the way where the noise is not known: pairs, intervals, the dial, pages."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.report.page import page
+from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.rules.noise.pairs import by_own_values
+from mislid.study import Study
+from mislid.study.claims import Claims
+
+MEANS = np.array([0.1, 0.3, 0.8, 0.5])
+# The first two have the same features.
+FEATURES = [[1.0, 0.2], [1.0, 0.2], [1.0, 0.8], [1.0, 0.5]]
+TOLD: dict[str, dict[str, Any]] = {
+    "unknown": {"noise": "unknown"},
+    "bounded": {"reward_range": (-1.0, 2.0)},
+    "bernoulli": {"rewards": "bernoulli"},
+}
+KINDS = [
+    ("unknown", "maximize"),
+    ("unknown", "minimize"),
+    ("bounded", "maximize"),
+    ("bounded", "minimize"),
+    ("bernoulli", "maximize"),
+]
+
+
+def measured(model: str, direction: str = "maximize", *, rounds: int, **more: Any) -> Study:
+    """Every arm so often, with noise 0.2 or of values 0 and 1."""
+    about = {"misspecification": 0.15, "direction": direction, **TOLD[model], **more}
+    table = dict(zip("abcd", FEATURES, strict=True))
+    study = mislid.create_study(study_name="s", candidates=table, m=1, **about)
+    rng = np.random.default_rng(5)
+    for _ in range(rounds):
+        drawn = MEANS + 0.2 * rng.normal(size=4)
+        if model == "bernoulli":
+            drawn = (rng.random(4) < MEANS).astype(float)
+        study.add_observations(list(zip("abcd", drawn.tolist(), strict=True)))
+    return study
+
+
+def claims_of(study: Study) -> Claims:
+    study.samples  # noqa: B018 - reads the log
+    return Claims.of(study._replay, study._replay.engine)
+
+
+@pytest.mark.parametrize(("model", "direction"), KINDS)
+def test_pairs_have_the_evidence_of_their_own_values(model: str, direction: str) -> None:
+    claims = claims_of(measured(model, direction, rounds=9))
+    engine, question = claims.engine, claims.engine.question
+    found = claims.pairs_of(claims.answer, question.structured)
+    share = 1.0 if model == "unknown" else 0.78
+    data = engine.counts.astype(float), engine.means, engine.scatter
+    alone = by_own_values(model, question.reward_range, *data, found.pairs, 0.0)
+    assert_allclose(found.data.by_two_arms(found.pairs), alone + math.log(share / 3), rtol=1e-12)
+    whole = found.at(claims.declared)
+    assert np.all(whole >= alone + math.log(share / 3) - 1e-12)
+    assert not np.isnan(whole).any()
+
+
+@pytest.mark.parametrize(("model", "direction"), KINDS)
+def test_the_result_by_now_ends_with_the_decision(model: str, direction: str) -> None:
+    early, late = (measured(model, direction, rounds=rounds) for rounds in (6, 500))
+    now = early.result_now()
+    assert early.status == "running"
+    assert now.pairs
+    assert 0.05 < now.p_value <= 1.0
+    assert late.status == "decided"
+    now = late.result_now()
+    assert (now.answer, now.pairs) == (late.result.answer, ())
+    assert now.p_value <= 0.05 * (1.0 + 1e-6)
+    assert now.answer == (("c",) if direction == "maximize" else ("a",))
+    outcome = mislid.verify(late.result.certificate.to_dict())
+    assert (outcome.ok, outcome.failure, outcome.proven) == (True, None, True)
+
+
+@pytest.mark.parametrize(("model", "direction"), KINDS)
+def test_intervals_are_those_of_the_noise_model(model: str, direction: str) -> None:
+    study = measured(model, direction, rounds=30)
+    rows, engine = study.estimate_rows(), claims_of(study).engine
+    question, counts = engine.question, engine.counts.astype(float)
+    if model == "unknown":
+        ends = unknown_intervals(counts, engine.means, engine.scatter, 0.05)
+    else:
+        assert question.reward_range is not None
+        about = question.model, model, question.reward_range
+        ends = bounded_intervals(*about, counts, engine.means, engine.scatter, 0.05)
+    found = np.array([(row.lower, row.upper) for row in rows])
+    assert_allclose(found, ends if direction == "maximize" else -ends[:, ::-1], atol=1e-15)
+    assert np.all((found[:, 0] <= MEANS) & (found[:, 1] >= MEANS))
+    overview = study.overview()
+    assert_allclose(overview.intervals, found, rtol=1e-9, atol=1e-12)
+    assert {row.label for row in rows if row.in_answer} == set(study.result_now().answer)
+
+
+@pytest.mark.parametrize("model", ["bounded", "bernoulli"])
+def test_the_dial_turns_where_values_are_in_a_range(model: str) -> None:
+    study = measured(model, rounds=250)
+    assert study.status == "decided"
+    dial = study.sensitivity()
+    assert dial.proven
+    assert dial.answer == study.result.answer == ("c",)
+    assert dial.largest is not None
+    assert dial.largest >= 0.15
+    shares = [row.statistic for row in dial.table if row.answer == ("c",)]
+    assert all(a >= b - 1e-9 for a, b in pairwise(shares))
+
+
+def test_a_smaller_misspecification_can_be_accepted_of_bounded_values() -> None:
+    places = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
+    table = {arm: [1.0, x] for arm, x in places.items()}
+    study = mislid.create_study(candidates=table, m=1, misspecification=0.5, reward_range=(0, 1))
+    rows = [(arm, 0.2 + 0.6 * x + 0.2 * (-1) ** n) for n in range(40) for arm, x in places.items()]
+    study.add_observations(rows)
+    assert study.status == "running"
+    study.accept(0.01)
+    assert study.status == "decided"
+    certificate = study.result.certificate.to_dict()
+    assert "linear" in {one["family"] for one in certificate["evidence"]}
+    assert mislid.verify(certificate).ok
+
+
+def test_features_prove_nothing_where_the_noise_is_unknown() -> None:
+    study = measured("unknown", rounds=6)
+    with pytest.raises(ProblemError, match="sensitivity needs to know something of the noise"):
+        study.sensitivity()
+    with pytest.raises(ProblemError, match="accept needs to know something of the noise"):
+        study.accept()
+    now = study.result_now()
+    assert (now.largest, now.smallest) == (None, 0.0)
+    assert study.overview().sensitivity is None
+    # Far from linear in the features, by far more than was declared.
+    bent = mislid.create_study(
+        candidates={"a": [1.0], "b": [2.0], "c": [3.0]}, m=1, misspecification=0.0, noise="unknown"
+    )
+    bent.add_observations([(arm, x + 0.1 * (-1) ** n) for n in range(50) for arm, x in BENT])
+    assert bent.warnings() == ()
+    assert bent.status == "decided"
+
+
+BENT = (("a", 50.0), ("b", 0.0), ("c", -70.0))
+
+
+@pytest.mark.parametrize(("model", "direction"), KINDS)
+def test_a_report_says_why_it_has_no_history(model: str, direction: str) -> None:
+    overview = measured(model, direction, rounds=8).overview()
+    assert overview.history is None
+    assert "is shown where the standard deviation of the noise was declared" in overview.no_history
+    assert "what was settled stays settled" in page(overview)
+    assert overview.best_now == overview.leaders
+    assert overview.optimal is not None
+    assert np.isclose(overview.optimal.sum(), 1.0)
+
+
+def test_a_known_noise_has_its_history() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0)
+    study.add_observations([("a", 0.2), ("b", 0.9)])
+    assert study.overview().no_history == ""
+    assert study.overview().history is not None

@@ -1,0 +1,181 @@
+"""Studies whose noise is not known, on every storage; aggregates and counts."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.study import Study
+from mislid.study.storage import MemoryStorage, Storage
+
+RATES = {"a": 0.1, "b": 0.4, "c": 0.8}
+MODELS: dict[str, dict[str, object]] = {
+    "unknown": {"noise": "unknown"},
+    "bounded": {"reward_range": (0.0, 1.0)},
+    "bernoulli": {"rewards": "bernoulli"},
+}
+
+
+def draw(model: str, rng: np.random.Generator, rate: float) -> float:
+    if model == "unknown":
+        return float(rate + 0.2 * rng.normal())
+    if model == "bounded":
+        return float(rng.beta(9.0 * rate, 9.0 * (1.0 - rate)))
+    return float(rng.random() < rate)
+
+
+def new_study(model: str, storage: Storage | None = None, **changes: object) -> Study:
+    given = {"study_name": "s", "candidates": list(RATES), "m": 1, "storage": storage}
+    return mislid.create_study(**{**given, **MODELS[model], **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_to_the_end_and_again(model: str, opener: Callable[[], Storage]) -> None:
+    study, rng = new_study(model, opener()), np.random.default_rng(1)
+    study.optimize(lambda trial: draw(model, rng, RATES[trial.arm]))
+    assert (study.status, study.result.answer, study.result.proven) == ("decided", ("c",), True)
+    again = mislid.load_study(storage=opener())
+    assert again.settings == study.settings
+    assert (again.status, again.result.answer) == ("decided", ("c",))
+    assert again._replay.diverged == 0
+    assert again.ask().arm == mislid.load_study(storage=opener()).pending[-1].arm
+    assert (
+        mislid.create_study(
+            study_name="s",
+            candidates=list(RATES),
+            m=1,
+            storage=opener(),
+            load_if_exists=True,
+            **MODELS[model],  # type: ignore[arg-type]
+        ).settings.noise_model
+        == model
+    )
+
+
+def test_the_smallest_of_bounded_values() -> None:
+    study, rng = new_study("bounded", direction="minimize"), np.random.default_rng(2)
+    study.optimize(lambda trial: draw("bounded", rng, RATES[trial.arm]))
+    assert study.result.answer == ("a",)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_forecasts_and_corrections(model: str) -> None:
+    study, rng = new_study(model, delta=1e-4), np.random.default_rng(3)
+    study.optimize(lambda trial: draw(model, rng, RATES[trial.arm]), n_trials=40)
+    assert study.status == "running"
+    said = study.progress()
+    assert said.more is None or said.more > 0
+    assert study.what_if(delta=0.3).delta == 0.3
+    before = study.samples
+    study.void(3, reason="dropped")
+    assert study.samples == before - 1
+    right = new_study(model, delta=1e-4)
+    for row in study.observation_rows():
+        right.add_observations([(row.arm, row.value)])
+    engines = [one._replay.engine for one in (study, right)]
+    np.testing.assert_array_equal(engines[0].scatter, engines[1].scatter)
+
+
+class TestCounts:
+    def test_conversions(self, opener: Callable[[], Storage]) -> None:
+        study = new_study("bernoulli", opener())
+        for arm, total in (("a", 31), ("b", 45), ("c", 120)):
+            study.add_counts(arm, n=1000, sum=total)
+        assert (study.status, study.samples) == ("decided", 3000)
+        assert mislid.load_study(storage=opener()).result.answer == ("c",)
+
+    @pytest.mark.parametrize("model", ["unknown", "known"])
+    def test_the_mean_of_several_is_all_of_them(self, model: str) -> None:
+        noise = {"noise": "unknown"} if model == "unknown" else {"noise": 0.3}
+        rng = np.random.default_rng(4)
+        values = {arm: rate + 0.2 * rng.normal(size=9) for arm, rate in RATES.items()}
+        studies = [mislid.create_study(candidates=list(RATES), m=1, **noise) for _ in range(3)]
+        by_mean, by_counts, by_value = studies
+        for trial in by_mean.ask(3):
+            told = values[trial.arm]
+            by_mean.tell(trial, told.mean(), n=9, sd=float(np.std(told, ddof=1)))
+        for arm, told in values.items():
+            by_counts.add_counts(arm, 9, told.sum(), float(told @ told))
+            by_value.add_observations([(arm, value) for value in told])
+        for one in (by_mean, by_counts):
+            engine, other = one._replay.engine, by_value._replay.engine
+            np.testing.assert_array_equal(engine.counts, other.counts)
+            np.testing.assert_allclose(engine.sums, other.sums)
+            np.testing.assert_allclose(
+                one._replay.tallies.squares, by_value._replay.tallies.squares
+            )
+        assert by_mean.samples == 27
+        by_mean.tell(0, values["a"].mean(), n=9, sd=float(np.std(values["a"], ddof=1)))  # again
+        assert by_mean.samples == 27
+        by_mean.void(0)
+        assert by_mean.samples == 18
+        with pytest.raises(ProblemError, match="told 9 at once"):
+            by_mean.correct(0, 0.5)
+
+    def test_a_value_that_is_more_exact_counts_for_more(self) -> None:
+        study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.4)
+        trial = study.ask()
+        study.tell(trial, 0.5, sd=0.19)
+        assert study.samples == 4
+
+    @pytest.mark.parametrize(
+        ("model", "call", "words"),
+        [
+            ("bernoulli", lambda s: s.add_counts("a", 10, 11), "whole number of ones from 0 to 10"),
+            ("bernoulli", lambda s: s.add_counts("a", 10, 2.5), "whole number of ones"),
+            ("bernoulli", lambda s: s.add_observations([("a", 0.5)]), "0 or 1"),
+            ("bernoulli", lambda s: s.tell(s.ask(), 2.0), "0 or 1|reward_range"),
+            ("bounded", lambda s: s.add_counts("a", 10, 5), "give values within bounds"),
+            ("bounded", lambda s: s.tell(s.ask(), 0.5, n=3, sd=0.1), "one by one"),
+            ("bounded", lambda s: s.tell(s.ask(), 1.5), "reward_range"),
+            ("unknown", lambda s: s.add_counts("a", 10, 5), "sumsq must be given"),
+            ("unknown", lambda s: s.add_counts("a", 10, 50, 3.0), "sumsq must be at least"),
+            ("unknown", lambda s: s.tell(s.ask(), 0.5, n=3), "sd must be given"),
+            ("unknown", lambda s: s.tell(s.ask(), 0.5, sd=0.1), "sd must be left out"),
+            ("unknown", lambda s: s.add_counts("a", 10**9, 5, 5), "at most 1,000,000"),
+            ("unknown", lambda s: s.add_counts("z", 1, 5, 25), "one of the 3 candidates"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(
+        self, model: str, call: Callable[[Study], object], words: str
+    ) -> None:
+        study = new_study(model)
+        with pytest.raises(ProblemError, match=words):
+            call(study)
+        assert study.samples == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "noise must be given"),
+        ({"noise": "some"}, "noise must be"),
+        ({"noise": "unknown", "reward_range": (0, 1)}, "without a reward_range"),
+        ({"rewards": "poisson"}, "rewards must be 'bernoulli'"),
+        ({"rewards": "bernoulli", "noise": 0.5}, "must be left out"),
+        ({"rewards": "bernoulli", "direction": "minimize"}, "tell 1 for what is wanted"),
+        ({"noise": "unknown", "stopping": "heuristic"}, "stopping must be 'guaranteed'"),
+    ],
+)
+def test_contradictory_questions(given: dict[str, object], words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        mislid.create_study(candidates=["a", "b"], m=1, **given)  # type: ignore[arg-type]
+
+
+def test_bounded_studies_of_old_logs_go_on_as_they_were() -> None:
+    from mislid.study.events import Entry
+
+    body = (
+        '{"settings":{"m":1,"delta":0.05,"misspecification":"inf","noise":[0.5],"tolerance":0.0,'
+        '"direction":"maximize","algorithm":"mislid","stopping":"guaranteed","seed":0,'
+        '"mean_bound":"inf","reward_range":[0.0,1.0]},'
+        '"candidates":{"labels":["a","b","c"],"features":null}}'
+    )
+    storage = MemoryStorage()
+    storage.create("s", [Entry(1, 0.0, "created", body)])
+    study = new_study("bounded", storage, load_if_exists=True)
+    assert study.settings.noise_model == "known"
+    study.optimize(lambda trial: RATES[trial.arm])
+    assert mislid.verify(study.result.certificate.to_dict()).ok

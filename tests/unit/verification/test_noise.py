@@ -1,0 +1,171 @@
+"""The checker where the noise is not known: its processes, and what data it refuses."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.certificates import CASES, certificate_of
+from helpers.tampering import changed, sealed
+from mislid.rules.noise.tilted import Tilted, by_tilts, tilts_of
+from mislid.rules.noise.variances import Sample, by_shifts, shifts
+from mislid.verification import tilted, variances
+from mislid.verification.noise import NoiseModel
+from mislid.verification.reading import Failure
+
+COUNTS = [1, 2, 5, 40, 3000, 10**6]
+TOLERANCES = [0.0, 0.02, 0.4]
+
+
+@pytest.mark.parametrize("noise_model", ["bounded", "bernoulli"])
+def test_tilted_processes_are_those_of_the_rules(noise_model: str) -> None:
+    rng, tilts = np.random.default_rng(0), tilts_of(noise_model)
+
+    def drawn() -> Tilted:
+        n, rate = int(rng.choice(COUNTS)), float(rng.choice([0.0, 0.01, 0.3, 0.5, 0.97, 1.0]))
+        scatter = n * float(rng.choice([0.0, 1e-4, 0.01, 0.2])) if noise_model == "bounded" else 0.0
+        return Tilted(n, float(rng.binomial(n, rate)), scatter)
+
+    def own(arm: Tilted) -> tilted.Arm:
+        return tilted.Arm(arm.n, arm.total, arm.scatter if noise_model == "bounded" else None)
+
+    for _ in range(300):
+        i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
+        expected = by_tilts(tilts, i, j, tol)
+        close = 2e-10 + 1e-14 * max(i.n, j.n)
+        assert tilted.by_two_arms(own(i), own(j), tol) == pytest.approx(expected, 1e-9, close)
+
+
+def test_a_tilted_bound_is_below_all_nulls_and_near() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        values = [rng.beta(0.5, 0.8, int(rng.choice([3, 30, 300]))) for _ in range(2)]
+        i, j = (tilted.Arm(one.size, one.sum(), one.size * 0.05) for one in values)
+        tol = float(rng.choice(TOLERANCES))
+        grid = np.linspace(0.0, 1.0 - tol, 2001).tolist()
+        others = [j.log(x)[0] + i.reflected.log(1.0 - x - tol)[0] for x in grid]
+        found = tilted.by_two_arms(i, j, tol)
+        assert min(others) - 1e-3 * (1 + abs(found)) < found <= min(others) + 1e-9
+
+
+def test_processes_of_any_variance_are_those_of_the_rules() -> None:
+    rng, given = np.random.default_rng(2), shifts()
+
+    def drawn() -> Sample:
+        n = int(rng.choice(COUNTS))
+        scatter = (n - 1) * float(rng.choice([0.0, 1e-6, 1.0, 1.0, 100.0]))
+        return Sample(n, float(rng.normal() * rng.choice([0.01, 1.0, 10.0])), scatter)
+
+    with np.errstate(all="ignore"):
+        for _ in range(150):
+            i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
+            expected = by_shifts(given, i, j, tol)
+            found = variances.by_two_arms(variances.Arm(*i), variances.Arm(*j), tol)
+            assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 + 1e-14 * max(i.n, j.n))
+
+
+def test_nothing_is_known_of_arms_without_values() -> None:
+    none, some = tilted.Arm(0.0, 0.0, None), tilted.Arm(9.0, 9.0, None)
+    assert tilted.by_two_arms(none, some, 0.0) == tilted.by_two_arms(some, none, 0.0) == -math.inf
+    empty, full = variances.Arm(0.0, 0.0, 0.0), variances.Arm(9.0, 9.0, 1.0)
+    assert variances.by_two_arms(empty, full, 0.0) == -math.inf
+    assert variances.by_two_arms(full, empty, 0.0) == -math.inf
+
+
+def refusal(forged: dict[str, Any]) -> str:
+    """Why a certificate that is sealed again is refused."""
+    outcome = mislid.verify(sealed(forged))
+    assert not outcome.ok
+    assert outcome.failure is not None
+    return outcome.failure
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "failure"),
+    [
+        ("bounded", ("data", "scatter", 0), -1.0, "at least 0"),
+        ("bounded", ("data", "scatter", 1), 1e6, "scatter[1] must be at most the count"),
+        ("bounded", ("data", "scatter"), None, "data.scatter must be a list"),
+        ("bounded", ("data", "sums", 1), 1e5, "sums[1] must be of values within"),
+        ("bounded", ("settings", "reward_range"), [-3.0, 5.5], "settings.noise must be"),
+        ("bounded", ("settings", "reward_range"), [5.0, -3.0], "the least and the largest value"),
+        ("bounded", ("settings", "reward_range"), None, "settings.reward_range must be a list"),
+        ("bounded", ("settings", "tolerance"), 9.0, "less than the range"),
+        ("bounded", ("settings", "noise_model"), "bernoulli", "reward_range must be 0 and 1"),
+        ("bounded", ("settings", "noise_model"), "known", "null where the noise is known"),
+        ("bounded", ("settings", "noise_model"), "guessed", "must be one of known, unknown"),
+        ("bounded", ("now", "squares"), [0.0] * 5, "null where no noise was declared"),
+        ("unknown noise", ("data", "scatter", 0), -1e-9, "at least 0"),
+        ("unknown noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
+        ("unknown noise", ("settings", "structured"), True, "features prove nothing"),
+        ("unknown noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown"),
+        ("rates", ("data", "sums", 0), 10.5, "must be a whole number"),
+        ("rates", ("data", "sums", 0), 1e4, "must be of values within"),
+        ("rates", ("data", "sums", 0), -1.0, "must be of values within"),
+        ("rates", ("data", "scatter"), [0.0] * 5, "null where the noise is bernoulli"),
+        ("rates", ("settings", "direction"), "minimize", "maximize for values 0 and 1"),
+        ("rates", ("settings", "reward_range"), [0.0, 2.0], "must be 0 and 1"),
+        ("by both", ("settings", "reward_range"), [0.0, 1.0], "null where the noise is known"),
+        ("by both", ("settings", "noise_model"), "unknown", "settings.noise must be 1"),
+        ("by both", ("data", "scatter"), [0.0] * 8, "null where the noise is known"),
+    ],
+)
+def test_what_cannot_be_is_refused(name: str, place: Any, value: Any, failure: str) -> None:
+    assert failure in refusal(changed(certificate_of(name), place, value))
+
+
+def test_single_values_have_no_scatter() -> None:
+    found = certificate_of("unknown noise")
+    counts, sums = found["data"]["counts"], found["data"]["sums"]
+    forged = changed(found, ("data", "counts"), [1, counts[0] + counts[1] - 1, *counts[2:]])
+    assert len(sums) == len(counts)
+    assert "scatter[0] must be 0 of so few" in refusal(forged)
+
+
+@pytest.mark.parametrize("name", ["unknown noise, drifting", "bounded, drifting"])
+def test_scatter_does_not_fall(name: str) -> None:
+    found = certificate_of(name)
+    early, late = found["times"][0], (*found["times"][1:], found["data"])[0]
+    assert any(a < b for a, b in zip(early["counts"], late["counts"], strict=True))
+    for k, (n, more) in enumerate(zip(early["counts"], late["counts"], strict=True)):
+        later = late["scatter"][k]
+        forged = changed(found, ("times", 0, "scatter", k), later + 1e-3 if n < more else 1e-9)
+        assert f"scatter[{k}] must be at most that of the next time" in refusal(forged)
+
+
+@pytest.mark.parametrize(
+    ("model", "new", "failure"),
+    [
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [21.0], [0.1]), "must be of values within"),
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [-13.0], [0.1]), "must be of values within"),
+        (NoiseModel("bounded", -3.0, 5.0), ([4.0], [8.0], [4.1]), "nearer to that of the next"),
+        (NoiseModel("bounded", -3.0, 5.0), ([0.0], [0.0], [0.1]), "equal as the count"),
+        (NoiseModel("unknown"), ([4.0], [8.0], [-0.1]), "at most that of the next time"),
+        (NoiseModel("bernoulli"), ([4.0], [5.0], [0.0]), "must be of values within"),
+        (NoiseModel("bernoulli"), ([4.0], [2.5], [0.0]), "must be a whole number"),
+    ],
+)
+def test_what_cannot_come_between_two_times(model: Any, new: Any, failure: str) -> None:
+    with pytest.raises(Failure, match=failure):
+        model.refuse_later("times[0]", *(np.array(part) for part in new))
+    model.refuse_later("times[0]", np.array([4.0]), np.array([2.0]), np.array([0.0]))
+
+
+def test_less_scatter_cannot_be_claimed_where_evidence_rests_on_it() -> None:
+    for name in CASES:
+        if not name.startswith(("bounded, drifting", "unknown noise")):
+            continue
+        found = certificate_of(name)
+        forged = changed(found, ("data", "scatter"), [0.5 * v for v in found["data"]["scatter"]])
+        forged["now"]["scatter"] = list(forged["data"]["scatter"])
+        forged["times"] = []
+        assert "evidence[" in refusal(forged)
+
+
+def test_the_noise_is_tested_only_where_it_was_declared() -> None:
+    assert [one["of"] for one in certificate_of("by both")["tests"]][:1] == ["noise"]
+    assert certificate_of("unknown noise")["tests"] == []
+    assert [one["of"] for one in certificate_of("bounded")["tests"]] == ["misspecification"]
+    assert certificate_of("rates, one by one")["tests"] == []
