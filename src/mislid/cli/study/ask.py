@@ -12,7 +12,7 @@ import click
 from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors, setting
 from mislid.cli.output import aligned, as_csv, as_json
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import name_argument, open_study, sheet_option, storage_option
 from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
@@ -72,14 +72,7 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
     1,
     "Trials of each chosen candidate in the batch; -n counts trials.",
 )
-@click.option(
-    "--csv",
-    "--sheet",
-    "sheet",
-    metavar="FILE",
-    type=click.Path(),
-    help="Write a sheet to fill in, .csv or .xlsx.",
-)
+@sheet_option("Write a sheet to fill in, .csv or .xlsx.")
 @click.option("--force", is_flag=True, help="Overwrite the sheet.")
 @click.option(
     "--pending", is_flag=True, help="Hand out nothing new: all open trials, or those of --worker."
