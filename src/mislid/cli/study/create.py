@@ -50,7 +50,7 @@ _RESERVED = {
     metavar="FILE",
     type=click.Path(),
     required=True,
-    help=".csv with a label and features in every line, or a .npz instance.",
+    help=".csv or .xlsx with a label and features in every line, or a .npz instance.",
 )
 @click.option(
     "--label-column", metavar="COLUMN", help="Column of the labels; by default the first."
@@ -125,7 +125,7 @@ def command(
 ) -> None:
     """Begin the study NAME: which m of the candidates in FILE are best?
 
-    FILE.csv has a heading line and one line per candidate: its label in the first column, numbers
+    FILE has a heading line and one line per candidate: its label in the first column, numbers
     in the others. Without other columns nothing is known about candidates but what is measured, and
     --misspecification is left out; with them, leaving it out means that it is not known.
     """
