@@ -41,11 +41,33 @@ def test_the_printed_command_runs_on_the_saved_file(folder):
     assert instance.names == tuple(f"c{k}" for k in range(10))
     assert instance.noise.tolist() == [0.2] * 10
     assert (folder / "choices.png").stat().st_size > 10_000
-    printed = done.stderr.strip().splitlines()[-1].split()
+    printed, _, create = (line.split() for line in done.stderr.strip().splitlines()[-3:])
     assert printed == ["mislid", "run", "seen.npz", "--m", "2"]
     ran = command(*printed[1:], "--runs", "2", "--format", "json", cwd=folder)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["runs"] == 2
+    assert_begins_a_study(folder, create, instance)
+
+
+def assert_begins_a_study(folder, create, instance):
+    """The other command that was printed takes over all that was learned."""
+    begun = command(*create[1:], cwd=folder)
+    assert begun.returncode == 0, begun.stderr
+    study = mislid.load_study(study_name="seen", storage=folder / "seen.db")
+    assert study.candidates.labels == instance.names
+    assert study.candidates.features.tolist() == instance.model.features.tolist()
+    assert study.settings.misspecification == instance.model.misspecification
+    assert study.settings.deviations(instance.K).tolist() == instance.noise.tolist()
+    study._storage.close()
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+def test_a_study_of_a_saved_file(folder, ending):
+    done = command("represent", *ASK, "--quiet", "--output", f"seen.{ending}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    create = done.stderr.strip().splitlines()[-1].split()
+    assert create[:3] == ["mislid", "study", "create"]
+    assert_begins_a_study(folder, create, mislid.load_instance(folder / f"seen.{ending}"))
 
 
 def test_the_same_seed_prints_the_same(folder):

@@ -172,7 +172,22 @@ def command(
     if drawing is not None:
         drawing(choices)
     click.echo(_PRINT[form](seen, learned, choices, kept))
-    click.echo(f"\nSaved. Next:\n  mislid run {shlex.quote(str(place))} --m {m}", err=True)
+    click.echo(f"\nSaved. Next:\n{_next(place, m, kept)}", err=True)
+
+
+def _next(place: Path, m: int, kept: Representation) -> str:
+    """What to do with the instance: simulate, or measure for real."""
+    file, name = shlex.quote(str(place)), shlex.quote(place.stem)
+    simulate = f"  mislid run {file} --m {m}"
+    if place.suffix.lower() == ".csv" and kept.names is None:
+        return simulate  # a study needs names of candidates in its first column
+    columns = " --ignore mean --noise noise" if place.suffix.lower() == ".csv" else ""
+    storage = shlex.quote(f"{place.stem}.db")
+    # Features are taken as they were learned: the misspecification is for them alone.
+    return (
+        f"{simulate}\nor, to measure for real:\n  mislid study create {name} --storage {storage} "
+        f"--candidates {file} --m {m}{columns} --no-intercept"
+    )
 
 
 def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -> None:

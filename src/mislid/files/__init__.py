@@ -7,7 +7,15 @@ from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files.instances import Table, csv_bytes, csv_table, npz_bytes, npz_table
-from mislid.files.sheets import Sheet, Spreadsheet, csv_sheet, decimal, spreadsheet
+from mislid.files.sheets import (
+    Sheet,
+    Spreadsheet,
+    csv_sheet,
+    decimal,
+    from_workbook,
+    spreadsheet,
+)
+from mislid.files.workbooks import ENDING, require_workbooks, workbook_bytes, workbook_rows
 from mislid.files.writing import Draft, alone_in, write_whole
 
 __all__ = [
@@ -24,6 +32,8 @@ __all__ = [
     "read_sheet",
     "read_spreadsheet",
     "read_table",
+    "require_workbooks",
+    "workbook_bytes",
     "write_table",
     "write_whole",
 ]
@@ -50,9 +60,15 @@ def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
     """Read the cells of a file that a spreadsheet program may have written.
 
     It has a heading line and commas, semicolons or tabs between cells, and numbers with decimal
-    points or commas. Messages call a line a `row`, such as "candidate".
+    points or commas; or it is a workbook, .xlsx, of which the first sheet is read. Messages call a
+    line a `row`, such as "candidate".
     """
     place = Path(path)
+    if place.suffix.lower() == ".xls":
+        raise FileFormatError(f"path must be saved as .xlsx or .csv; got {str(place)!r}")
+    if place.suffix.lower() == ENDING:
+        content = _content(place, f"one line per {row}")
+        return from_workbook(workbook_rows(content, str(place)), str(place), row)
     return spreadsheet(_content(place, f"one line per {row}"), str(place), row)
 
 

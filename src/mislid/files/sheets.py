@@ -171,6 +171,16 @@ def spreadsheet(content: bytes, path: str, row: str) -> Spreadsheet:
     return Spreadsheet(sheet, separator)
 
 
+def from_workbook(rows: list[tuple[int, list[str]]], path: str, row: str) -> Spreadsheet:
+    """Give the cells of a workbook's sheet, which may begin with rows that state facts."""
+    facts: dict[str, str] = {}
+    filled = [entry for entry in rows if any(entry[1])]
+    while filled and filled[0][1][0].startswith("#"):
+        _, (comment, *_) = filled.pop(0)
+        facts |= _leading_facts(f"{comment}\n")[0]
+    return Spreadsheet(_checked(path, facts, _without_empty(filled), row), ",")
+
+
 def decimal(cell: str, *, commas: bool = False) -> float | str:
     """The finite number in a cell, or a sentence on why there is none.
 

@@ -9,10 +9,11 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from mislid._validation import as_number
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
-from mislid.study.settings import as_candidates, as_intended, as_settings, refuse_others
+from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.study import Study
@@ -41,6 +42,7 @@ def create_study(
     mean_bound: float = math.inf,
     reward_range: tuple[float, float] | None = None,
     rewards: str | None = None,
+    decide_at: float | None = None,
     budget: int | None = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
@@ -94,6 +96,9 @@ def create_study(
         whatever the distribution: the less values vary, the fewer are needed.
     rewards
         "bernoulli" for values 0 and 1, in the place of `noise`.
+    decide_at
+        Decide when the answer is proved for every misspecification up to this: a misspecification
+        that is enough, in the place of one that is known.
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
@@ -124,7 +129,7 @@ def create_study(
         arms,
         m=m,
         delta=delta,
-        misspecification=misspecification,
+        misspecification=_wanted(misspecification, decide_at),
         noise=noise,
         tolerance=tolerance,
         direction=direction,
@@ -150,6 +155,18 @@ def create_study(
         arms = plain  # of a release that added no ones, or begun without
     refuse_others(name, (study.settings, study.candidates), (settings, arms))
     return study
+
+
+def _wanted(misspecification: Any, decide_at: Any) -> Any:
+    """What the study decides at."""
+    if decide_at is None:
+        return misspecification
+    if misspecification not in (None, UNKNOWN):
+        raise ProblemError(
+            "decide_at must be left out where misspecification is a number, at which the study "
+            f"decides; got {decide_at!r} and {misspecification!r}"
+        )
+    return as_number(decide_at, "decide_at", low=0, high=math.inf)
 
 
 def _as_object(rule: Any) -> Any:

@@ -16,13 +16,13 @@ from mislid.errors import CertificateError
 from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
 from mislid.study.certificate import sha256_of
-from mislid.study.claims import Claims
+from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.contradictions import in_words
 from mislid.study.events import Contradicted
 from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
-from mislid.study.sensitivity import Sensitivity, sensitivity_of
+from mislid.study.sensitivity import Sensitivity, proved_range, sensitivity_of
 from mislid.study.settings import KNOWN, UNKNOWN, Settings
 from mislid.study.state import Correction, Withdrawal, summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
@@ -125,6 +125,21 @@ class Overview(Record):
     def leaders(self) -> tuple[int, ...]:
         """The answer or, before there is one, what would be it now; best first."""
         return self.best_now if self.decision is None else self.decision.answer
+
+    @cached_property
+    def proved(self) -> tuple[float | None, float] | None:
+        """Up to which misspecification the answer is proved, and below which all are refuted.
+
+        None where features prove nothing, or with so many candidates that it would take long.
+        """
+        settings, K = self.settings, self.K
+        usable = settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
+        if not usable or K * settings.m * (K - settings.m) > LARGEST_GAME:
+            return None
+        try:
+            return proved_range(self.claims)
+        except CertificateError:
+            return None
 
     @cached_property
     def progress(self) -> StudyProgress:
@@ -242,6 +257,9 @@ class Overview(Record):
                 "stopping": self.settings.stopping,
                 "proven": self.proven,
                 "guarantee": guarantee(self.settings, contradicted=bool(self.contradictions)),
+                "misspecification": self.settings.declared,
+                "proved_up_to": None if self.proved is None else self.proved[0],
+                "refuted_below": None if self.proved is None else self.proved[1],
                 "contradictions": list(self.contradictions),
                 "corrections": len(self.corrections),
                 "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],

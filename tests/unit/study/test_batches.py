@@ -58,7 +58,7 @@ def random_limits(rng: np.random.Generator) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
-@pytest.mark.parametrize("algorithm", RULES, ids=str)
+@pytest.mark.parametrize("algorithm", RULES, ids=[*map(str, RULES[:-1]), "turns"])
 def test_whatever_rule_chooses_batches_fit_and_replays_are_the_same(algorithm: Any) -> None:
     study, rng = study_of(algorithm=algorithm), np.random.default_rng(5)
     waiting: list[Trial] = []

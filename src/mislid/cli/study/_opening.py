@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli.options import warnings_as_lines
+from mislid.cli.options import F, warnings_as_lines
 from mislid.errors import MislidError, ProblemError, StorageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ storage_option = click.option(
     help="Where the study is: a file such as lab.db, or postgresql://user@host/database; "
     f"by default what {STORAGE} names.",
 )
+
+
+def sheet_option(text: str) -> Callable[[F], F]:
+    """--csv, or --sheet."""
+    kind = click.Path()
+    return click.option("--csv", "--sheet", "sheet", metavar="FILE", type=kind, help=text)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid.cli.output import as_csv
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import read_spreadsheet
+from mislid.files import read_spreadsheet, workbook_bytes
 
 if TYPE_CHECKING:
     from mislid.files import Spreadsheet
@@ -38,22 +39,34 @@ class Filled(NamedTuple):
     empty: list[int]
 
 
-def sheet_text(study: Study, trials: Sequence[Trial]) -> str:
-    """A sheet: trial, arm, features, and columns to be filled in."""
+def sheet_of(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
+    """Headings and rows of a sheet: trial, arm, features, and columns to be filled in."""
     names = study.candidates.shown
     heading = ["trial", "arm", *map(_heading, names), "value", "state", "study"]
     rows = [
         [
             trial.id,
             trial.arm,
-            *map(repr, shown_features(study, trial).values()),
+            *shown_features(study, trial).values(),
             None,
             None,
             study.study_name,
         ]
         for trial in trials
     ]
-    return as_csv(heading, rows)
+    return heading, rows
+
+
+def as_file(place: Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    """A table as the name of its file says, a workbook or CSV."""
+    if is_workbook(place):
+        return workbook_bytes(heading, rows)
+    return f"{as_csv(heading, rows)}\n".encode()
+
+
+def is_workbook(place: str | Path) -> bool:
+    """Whether a file is an Excel workbook, by its name."""
+    return Path(place).suffix.lower() == ".xlsx"
 
 
 def _heading(name: str) -> str:

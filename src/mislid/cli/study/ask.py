@@ -11,8 +11,8 @@ import click
 
 from mislid._words import moment
 from mislid.cli.options import examples, format_option, one_sentence_errors, setting
-from mislid.cli.output import aligned, as_json
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.output import aligned, as_csv, as_json
+from mislid.cli.study._opening import name_argument, open_study, sheet_option, storage_option
 from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
@@ -72,7 +72,7 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
     1,
     "Trials of each chosen candidate in the batch; -n counts trials.",
 )
-@click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="Write a sheet to fill in.")
+@sheet_option("Write a sheet to fill in, .csv or .xlsx.")
 @click.option("--force", is_flag=True, help="Overwrite the sheet.")
 @click.option(
     "--pending", is_flag=True, help="Hand out nothing new: all open trials, or those of --worker."
@@ -121,9 +121,12 @@ def _draft(sheet: str | None, force: bool) -> Any:
     """A file that will be the sheet, where that is possible; found out before anybody asks."""
     if sheet is None:
         return nullcontext()
-    from mislid.files import Draft, new_place
+    from mislid.cli.study._sheets import is_workbook
+    from mislid.files import Draft, new_place, require_workbooks
 
     place = new_place(sheet, "--csv")
+    if is_workbook(place):
+        require_workbooks(f"--csv {sheet}")
     if place.exists() and not force:
         raise ProblemError(
             f"--csv must name a new file; {sheet!r} is there already: give another name, or "
@@ -140,10 +143,10 @@ def _draft(sheet: str | None, force: bool) -> Any:
 def _write(
     draft: Draft, study: Study, trials: list[Trial], worker: str | None, force: bool
 ) -> None:
-    from mislid.cli.study._sheets import sheet_text
+    from mislid.cli.study._sheets import as_file, sheet_of
 
     try:
-        draft.publish(f"{sheet_text(study, trials)}\n".encode(), replace=force)
+        draft.publish(as_file(draft.place, *sheet_of(study, trials)), replace=force)
     except OSError as problem:
         handed = ", ".join(f"{trial.id} ({trial.arm})" for trial in trials)
         again = f" --worker {shlex.quote(worker)}" if worker else ""
@@ -155,10 +158,10 @@ def _write(
 
 
 def _printed(form: str, study: Study, trials: list[Trial]) -> str:
-    from mislid.cli.study._sheets import sheet_text, shown_features
+    from mislid.cli.study._sheets import sheet_of, shown_features
 
     if form == "csv":
-        return sheet_text(study, trials)
+        return as_csv(*sheet_of(study, trials))
     if form == "json":
         return as_json([_facts(trial, shown_features(study, trial)) for trial in trials])
     names = list(study.candidates.shown)

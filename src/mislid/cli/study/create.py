@@ -50,7 +50,7 @@ _RESERVED = {
     metavar="FILE",
     type=click.Path(),
     required=True,
-    help=".csv with a label and features in every line, or a .npz instance.",
+    help=".csv or .xlsx with a label and features in every line, or a .npz instance.",
 )
 @click.option(
     "--label-column", metavar="COLUMN", help="Column of the labels; by default the first."
@@ -71,16 +71,23 @@ _RESERVED = {
 @question_options()
 @click.option(
     "--noise",
-    metavar="NUMBER|COLUMN",
-    help="Standard deviation of a measurement, or the column that has one per candidate; by "
-    "default the file's own. This or --reward-range must be given.",
+    metavar="NUMBER|COLUMN|unknown",
+    help="Standard deviation of a measurement, the column that has one per candidate, or unknown "
+    "for Gaussian values; by default the file's own. This, --reward-range or --rewards must be "
+    "given.",
 )
 @click.option(
     "--reward-range",
     nargs=2,
     type=float,
     metavar="LOW HIGH",
-    help="Measurements are within these bounds: noise that is safe for them.",
+    help="Measurements are within these bounds, whatever their distribution.",
+)
+@click.option("--rewards", type=click.Choice(["bernoulli"]), help="Measurements are 0 or 1.")
+@click.option(
+    "--decide-at",
+    type=click.FloatRange(0),
+    help="Decide when the answer is proved for every misspecification up to this.",
 )
 @click.option(
     "--budget",
@@ -111,13 +118,14 @@ def command(
     noise: str | None,
     misspecification: float | None,
     reward_range: tuple[float, float] | None,
+    rewards: str | None,
     load_if_exists: bool,
     form: str,
     **settings: Any,
 ) -> None:
     """Begin the study NAME: which m of the candidates in FILE are best?
 
-    FILE.csv has a heading line and one line per candidate: its label in the first column, numbers
+    FILE has a heading line and one line per candidate: its label in the first column, numbers
     in the others. Without other columns nothing is known about candidates but what is measured, and
     --misspecification is left out; with them, leaving it out means that it is not known.
     """
@@ -127,15 +135,16 @@ def command(
     given = read_candidates(file, label_column, noise, ignored)
     declared = given.misspecification if misspecification is None else misspecification
     settings |= given.candidates() | {"misspecification": declared, "reward_range": reward_range}
-    if given.noise is not None and (noise is not None or reward_range is None):
-        settings["noise"] = given.noise  # a range takes the place of what a file says
+    settings["rewards"] = rewards
+    if given.noise is not None and (noise is not None or (reward_range or rewards) is None):
+        settings["noise"] = given.noise  # what values are takes the place of what a file says
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
     with open_storage(storage, new=True) as place:
         study = create_study(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
         facts = _facts(study)
-    table = _table(facts)
+        table = _table(facts, study.settings.noise_words)
     if form == "csv":
         for name in ("check", "expected"):
             facts[name] = facts[name] and facts[name]["statement"]
@@ -150,6 +159,8 @@ def _facts(study: Study) -> dict[str, Any]:
     features = candidates.features
     plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
     noise = plain["noise"]
+    if settings.noise_model == "unknown":
+        noise = ["unknown"]
     return {
         "study": study.study_name,
         "candidates": candidates.K,
@@ -168,16 +179,13 @@ def _said(check: FeatureCheck | BudgetCheck) -> dict[str, Any]:
     return {**check.to_dict(), "statement": check.statement}
 
 
-def _table(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    noise = facts["noise"]
-    if isinstance(noise, list):
-        noise = f"{min(noise):g} to {max(noise):g}"
+def _table(facts: dict[str, Any], noise: str) -> list[tuple[str, str]]:
     lines = [
         ("study", facts["study"]),
         ("candidates", _sizes(facts)),
         ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
-        ("noise", str(noise)),
+        ("noise", noise),
         ("tolerance", f"{facts['tolerance']:g}"),
         ("algorithm", facts["algorithm"]),
         ("stopping", f"{facts['stopping']}, error rate {facts['delta']:g}"),
@@ -204,7 +212,7 @@ class Given(NamedTuple):
 
     labels: Labels
     features: list[list[float]] | None
-    noise: float | list[float] | None
+    noise: float | list[float] | str | None
     misspecification: float | None
     columns: list[str] | None = None
 
@@ -229,11 +237,11 @@ def read_candidates(
     table = read_table(path)
     spread = table.noise if noise is None else _number(noise, path, [])
     names = tuple(range(len(table.features))) if table.names is None else table.names
-    declared = None if spread is None or isinstance(spread, float) else spread.tolist()
+    declared = None if spread is None or isinstance(spread, float | str) else spread.tolist()
     return Given(
         labels=names,
         features=table.features.tolist(),
-        noise=spread if isinstance(spread, float) else declared,
+        noise=spread if isinstance(spread, float | str) else declared,
         misspecification=table.misspecification,
     )
 
@@ -247,7 +255,7 @@ def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence
     naming = sheet.headings[0] if label is None else label
     options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
     refuse_unknown_columns(table, options)
-    spread: float | list[float] | None = None
+    spread: float | list[float] | str | None = None
     apart = {naming, *ignored}
     if noise is not None and sheet.has(noise):
         apart.add(noise)
@@ -290,11 +298,13 @@ def _labels(table: Spreadsheet, naming: str) -> Labels:
         ) from None
 
 
-def _number(text: str, path: str, headings: Sequence[str]) -> float:
+def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
+    if text == "unknown":
+        return text
     try:
         return float(text)
     except ValueError:
         known = f", one of {', '.join(map(repr, headings))}" if headings else ""
         raise ProblemError(
-            f"--noise must be a number or a column of {path!r}{known}; got {text!r}"
+            f"--noise must be a number or a column of {path!r}{known}, or unknown; got {text!r}"
         ) from None

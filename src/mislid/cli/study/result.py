@@ -14,7 +14,7 @@ from mislid.cli.options import examples, file_argument, format_option, one_sente
 from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.cli.study._opening import name_argument, open_study, storage_option
 from mislid.cli.study._words import NO_PROOF, listed, rows_text, shown
-from mislid.errors import FileFormatError, MislidError
+from mislid.errors import FileFormatError, MislidError, ProblemError
 
 if TYPE_CHECKING:
     from mislid.study import Study
@@ -107,6 +107,7 @@ def _save_certificate(result: StudyResult, place: str) -> None:
 
 
 def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
+    from mislid.files import as_plain
     from mislid.study.overview import guarantee
 
     return {
@@ -123,9 +124,22 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "observations": result.observations,
         "best_now": list(result.best_now),
         "agrees": result.agrees,
+        "misspecification": as_plain(study.settings.declared),
         "contradictions": list(result.contradictions),
         "corrections": result.corrections,
     }
+
+
+def _declared(study: Study) -> list[tuple[str, str]]:
+    """What the proof assumes."""
+    settings = study.settings
+    rows = [("noise", settings.noise_words)]
+    if study.candidates.features is not None:
+        words = str(settings.declared)
+        if settings.is_structured:
+            words = "any" if words == "unknown" else f"up to {settings.misspecification:g}"
+        rows.append(("misspecification", words))
+    return rows
 
 
 def _evidence(result: StudyResult) -> str:
@@ -149,6 +163,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
         ("study", study.study_name),
         ("answer", listed(facts["answer"])),
         ("guarantee", facts["guarantee"]),
+        *_declared(study),
         ("measurements", f"{result.samples:,}"),
         ("evidence", _evidence(result)),
         ("limiting pair", f"{result.pair[0]} against {result.pair[1]}"),
@@ -240,6 +255,7 @@ def export_command(
 ) -> None:
     """Write the measurements of study NAME, its log, a certificate or a report."""
     _refuse_places(html=html, certificate=certificate, output=output)
+    _refuse_workbook(output, form)
     with open_study(name, storage) as study:
         if certificate is not None:
             _save_certificate(_decided(study), certificate)
@@ -261,22 +277,38 @@ def _refuse_places(**places: str | None) -> None:
             new_place(place, f"--{option}")
 
 
+def _refuse_workbook(output: str | None, form: str) -> None:
+    """Refuse a workbook that cannot be written, or is asked for in another format."""
+    from mislid.cli.study._sheets import is_workbook
+    from mislid.files import require_workbooks
+
+    if output is not None and is_workbook(output):
+        if form != "csv":
+            raise ProblemError(
+                f"--format must be left out for a workbook, {output!r}; got {form!r}"
+            )
+        require_workbooks(f"--output {output}")
+
+
 def _export(study: Study, what: str, form: str, output: str | None) -> None:
     rows = _observations(study) if what == "observations" else _events(study)
     heading = _HEADINGS[what]
+    flat = [[as_json(cell) if isinstance(cell, dict) else cell for cell in row] for row in rows]
     if form == "json":
         text = as_json([dict(zip(heading, row, strict=True)) for row in rows])
     elif form == "csv":
-        flat = [[as_json(cell) if isinstance(cell, dict) else cell for cell in row] for row in rows]
         text = as_csv(heading, flat)
     else:
         text = aligned([heading, *map(_cells, rows)], len(heading))
     if output is None:
         click.echo(text)
         return
-    from mislid.files import write_whole
+    from mislid.cli.study._sheets import is_workbook
+    from mislid.files import workbook_bytes, write_whole
 
-    write_whole(Path(output), f"{text}\n".encode())
+    workbook = is_workbook(output)
+    content = workbook_bytes(heading, flat) if workbook else f"{text}\n".encode()
+    write_whole(Path(output), content)
     click.echo(f"{len(rows):,} {what} in {output}.", err=True)
 
 

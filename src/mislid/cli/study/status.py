@@ -186,12 +186,24 @@ def _table(seen: Overview) -> str:
         *_budget(seen),
         ("pending trials", f"{seen.summary.pending:,}"),
         *(_answer(seen) if seen.decided else _doubts(seen.progress)),
+        *_proved(seen),
         *(("CONTRADICTED", words) for words in seen.contradictions),
         *(("withdrawn", _withdrawn(seen, one)) for one in seen.withdrawn),
         *(("corrected", _corrected(seen, one)) for one in seen.corrections[-MOST_CORRECTIONS:]),
         *(("warning", warning.message) for warning in seen.warnings),
     ]
     return as_table(rows)
+
+
+def _proved(seen: Overview) -> list[tuple[str, str]]:
+    """For which misspecifications the answer is proved, and which ones are refuted."""
+    if seen.proved is None:
+        return []
+    largest, smallest = seen.proved
+    words = "no misspecification" if largest is None else "every misspecification"
+    if largest is not None and math.isfinite(largest):
+        words += f" up to {number(largest)}"
+    return [("proved for", words), ("refuted", f"any below {number(smallest)}")]
 
 
 def _withdrawn(seen: Overview, one: Withdrawal) -> str:

@@ -9,7 +9,7 @@ import click
 
 from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
 from mislid.cli.output import as_json, as_table
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import name_argument, open_study, sheet_option, storage_option
 from mislid.cli.study._words import (
     after,
     after_words,
@@ -44,7 +44,7 @@ _COLUMNS = ("trial", "arm", "value", "outcome")
 @click.argument("value", required=False)
 @storage_option
 @click.option("--fail", is_flag=True, help="The trial gave nothing.")
-@click.option("--csv", "sheet", metavar="FILE", type=click.Path(), help="A sheet, filled in.")
+@sheet_option("A sheet, filled in, .csv or .xlsx.")
 @format_option()
 @one_sentence_errors
 def tell_command(
@@ -196,7 +196,7 @@ def import_command(
     form: str,
 ) -> None:
     """Take in measurements that study NAME did not ask for, from the columns arm and value of
-    FILE.csv: all of them, or none if anything is wrong.
+    FILE, .csv or .xlsx: all of them, or none if anything is wrong.
     """
     with open_study(name, storage) as study:
         pairs = _pairs(study, file, arm_column, value_column)
