@@ -147,7 +147,7 @@ def test_a_terminal_is_repainted_until_the_decision(folder: Path) -> None:
     shown = b""
     while b"Ctrl-C to end" not in shown:
         shown += os.read(leader, 4096)
-    (folder / "h.csv").write_text("arm,value\n" + "A12,0\nB07,0\nC33,9\nD01,4\n" * 3)
+    (folder / "h.csv").write_text("arm,value\n" + "A12,4\nB07,5\nC33,9\nD01,4.5\n" * 3)
     status, out, err = command(folder, "import", "s", "h.csv")
     assert status == 0, err
     assert "decided" in out

@@ -19,6 +19,9 @@ from mislid.errors import ConflictingTellError, UnknownTrialError
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage, as_storage
 
+# Values are what they like.
+pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
+
 LABELS = ("a", "b", "c")
 WORKERS = st.sampled_from([None, "lab-1", "lab-2"])
 LEASES = st.sampled_from([None, 10.0, 1000.0])

@@ -217,7 +217,7 @@ def event_of(entry: Entry) -> Event:
     """Read what `entry_of` wrote.
 
     >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
-    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7))
+    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()))
     """
     try:
         return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))

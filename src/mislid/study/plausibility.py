@@ -12,6 +12,8 @@ from mislid.study.contradictions import Tallies
 # Standard deviations beyond which a value is implausible. Gaussian noise does that twice in a
 # thousand million measurements.
 FAR = 6.0
+# Degrees of freedom that a noise needs which is only known by the values.
+FREEDOM = 10.0
 # With fewer values nothing is known of a candidate that was never measured.
 FEW = 2
 # How far beyond the others it may be, in multiples of what they span.
@@ -28,7 +30,7 @@ def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, f
     >>> tallies.add(np.array([0, 0, 1, 1]), np.array([0.9, 1.1, 0.4, 0.6]))
     >>> low, high = plausible_range(tallies, np.full(3, 0.1), 0)
     >>> round(low, 2), round(high, 2)
-    (0.13, 1.87)
+    (-0.04, 2.04)
     >>> low, high = plausible_range(tallies, np.full(3, 0.1), 2)
     >>> round(low, 2), round(high, 2)
     (-1.85, 3.35)
@@ -37,7 +39,7 @@ def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, f
     freedom = float(np.sum(np.maximum(tallies.counts - 1.0, 0.0)))
     scatter = math.sqrt(float(tallies.squares.sum()) / freedom) if freedom > 0.0 else 0.0
     reach = FAR * max(float(noise[arm]), scatter)
-    if reach == 0.0:  # nothing is known of the noise
+    if noise[arm] == 0.0 and freedom < FREEDOM:  # too little is known of the noise
         return None
     if n > 0.0:
         mean, reach = float(tallies.means[arm]), reach * math.sqrt(1.0 + 1.0 / n)
