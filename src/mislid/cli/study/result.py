@@ -216,7 +216,9 @@ def _checks(form: str, file: str, found: dict[str, Any]) -> str:
     if not found["ok"]:
         rows.append((str(found["failure"]), "FAILS"))
     if label:
-        rows.append(("a stopping rule with a proof", NO_PROOF))
+        refuted = found["rule"] == "guaranteed"
+        missing = "a declaration that stands" if refuted else "a stopping rule with a proof"
+        rows.append((missing, NO_PROOF))
     if form == "csv":
         return as_csv(["check", "outcome"], rows)
     lines = [(outcome, check) for check, outcome in rows]
