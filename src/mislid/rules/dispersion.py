@@ -101,9 +101,11 @@ def log_scatter(n: Numbers | float, square: Numbers | float) -> Numbers:
     from scipy.special import gammainc, gammaln, hyp1f1
 
     order, half = 0.5 * np.asarray(n) + 1.0, 0.5 * np.asarray(square)
+    order, half = np.broadcast_arrays(order, half)
     part = gammainc(order, half)
+    tiny = part <= 1e-250
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        large = half + gammaln(order) + np.log(part) - order * np.log(half)
-        small = np.log(hyp1f1(1.0, order + 1.0, half)) - np.log(order)
-    found: Numbers = np.where(part > 1e-250, large, small)
-    return found
+        found: Numbers = half + gammaln(order) + np.log(part) - order * np.log(half)
+    # The series takes for ever where it is not needed.
+    series = hyp1f1(1.0, np.where(tiny, order + 1.0, 1.0), np.where(tiny, half, 0.0))
+    return np.where(tiny, np.log(series) - np.log(order), found)

@@ -31,7 +31,15 @@ def standing_for(settings: Settings, arm: int, value: Any, n: Any, sd: Any) -> t
     >>> standing_for(settings, 0, 0.7, None, 0.25)  # as exact as the mean of four
     (0.7, 0.7, 0.7, 0.7)
     """
-    mean = as_value(value)
+    try:
+        return _standing_for(settings, arm, as_value(value), n, sd)
+    except OverflowError:
+        raise ProblemError(
+            f"value, n and sd must have squares that are numbers; got {value!r}, {n!r} and {sd!r}"
+        ) from None
+
+
+def _standing_for(settings: Settings, arm: int, mean: float, n: Any, sd: Any) -> tuple[float, ...]:
     if n is None:
         return (mean,) if sd is None else (mean,) * _repeats(settings, arm, sd)
     count = _as_number_of_values(n)
@@ -50,7 +58,15 @@ def standing_for(settings: Settings, arm: int, value: Any, n: Any, sd: Any) -> t
 
 def counted(settings: Settings, n: Any, total: Any, squares: Any) -> tuple[float, ...]:
     """Values for a count, their sum and, where the noise is unknown, the sum of their squares."""
-    count, sum_ = _as_number_of_values(n), as_value(total, "sum")
+    try:
+        return _counted(settings, _as_number_of_values(n), as_value(total, "sum"), squares)
+    except OverflowError:
+        raise ProblemError(
+            f"sum and sumsq must have squares that are numbers; got {total!r} and {squares!r}"
+        ) from None
+
+
+def _counted(settings: Settings, count: int, sum_: float, squares: Any) -> tuple[float, ...]:
     if settings.noise_model == BERNOULLI:
         return _zeros_and_ones(count, sum_, "sum")
     if settings.noise_model == BOUNDED:

@@ -8,7 +8,8 @@ proof itself, so it costs nothing beside delta. That of the noise has a level of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,16 +59,36 @@ def tallies_of(state: StudyState) -> Tallies:
     return tallies
 
 
-def refuted(state: StudyState, tallies: Tallies, estimate: Vector | None) -> Iterator[Contradicted]:
-    """What of the declaration the data refute by now, that was not refuted before.
+def refuted(
+    state: StudyState,
+    tallies: Tallies,
+    estimate: Vector | None,
+    known: Container[str] = (),
+) -> Iterator[Contradicted]:
+    """What of the declaration the data refute by now, that was not refuted before, nor is `known`.
 
     `estimate` (K,) is a model of the declared misspecification that is near to the means, in the
     sign in which more is better, if one is known: it can exclude that there is a contradiction.
     """
-    if NOISE not in state.contradictions:
+    if NOISE not in state.contradictions and NOISE not in known:
         yield from _noise(state.settings, tallies)
-    if MISSPECIFICATION not in state.contradictions:
+    if MISSPECIFICATION not in state.contradictions and MISSPECIFICATION not in known:
         yield from _misspecification(state.settings, state.candidates, tallies, estimate)
+
+
+def refuted_ever(state: StudyState) -> list[Contradicted]:
+    """What the data refute by now or refuted at any earlier look, as they are by now.
+
+    After a correction or another declaration: what was refuted once stays refuted, unless it is
+    that which was mended.
+    """
+    tallies, found = Tallies(state.candidates.K), dict[str, Contradicted]()
+    for _, told in groupby(state.observations, key=lambda one: one.sequence):
+        group = list(told)
+        tallies.add([one.arm for one in group], [one.value for one in group])
+        for one in refuted(state, tallies, None, set(found)):
+            found[one.what] = one
+    return list(found.values())
 
 
 def _noise(settings: Settings, tallies: Tallies) -> Iterator[Contradicted]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from mislid._validation import as_count
 from mislid.errors import ProblemError
 from mislid.study.aggregates import refuse_all_outside
@@ -40,6 +42,12 @@ def declaration(state: StudyState, misspecification: Any, noise: Any, reason: An
     now = redeclared(was, state.candidates, misspecification, noise)
     eps = None if now.misspecification == was.misspecification else now.misspecification
     spread = None if now.noise == was.noise else now.noise
+    K = state.candidates.K
+    if state.repeats and np.any(now.deviations(K) < was.deviations(K)):
+        raise ProblemError(
+            "noise must not become smaller after values were told with n or sd, which count by the "
+            f"noise that was declared then; got {noise!r}. Begin a study with it"
+        )
     return [] if eps is None and spread is None else [Redeclared(eps, spread, why)]
 
 
@@ -106,6 +114,12 @@ def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int
     if at >= len(state.rows):
         raise ProblemError(
             f"row must be below the number of measurements, {len(state.rows)}; got {at}"
+        )
+    trial_of = state.rows[at].trial
+    if trial_of is not None and len(state.rows_of(trial_of)) > 1:
+        raise ProblemError(
+            f"row must be of a measurement that was told by itself; got {at}, one of several of "
+            f"trial {trial_of}: make that trial void"
         )
     return (at,)
 

@@ -115,7 +115,9 @@ def result_now(claims: Claims, contradicted: bool) -> ResultNow:
     level = evidence.data.families.level
     found = evidence.at(claims.declared)
     order = np.argsort(found, kind="stable")
-    largest, smallest = proved_range(claims) if structured else (None, 0.0)
+    # Where what was declared is refuted, nothing follows from it.
+    usable = structured and not contradicted
+    largest, smallest = proved_range(claims) if usable else (None, 0.0)
     return ResultNow(
         answer=tuple(labels[arm] for arm in answer),
         p_value=1.0 if contradicted else min(1.0, math.exp(-float(found[order[0]]))),

@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
-from mislid.study.contradictions import Tallies, refuted
+from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.events import (
     Accepted,
@@ -146,7 +146,9 @@ class Replay:
         for fact in facts:
             events.append(self._next(fact, now))
             self.catch_up()
-            if isinstance(fact, _NEWS):
+            if isinstance(fact, _CHANGES):
+                events += [self._next(found, now) for found in refuted_ever(self.state)]
+            elif isinstance(fact, _NEWS):
                 events += [self._next(found, now) for found in self._refuted()]
             # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions

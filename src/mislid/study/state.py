@@ -121,6 +121,8 @@ class StudyState:
         Decisions before that.
     contradictions, contradicted_at
         What the data have refuted of the present declaration, by its name, and by which event.
+    repeats
+        Whether a trial told several measurements at once.
     revision
         How often data or declarations were changed: what follows from them begins anew then.
     """
@@ -141,6 +143,7 @@ class StudyState:
     contradictions: dict[str, Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
+    repeats: bool = False
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -193,6 +196,15 @@ class StudyState:
             f"got {_in_words(state, value)}{way_out}"
         )
 
+    def refuse_other_values(self, trial_id: int, values: tuple[float, ...]) -> None:
+        """Refuse other values than those that a trial told, where only the first is the same."""
+        told = tuple(self.rows[row].value for row in self._rows_of_trials[trial_id])
+        if told != values:
+            raise ConflictingTellError(
+                f"trial {trial_id} has told {len(told)} measurements, which stay; got "
+                f"{len(values)} others"
+            )
+
     def rows_of(self, trial_id: int) -> tuple[int, ...]:
         """The rows of a trial's measurements: one, unless it told several at once."""
         trial = self.trial(trial_id)
@@ -232,6 +244,7 @@ class StudyState:
             case Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
+                self.repeats = self.repeats or bool(more)
                 for one in (value, *more):
                     self._observe(event, trial_id, arm, one)
             case Failed(trial_id):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import operator
 import threading
 import time
 import warnings
@@ -247,17 +248,14 @@ class Study:
             raise ProblemError("n and sd must be left out for a trial that failed")
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
-            first = told
-            if told is not None:
-                arm = replay.state.trial(trial_id).arm
-                first = standing_for(replay.state.settings, arm, told, n, sd)[0]
-            if not replay.state.news(trial_id, state, first):
-                return []
+            known = replay.state.trial(trial_id)
             if told is None:
-                return [Failed(trial_id)]
-            settings, arm = replay.state.settings, replay.state.trials[trial_id].arm
-            values = standing_for(settings, arm, told, n, sd)
-            refuse_all_outside(values, settings)
+                return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
+            values = standing_for(replay.state.settings, known.arm, told, n, sd)
+            if not replay.state.news(trial_id, state, values[0]):
+                replay.state.refuse_other_values(trial_id, values)
+                return []
+            refuse_all_outside(values, replay.state.settings)
             doubts[:] = _doubts(replay, trial_id, told)
             return [Told(trial_id, values[0], values[1:])]
 
@@ -559,6 +557,7 @@ class Study:
         from mislid.study.questions import on_sides
 
         with self._alone:
+            self._refuse_contradicted("threshold")
             return on_sides(self._claims(), threshold)
 
     def ranking(self) -> Ranking:
@@ -574,7 +573,13 @@ class Study:
         from mislid.study.questions import ranking
 
         with self._alone:
+            self._refuse_contradicted("ranking")
             return ranking(self._claims())
+
+    def _refuse_contradicted(self, what: str) -> None:
+        """Refuse to prove something from what the data refute."""
+        for found in self._contradictions().values():
+            raise ProblemError(f"{what} proves nothing: {in_words(found, self._now())}")
 
     def _claims(self) -> Claims:
         self._now()
@@ -1015,9 +1020,14 @@ def _as_frame(
 
 def _as_trial_id(trial: Any) -> int:
     trial_id = trial.id if isinstance(trial, Trial) else trial
-    if isinstance(trial_id, bool) or not hasattr(trial_id, "__index__"):
-        raise UnknownTrialError(f"trial must be a trial or its id, an integer; got {trial!r}")
-    return int(trial_id)
+    try:
+        if isinstance(trial_id, bool):
+            raise TypeError
+        return operator.index(trial_id)
+    except TypeError:
+        raise UnknownTrialError(
+            f"trial must be a trial or its id, an integer; got {trial!r}"
+        ) from None
 
 
 def _refuse_worker(worker: Any) -> None:

@@ -201,6 +201,8 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
     settings = question.settings
     now, squares = read_now(parts["now"], question.candidates, settings)
     settled.refuse_loss(data, now, "data", settings)
+    if squares is not None:
+        settled.refuse_too_calm(data, now, squares, "now.squares")
     moment = Moment(question.model, now.means, now.weights)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
     log = parts["log"].parts("corrections", "declarations", "contradictions")

@@ -21,8 +21,9 @@ from mislid.verification.families import (
     families_of,
 )
 from mislid.verification.geometry import Model, Pair, Witness
+from mislid.verification.noise import UNKNOWN
 from mislid.verification.question import Candidates, Data, Settings, read_moment
-from mislid.verification.reading import EQUAL, Failure, Label, Value, refuse_difference
+from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, refuse_difference
 
 # Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
@@ -83,6 +84,19 @@ def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
     return {one.samples: one for one in (*data, last)}
 
 
+def refuse_too_calm(before: Data, after: Data, grown: Vector, name: str) -> None:
+    """Refuse squared deviations that have `grown` (K,) by less than a mean that moved asks for."""
+    new = after.counts - before.counts
+    both = (before.counts > 0.0) & (new > 0.0)
+    counts = np.where(both, new, 1.0)
+    moved = np.where(both, (after.sums - before.sums) / counts - before.means, 0.0)
+    least = before.counts * new / np.maximum(after.counts, 1.0) * moved**2
+    rounding = EQUAL * (least + after.counts * np.max(np.abs(after.means)) ** 2)
+    if np.any(grown < least - rounding):
+        k = int(np.argmax(least - rounding - grown))
+        raise Failure(f"{name}[{k}] must be larger: the mean has moved")
+
+
 def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> None:
     """Refuse data of which something is missing later, or to which something impossible came."""
     if np.any(before.counts > after.counts):
@@ -94,6 +108,8 @@ def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> Non
         raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
     counts, sums = after.counts - before.counts, after.sums - before.sums
     settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
+    if settings.noise_model.name == UNKNOWN:
+        refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
 
 
 def read_decision(given: Value, question: Question) -> Decision:

@@ -1,0 +1,139 @@
+"""What someone tries who wants a study to claim more than its data prove, kept as tests."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.tampering import sealed
+from mislid.errors import ConflictingTellError, ContradictedWarning, ProblemError
+from mislid.study import Study
+
+NAMES = ["a", "b"]
+
+
+def contradicted() -> Study:
+    """The noise was refuted early; by all data it would not be."""
+    study = mislid.create_study(candidates=NAMES, m=1, noise=0.1)
+    with pytest.warns(ContradictedWarning):
+        study.add_observations([("a", value) for value in (0.0, 1.0, -1.0, 0.5)])
+    study.add_observations([("a", 0.1), ("b", 0.4)] * 400)
+    assert study.status == "contradicted"
+    return study
+
+
+@pytest.mark.parametrize(
+    "mend",
+    [
+        lambda study: study.correct(row=5, value=0.4000000001),
+        lambda study: study.void(row=9),
+        lambda study: study.redeclare(noise=0.1000000001),
+    ],
+)
+def test_an_innocent_mend_does_not_wash_a_contradiction_away(
+    mend: Callable[[Study], object],
+) -> None:
+    study = contradicted()
+    with pytest.warns(ContradictedWarning):
+        mend(study)
+    assert study.status == "contradicted"
+    assert study.result is None or not study.result.proven
+
+
+def test_the_mend_that_is_due_does() -> None:
+    study = contradicted()
+    for row in range(3):
+        with pytest.warns(ContradictedWarning):
+            study.void(row=row)
+    study.void(row=3)
+    assert study.status == "decided"
+
+
+def test_exact_values_do_not_become_more_exact_by_a_declaration() -> None:
+    study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
+    for trial, value in zip(study.ask(2), (0.0, 0.2), strict=True):
+        study.tell(trial, value, sd=0.1)
+    with pytest.raises(ProblemError, match="must not become smaller"):
+        study.redeclare(noise=0.1)
+    assert study.status == "running"
+    study.redeclare(noise=2.0)
+
+
+def test_a_value_of_any_size_takes_no_time() -> None:
+    begin = time.process_time()
+    for value in (1e4, 1e8, 1e150):
+        study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
+        study.add_observations([("a", 1.0), ("b", 0.0)] * 3)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", value)])
+    assert time.process_time() - begin < 60.0  # it took for ever
+
+
+def test_parts_of_an_aggregate_stay_together() -> None:
+    study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
+    trial = study.ask()
+    study.tell(trial, 0.0, n=4, sd=1.0)
+    for mend in (lambda: study.void(row=0), lambda: study.correct(row=0, value=7.0)):
+        with pytest.raises(ProblemError, match="one of several"):
+            mend()
+    study.void(trial)
+    assert study.samples == 0
+
+
+def test_another_number_of_values_is_no_repetition() -> None:
+    study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
+    first, second = study.ask(2)
+    study.tell(first, 0.7)
+    study.tell(second, 0.7, n=4)
+    for trial, n in ((first, 401), (second, 9)):
+        with pytest.raises(ConflictingTellError):
+            study.tell(trial, 0.7, n=n)
+    assert study.samples == 5
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda study: study.add_counts("a", 10, 1e200, 1e300),
+        lambda study: study.add_counts("a", 2, 1e160, 1e308),
+        lambda study: study.tell(study.ask(), 1.0, n=10, sd=1e200),
+        lambda study: study.tell(study.ask(), 1.0, sd=1e-300),
+        lambda study: study.correct(np.array([1.0]), 0.0),
+    ],
+)
+def test_numbers_that_are_none_are_refused_in_a_sentence(call: Callable[[Study], object]) -> None:
+    study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
+    with pytest.raises(ProblemError):
+        call(study)
+    assert study.samples == 0
+
+
+def test_nothing_is_ranked_by_what_is_refuted() -> None:
+    study = contradicted()
+    for ask in (study.ranking, lambda: study.threshold(0.2)):
+        with pytest.raises(ProblemError, match="proves nothing"):
+            ask()
+    assert study.result_now().p_value == 1.0
+
+
+def test_means_that_move_scatter() -> None:
+    study = mislid.create_study(candidates=NAMES, m=1, noise=0.01)
+    study.add_observations([("a", 0.0), ("b", 1.0)] * 3)
+    found = study.result.certificate.to_dict()
+    found["now"]["counts"][0] += 2
+    found["now"]["samples"] += 2
+    found["now"]["sums"][0] += 1000.0
+    assert "the mean has moved" in mislid.verify(sealed(found)).failure
+    rng = np.random.default_rng(0)
+    study = mislid.create_study(candidates=NAMES, m=1, noise="unknown")
+    values = [
+        (arm, mean + 0.1 * rng.normal()) for _ in range(40) for arm, mean in zip(NAMES, (0, 1))
+    ]
+    study.add_observations(values)
+    found = study.result.certificate.to_dict()
+    found["now"]["counts"][1] += 1
+    found["now"]["samples"] += 1
+    found["now"]["sums"][1] -= 1e6
+    assert "the mean has moved" in mislid.verify(sealed(found)).failure
