@@ -157,6 +157,7 @@ def test_studies_seldom_warn_without_reason() -> None:
     assert too_often(sum("twin" in one for one in seen), runs, LEVEL)
 
 
+@pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_gross_mistakes_are_found(seed: int) -> None:
     bent = LINEAR + np.array([0.0, 0.0, 3.0, 0.0, 0.0, 0.0])

@@ -168,6 +168,8 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
         "evidence          3.25 of 12.5",
         "forecast          about 1,234 more measurements (at least 20)",
         "any method needs  about 99 in all",
+        "proved for        no misspecification",
+        "refuted           any below 0",
         "warning           the noise is larger than declared",
     ]
     said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
@@ -213,8 +215,10 @@ def test_a_study_without_an_answer_has_no_result(created: Call, opened) -> None:
 def test_the_result_in_three_formats(decided: Call, opened) -> None:
     result = opened().result
     table = decided("result", "s").out
-    assert "answer         C33\n" in table
-    assert "guarantee      wrong with probability at most 0.05, proven\n" in table
+    assert "answer            C33\n" in table
+    assert "guarantee         wrong with probability at most 0.05, proven\n" in table
+    assert "noise             0.1\n" in table
+    assert "misspecification  up to 0.2\n" in table
     said = json.loads(decided("result", "s", "--format", "json").out)
     assert said["answer"] == ["C33"]
     assert (said["proven"], said["agrees"]) == (True, True)

@@ -76,7 +76,10 @@ def test_nobody_can_claim_a_proof_that_the_data_refute() -> None:
     forgotten = changed(claimed, ("log", "contradictions"), [])
     assert "false: the data refute" in mislid.verify(sealed(forgotten)).failure
     calm = changed(forgotten, ("now", "squares"), [0.0] * len(found["now"]["squares"]))
-    assert "evidence must be" in mislid.verify(sealed(calm)).failure
+    assert "the mean has moved" in mislid.verify(sealed(calm)).failure
+    halved = [0.5 * one for one in found["now"]["squares"]]
+    calmer = changed(forgotten, ("now", "squares"), halved)
+    assert "evidence must be" in mislid.verify(sealed(calmer)).failure
     left_out = changed(forgotten, ("tests",), found["tests"][1:])
     assert "tests must have 2 entries" in mislid.verify(sealed(left_out)).failure
     twice = changed(forgotten, ("tests",), [found["tests"][1]] * 2)
