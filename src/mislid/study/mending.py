@@ -16,7 +16,7 @@ from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, 
 from mislid.study.replay import Replay
 from mislid.study.sensitivity import proved_range
 from mislid.study.settings import UNKNOWN, Settings, redeclared
-from mislid.study.state import StudyState
+from mislid.study.state import NOISE, StudyState
 
 
 def correction(
@@ -82,6 +82,10 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
 def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
     if state.decision is not None:
         raise ProblemError("accept is for studies that have not decided; this one has")
+    if NOISE in state.contradictions:
+        raise ProblemError(
+            "accept needs a noise that the data do not contradict: redeclare it, or correct a value"
+        )
     if state.settings.noise_model == UNKNOWN:
         raise ProblemError(
             "accept needs to know something of the noise: where it is unknown, features prove "
