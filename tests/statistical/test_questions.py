@@ -15,6 +15,7 @@ import pytest
 
 import mislid
 from mislid.study import Study
+from mislid.study.questions import on_sides, ranking
 from statistical.trials import too_often
 
 DELTA, NOISE, LEVEL = 0.3, 1.0, 0.7
@@ -37,8 +38,9 @@ class Mistakes(NamedTuple):
 
 def is_wrong(study: Study) -> tuple[bool, bool]:
     """Whether a threshold at the true mean, or a rank, is claimed."""
-    sides = study.threshold(LEVEL)
-    ranks = study.ranking().ranks
+    # Not by the study's own methods, which refuse to speak where the twin's noise is refuted.
+    claims = study._claims()
+    sides, ranks = on_sides(claims, LEVEL), ranking(claims).ranks
     return bool(sides.above or sides.below), any(rank != (1, K) for rank in ranks)
 
 
