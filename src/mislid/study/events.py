@@ -167,7 +167,7 @@ _UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
 }
 
 # What reading something that is not an event may raise.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 # Entries that are read at once: enough to be fast, few enough to take little memory.
 _AT_ONCE = 1_000
 
@@ -183,19 +183,20 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as a storage keeps it."""
+    """An event as a storage keeps it; `seal` is of itself and of the one before."""
 
     sequence: int
     time: float
     kind: str
     body: str
+    seal: str = ""
 
 
 def entry_of(event: Event) -> Entry:
     """Write an event down.
 
     >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
-    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}')
+    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
     """
     fact = event.fact
     plain: dict[str, Any]

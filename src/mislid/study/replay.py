@@ -117,6 +117,7 @@ class Replay:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):
+                self.state.refuse_malformed(event)
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._script.size > _MUCH:

@@ -29,9 +29,12 @@ from mislid.study.events import (
 )
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Candidates, Settings
+from mislid.study.wellformed import complaint
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
+# What a log may record although its measurements do not bear it out.
+DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
 
 
@@ -166,10 +169,7 @@ class StudyState:
     @property
     def _begun(self) -> Created:
         if self.created is None:
-            raise CorruptStorageError(
-                "the study's log does not begin with its settings: restore the storage from a "
-                "backup"
-            )
+            raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
         return self.created
 
     def waiting_arms(self) -> list[int]:
@@ -218,19 +218,21 @@ class StudyState:
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
-        if event.sequence != self.sequence + 1:
-            raise CorruptStorageError(
-                f"event {self.sequence + 1} of the study is missing, event {event.sequence} was "
-                "found in its place: restore the storage from a backup"
-            )
+        self.refuse_malformed(event)
         self.sequence, self.time = event.sequence, event.time
-        try:
-            self._take_in(event)
-        except (IndexError, KeyError):
+        self._take_in(event)
+
+    def refuse_malformed(self, event: Event) -> None:
+        """Refuse an event that cannot be the next one."""
+        if event.sequence != self.sequence + 1:
+            wrong: str | None = f"was found in the place of event {self.sequence + 1}"
+        else:
+            wrong = complaint(self, event)
+        if wrong is not None:
             raise CorruptStorageError(
-                f"event {event.sequence} of the study is about a trial that was not asked or is "
-                "not open: restore the storage from a backup"
-            ) from None
+                f"event {event.sequence} of the study {wrong}. Nothing is decided from it: restore "
+                "the storage from a backup"
+            )
 
     def _take_in(self, event: Event) -> None:
         match event.fact:

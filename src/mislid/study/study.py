@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import operator
 import threading
 import time
@@ -24,13 +23,16 @@ from mislid.errors import (
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
 from mislid.study.certificate import Certificate, Mended
+from mislid.study.chain import Chain
 from mislid.study.claims import Claims
+from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
 from mislid.study.estimates import EstimateRow, estimate_rows_of
 from mislid.study.events import (
     Asked,
     Contradicted,
+    Decided,
     Entry,
     Event,
     Fact,
@@ -130,10 +132,12 @@ class Study:
         self._key, self._storage, self._clock = key, storage, clock
         # Sampling and stopping rule, where they are objects.
         self._rules = rules
-        self._replay, self._digest = Replay(*rules), hashlib.sha256()
+        self._replay, self._chain = Replay(*rules), Chain()
         self._alone = threading.RLock()
         # What the data refute after so many events.
         self._checked: tuple[int, dict[str, Contradicted]] = (0, {})
+        # The decision that was derived from the measurements anew.
+        self._confirmed: Decided | None = None
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
@@ -413,15 +417,26 @@ class Study:
         """What the data refute of what was declared.
 
         Releases before 0.3 did not test that, so a decision of theirs is looked at when it is read.
+        So is whether the decision follows from the data at all: whoever can write may record one.
         """
         with self._alone:
             state = self._now()
             if state.contradictions or state.decision is None:
                 return state.contradictions
             if self._checked[0] != state.sequence:
-                found = refuted(state, tallies_of(state), None)
+                found = [*refuted(state, tallies_of(state), None), *self._unconfirmed()]
                 self._checked = state.sequence, {one.what: one for one in found}
             return self._checked[1]
+
+    def _unconfirmed(self) -> list[Contradicted]:
+        """Whether the decision does not follow from the measurements; looked at once."""
+        decision = self._replay.state.decision
+        if self._confirmed is not decision:
+            found = unconfirmed(self._replay)
+            if found is not None:
+                return [found]
+            self._confirmed = decision
+        return []
 
     @property
     def result(self) -> StudyResult | None:
@@ -790,7 +805,7 @@ class Study:
         with self._alone:
             self._now()
             refuted_now = list(self._contradictions().values())
-            return Overview.of(self.study_name, self._replay, self._digest.hexdigest(), refuted_now)
+            return Overview.of(self.study_name, self._replay, self._chain.head, refuted_now)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -800,7 +815,7 @@ class Study:
         list of Event
             All that happened, in order.
         """
-        return list(events_of(self._storage.read(self._key)))
+        return list(events_of(Chain().take_in(self._storage.read(self._key))))
 
     def optimize(
         self,
@@ -873,19 +888,13 @@ class Study:
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
-        self._replay = Replay(*self._rules)
+        self._replay, self._chain = Replay(*self._rules), Chain()
 
     def _follow(self, entries: Sequence[Entry]) -> None:
         """Take in what the log has."""
         if self._replay.state.sequence == 0:
-            self._digest = hashlib.sha256()
-        self._seal(entries)
-        self._replay.take_in(events_of(entries))
-
-    def _seal(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            line = f"{entry.sequence} {entry.time!r} {entry.kind} {entry.body}\n"
-            self._digest.update(line.encode())
+            self._chain = Chain()
+        self._replay.take_in(events_of(self._chain.take_in(entries)))
 
     def _write(self, decide: Decide) -> StudyState:
         """Append what `decide` makes of the present state, while nobody else can."""
@@ -939,9 +948,8 @@ class Study:
             replay = self._replay
             now = max(self._clock(), replay.state.time)  # the log's time never goes back
             events = replay.record(decide(replay, now), now)
-            added = [entry_of(event) for event in events]
+            added = self._chain.seal([entry_of(event) for event in events])
             log.append(added, written_summary(replay.state))
-            self._seal(added)
         return True
 
     def _trial(self, state: StudyState, trial_id: int) -> Trial:

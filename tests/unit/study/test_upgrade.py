@@ -104,14 +104,14 @@ def version_at(address: str) -> int:
 def test_an_older_storage_is_refused_and_named_the_way(old: Old) -> None:
     with pytest.raises(SchemaVersionError) as caught:
         mislid.load_study(study_name="done", storage=old.address)
-    assert "has schema version 1, older than the 2 of mislid" in str(caught.value)
+    assert "has schema version 1, older than the 3 of mislid" in str(caught.value)
     assert "with mislid study upgrade --storage " in str(caught.value)
 
 
 def test_studies_go_on_after_an_upgrade(old: Old) -> None:
     before = entries_of(old.address)
     report = mislid.upgrade_storage(old.address)
-    assert (report.before, report.after, report.changed) == (1, 2, True)
+    assert (report.before, report.after, report.changed) == (1, 3, True)
     assert report.to_dict()["backup"] == report.backup
     assert entries_of(old.address) == before
     storage = as_storage(old.address)
@@ -124,8 +124,17 @@ def test_studies_go_on_after_an_upgrade(old: Old) -> None:
     ]
     assert study.ask().arm == old.study.ask().arm
     again = mislid.upgrade_storage(old.address)
-    assert (again.before, again.after, again.backup, again.changed) == (2, 2, None, False)
+    assert (again.before, again.after, again.backup, again.changed) == (3, 3, None, False)
     storage.close()
+
+
+def test_an_upgrade_seals_what_is_there(old: Old) -> None:
+    mislid.upgrade_storage(old.address)
+    for name in ("done", "begun"):
+        assert mislid.check_study(study_name=name, storage=old.address)
+    study = mislid.load_study(study_name="done", storage=old.address)
+    assert study.overview().fingerprint == old.study.overview().fingerprint
+    study._storage.close()
 
 
 def test_the_backup_of_a_file_is_the_old_storage(old_file: Old, tmp_path: Path) -> None:
@@ -168,6 +177,7 @@ def test_the_backup_of_tables_is_a_schema(old_tables: Old) -> None:
         for table in reversed(tables):
             connection.execute(sa.text(f"DELETE FROM {table}"))
         connection.execute(sa.text("ALTER TABLE mislid_studies DROP COLUMN summary"))
+        connection.execute(sa.text("ALTER TABLE mislid_events DROP COLUMN seal"))
         for table in tables:
             connection.execute(
                 sa.text(f"INSERT INTO {table} SELECT * FROM {report.backup}.{table}")
@@ -266,7 +276,7 @@ def test_what_cannot_be_upgraded(tmp_path: Path, old_file: Old) -> None:
         mislid.upgrade_storage(tmp_path / "empty.db")
     with pytest.raises(ProblemError, match="one that is open is up to date"):
         mislid.upgrade_storage(MemoryStorage())  # type: ignore[arg-type]
-    for version, message in ((3, "newer than the 2 .* upgrade mislid"), (0, "which no upgrade")):
+    for version, message in ((4, "newer than the 3 .* upgrade mislid"), (0, "which no upgrade")):
         with closing(sqlite3.connect(old_file.file, isolation_level=None)) as other:
             other.execute("UPDATE mislid_schema SET version = ?", (version,))
         with pytest.raises(SchemaVersionError, match=message):

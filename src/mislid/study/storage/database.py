@@ -96,6 +96,13 @@ class Database:
             with connection.begin():
                 yield connection
 
+    def damage(self, connection: Connection) -> str:
+        """What SQLite finds wrong with the file, or nothing; a server sees to its own."""
+        if not self.is_sqlite:
+            return ""
+        found = str(connection.exec_driver_sql("PRAGMA integrity_check").scalar())
+        return "" if found == "ok" else f"the file is damaged ({found.splitlines()[0]})"
+
     def write_ahead(self) -> None:
         """Switch the file over, for good; SQLite does not wait for others there, so we do."""
         until = time.monotonic() + self._timeout

@@ -173,6 +173,22 @@ class Storage(ABC):
     def close(self) -> None:  # noqa: B027  # not every storage has any
         """Give up connections; the storage opens new ones when it is used again."""
 
+    def faults(self, key: int) -> list[str]:
+        """What is wrong with a study that reading its entries does not show.
+
+        Parameters
+        ----------
+        key
+            Of the study.
+
+        Returns
+        -------
+        list of str
+            In words; none unless a storage looks.
+        """
+        del key
+        return []
+
     def names(self) -> dict[str, int]:
         """The keys of all studies by name, in alphabetical order.
 

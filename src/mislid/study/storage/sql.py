@@ -13,10 +13,15 @@ from mislid.errors import SchemaVersionError
 from mislid.study.events import Entry
 from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Log, Storage
-from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
+from mislid.study.storage.refusals import (
+    name_taken_error,
+    refuse_gap,
+    refuse_holes,
+    study_deleted_error,
+)
 
-# Version 1 had no summaries. `upgrade` has the way from each to the next.
-VERSION = 2
+# Version 1 had no summaries, version 2 no seals. `upgrade` has the way from each to the next.
+VERSION = 3
 # A number that PostgreSQL's sessions agree on while they make or change the tables.
 _CHANGING_TABLES = 20_211_206
 
@@ -44,6 +49,7 @@ EVENTS = sa.Table(
     sa.Column("time", sa.Double, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("seal", sa.Text, nullable=False),
 )
 
 
@@ -84,7 +90,7 @@ class SQLStorage(Storage):
             last = connection.execute(known).scalar_one_or_none()
             if last is None:
                 raise study_deleted_error()
-            return _entries(connection, key, after, most) if after < last else []
+            return _entries(connection, key, after, int(last), most)
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
@@ -104,6 +110,20 @@ class SQLStorage(Storage):
             if not connection.execute(STUDIES.delete().where(STUDIES.c.key == key)).rowcount:
                 raise study_deleted_error()
 
+    def faults(self, key: int) -> list[str]:
+        beyond = (
+            sa.select(sa.func.count())
+            .select_from(EVENTS.join(STUDIES, EVENTS.c.key == STUDIES.c.key))
+            .where(EVENTS.c.key == key)
+            .where(sa.or_(EVENTS.c.sequence > STUDIES.c.last, EVENTS.c.sequence < 1))
+        )
+        with self._database.connected() as connection:
+            count = connection.execute(beyond).scalar_one()
+            found = [self._database.damage(connection)]
+        if count:
+            found.append(f"{count} events are outside of the log: nobody wrote them as its next")
+        return [words for words in found if words]
+
     def close(self) -> None:
         self._database.engine.dispose()
 
@@ -113,7 +133,7 @@ class _SQLLog(Log):
         self.connection, self.key, self.last = connection, key, last
 
     def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
-        return _entries(self.connection, self.key, after, most) if after < self.last else []
+        return _entries(self.connection, self.key, after, self.last, most)
 
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
         if not entries:
@@ -138,21 +158,29 @@ def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
             "time": entry.time,
             "kind": entry.kind,
             "body": entry.body,
+            "seal": entry.seal,
         }
         for entry in entries
     ]
     connection.execute(EVENTS.insert(), rows)
 
 
-def _entries(connection: Connection, key: int, after: int, most: int | None) -> list[Entry]:
-    columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body)
+def _entries(
+    connection: Connection, key: int, after: int, last: int, most: int | None
+) -> list[Entry]:
+    """Those above `after`, as many as wanted; refuses a log in which one is missing."""
+    until = last if most is None else min(last, after + most)
+    if after >= until:
+        return []
+    columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body, EVENTS.c.seal)
     wanted = (
         sa.select(*columns)
-        .where(EVENTS.c.key == key, EVENTS.c.sequence > after)
+        .where(EVENTS.c.key == key, EVENTS.c.sequence > after, EVENTS.c.sequence <= until)
         .order_by(EVENTS.c.sequence)
-        .limit(most)
     )
-    return [Entry(*row) for row in connection.execute(wanted)]
+    entries = [Entry(*row) for row in connection.execute(wanted)]
+    refuse_holes(after, until, entries)
+    return entries
 
 
 def ensure_tables(database: Database) -> None:

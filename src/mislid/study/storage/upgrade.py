@@ -30,6 +30,8 @@ from mislid.errors import (
     SchemaVersionError,
     StorageError,
 )
+from mislid.study.chain import Chain
+from mislid.study.events import Entry
 from mislid.study.storage.database import Database
 from mislid.study.storage.sql import (
     EVENTS,
@@ -75,8 +77,30 @@ def _add_summaries(connection: Connection) -> None:
     connection.execute(sa.text("ALTER TABLE mislid_studies ADD COLUMN summary TEXT"))
 
 
+def _add_seals(connection: Connection) -> None:
+    """From version 2 to 3: seal what is there, as it is."""
+    connection.execute(
+        sa.text("ALTER TABLE mislid_events ADD COLUMN seal TEXT NOT NULL DEFAULT ''")
+    )
+    columns = EVENTS.c.key, EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body
+    place = (EVENTS.c.key == sa.bindparam("of_key"), EVENTS.c.sequence == sa.bindparam("of"))
+    writing = EVENTS.update().where(*place).values(seal=sa.bindparam("new"))
+    for (key,) in connection.execute(sa.select(STUDIES.c.key)).all():
+        wanted = sa.select(*columns[1:]).where(EVENTS.c.key == key).order_by(EVENTS.c.sequence)
+        chain, after = Chain(), 0
+        while rows := connection.execute(
+            wanted.where(EVENTS.c.sequence > after).limit(_AT_ONCE)
+        ).all():
+            sealed = chain.seal([Entry(*row) for row in rows])
+            new = [{"of_key": key, "of": one.sequence, "new": one.seal} for one in sealed]
+            connection.execute(writing, new)
+            after = chain.sequence
+
+
+# Entries that are sealed at once.
+_AT_ONCE = 10_000
 _TABLES = (SCHEMA.name, STUDIES.name, EVENTS.name)
-_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries}
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries, 2: _add_seals}
 
 
 def upgrade(database: Database, backup: str | None) -> UpgradeReport:
@@ -137,7 +161,8 @@ def _digest(connection: Connection, schema: str | None = None) -> str:
 def _everything() -> Iterator[sa.Select[Any]]:
     """What every version has."""
     yield sa.select(STUDIES.c.key, STUDIES.c.name, STUDIES.c.last).order_by(STUDIES.c.key)
-    yield sa.select(EVENTS).order_by(EVENTS.c.key, EVENTS.c.sequence)
+    columns = EVENTS.c.key, EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body
+    yield sa.select(*columns).order_by(EVENTS.c.key, EVENTS.c.sequence)
 
 
 def _digest_of(parts: Any) -> str:
@@ -239,11 +264,9 @@ def _lock_tables(database: Database, connection: Connection) -> None:
 
 
 def _check_file(database: Database, connection: Connection) -> None:
-    """Refuse a file with damages that reading alone would not show; a server sees to its own."""
-    if database.is_sqlite:
-        found = str(connection.execute(sa.text("PRAGMA integrity_check")).scalar())
-        if found != "ok":
-            raise CorruptStorageError(
-                f"storage {database.place!r} is damaged, and was not changed: restore it from a "
-                f"backup ({found.splitlines()[0]})"
-            )
+    """Refuse a file with damages that reading alone would not show."""
+    damage = database.damage(connection)
+    if damage:
+        raise CorruptStorageError(
+            f"storage {database.place!r} was not changed: {damage}; restore it from a backup"
+        )
