@@ -40,7 +40,7 @@ def complaint(state: StudyState, event: Event) -> str | None:
 
 def _complaint(state: StudyState, event: Event) -> str | None:
     fact = event.fact
-    if not isinstance(event.time, float) or not math.isfinite(event.time):
+    if not math.isfinite(event.time):
         return f"is of the time {event.time!r}, which is none"
     if isinstance(fact, Created) != (event.sequence == 1):
         return "begins a study" if isinstance(fact, Created) else "comes before the settings"
@@ -94,11 +94,12 @@ def _undecidable(state: StudyState, decided: Decided) -> str | None:
     answer, K = decided.answer, state.candidates.K
     if len(answer) != state.settings.m or len(set(answer)) != len(answer):
         return f"decides for {len(answer)} arms, not for {state.settings.m} different ones"
-    if len(decided.pair) != 2 or not 0 < decided.samples <= len(state.observations):
+    if not 0 < decided.samples <= len(state.observations):
         return f"decides after {decided.samples!r} of {len(state.observations)} measurements"
-    if not isinstance(decided.samples, int) or math.isnan(decided.threshold + decided.statistic):
+    if decided.samples % 1 or math.isnan(decided.threshold + decided.statistic):
         return "decides by what is no number"
-    return _not_among((*answer, *decided.pair), K, "arm")
+    challenger, incumbent = decided.pair
+    return _not_among((*answer, challenger, incumbent), K, "arm")
 
 
 def _unmendable(state: StudyState, rows: Sequence[Any]) -> str | None:

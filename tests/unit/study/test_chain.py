@@ -102,9 +102,9 @@ def test_attacks_are_named_and_nothing_is_decided(name: str) -> None:
     looks = (
         lambda: forged.status,
         lambda: forged.result,
-        lambda: forged.ask(),
-        lambda: forged.events(),
-        lambda: forged.overview(),
+        forged.ask,
+        forged.events,
+        forged.overview,
         lambda: forged.add_observations([("good", 1.0)]),
         lambda: mislid.copy_study(
             from_study_name="forged", from_storage=forged._storage, to_storage=MemoryStorage()
@@ -254,8 +254,8 @@ class TestDatabase:
             ("UPDATE mislid_events SET sequence = 33 WHERE sequence = 3", "1 events are outside"),
             ("UPDATE mislid_events SET seal = ''", "event 1 .* it has no seal"),
             (
-                "INSERT INTO mislid_events SELECT key, sequence + 1, time, kind, body, seal FROM "
-                "mislid_events ORDER BY sequence DESC LIMIT 1",
+                """INSERT INTO mislid_events SELECT key, sequence + 1, time, kind, body, seal
+                FROM mislid_events ORDER BY sequence DESC LIMIT 1""",
                 "1 events are outside of the log",
             ),
             ("UPDATE mislid_studies SET summary = replace(summary, 'running', 'decided')", "list"),

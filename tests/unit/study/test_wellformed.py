@@ -92,7 +92,7 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG, ids=range(len(WRONG)))
 def test_an_event_that_cannot_have_happened(study: Study, wrong: Entry, message: str) -> None:
     forged = with_log(renumbered([*entries_of(study), wrong]), sealed=True)
-    looks: tuple[Callable[[], object], ...] = (lambda: forged.status, lambda: forged.ask())
+    looks: tuple[Callable[[], object], ...] = (lambda: forged.status, forged.ask)
     for look in looks:
         with pytest.raises(CorruptStorageError, match=f"event 6 of the study .*{message}"):
             look()
@@ -102,9 +102,9 @@ def test_an_event_that_cannot_have_happened(study: Study, wrong: Entry, message:
 
 def test_a_study_begins_once(study: Study) -> None:
     first, *others = entries_of(study)
-    with pytest.raises(CorruptStorageError, match="event 6 .* begins a study"):
+    with pytest.raises(CorruptStorageError, match=r"event 6 .* begins a study"):
         _ = with_log(renumbered([first, *others, first]), sealed=True).status
-    with pytest.raises(CorruptStorageError, match="event 1 .* comes before the settings"):
+    with pytest.raises(CorruptStorageError, match=r"event 1 .* comes before the settings"):
         _ = with_log(renumbered(others), sealed=True).status
 
 
