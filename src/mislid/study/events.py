@@ -174,11 +174,15 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its place in the study's log, counted from 1, and when."""
+    """Something that happened: its place in the study's log, counted from 1, and when.
+
+    `key` is that of the call which it came from, as `Request` writes it.
+    """
 
     sequence: int
     time: float
     fact: Fact
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +214,8 @@ def entry_of(event: Event) -> Entry:
             del plain["proposed"]
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
+    if event.key is not None:
+        plain["key"] = event.key
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
 
@@ -218,10 +224,10 @@ def event_of(entry: Entry) -> Event:
     """Read what `entry_of` wrote.
 
     >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
-    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()))
+    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()), key=None)
     """
     try:
-        return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))
+        return _event(entry, json.loads(entry.body))
     except _UNREADABLE:
         shown = f"{entry.kind} {entry.body}"[:80]
         raise CorruptStorageError(
@@ -236,13 +242,15 @@ def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
         part = entries[begin : begin + _AT_ONCE]
         try:
             bodies = json.loads(f"[{','.join([entry.body for entry in part])}]")
-            events = [
-                Event(entry.sequence, entry.time, _fact(entry.kind, plain))
-                for entry, plain in zip(part, bodies, strict=True)
-            ]
+            events = [_event(entry, plain) for entry, plain in zip(part, bodies, strict=True)]
         except _UNREADABLE:
             events = [event_of(entry) for entry in part]  # says which one it is
         yield from events
+
+
+def _event(entry: Entry, plain: dict[str, Any]) -> Event:
+    key = plain.pop("key", None)
+    return Event(entry.sequence, entry.time, _fact(entry.kind, plain), key)
 
 
 def _fact(kind: str, plain: dict[str, Any]) -> Fact:

@@ -10,9 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from mislid._validation import as_number
-from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
+from mislid.errors import (
+    DuplicatedStudyError,
+    ProblemError,
+    StorageError,
+    UnknownOutcomeError,
+    UnknownStudyError,
+)
 from mislid.study.chain import Chain
-from mislid.study.events import Created, Event, entry_of, events_of
+from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
@@ -147,7 +153,7 @@ def create_study(
     first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, place.create(name, first), place, rules=rules)
+        return Study(name, _created(place, name, first), place, rules=rules)
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
@@ -156,6 +162,22 @@ def create_study(
         arms = plain  # of a release that added no ones, or begun without
     refuse_others(name, (study.settings, study.candidates), (settings, arms))
     return study
+
+
+def _created(place: Storage, name: str, first: list[Entry]) -> int:
+    """The key of a new study; where the answer was lost, of that which came of it."""
+    try:
+        return place.create(name, first)
+    except UnknownOutcomeError as problem:
+        try:
+            return place.create(name, first)  # waits for the first, if that is still under way
+        except DuplicatedStudyError:
+            key = place.find(name)
+            if place.read(key, 0, 1) == first:
+                return key
+            raise
+        except StorageError:
+            raise problem from None
 
 
 def _wanted(misspecification: Any, decide_at: Any) -> Any:

@@ -7,7 +7,7 @@ import operator
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -18,6 +18,8 @@ from mislid.errors import (
     ImplausibleValueWarning,
     MissingPackageError,
     ProblemError,
+    StorageError,
+    UnknownOutcomeError,
     UnknownTrialError,
 )
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
@@ -47,10 +49,12 @@ from mislid.study.history import as_history, as_value
 from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
+from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
-from mislid.study.storage import Collision, Storage
+from mislid.study.storage import Collision, Log, Storage
+from mislid.study.writing import Attempt, Decide, Lost, log_time
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,7 +77,6 @@ _AT_ONCE = 10_000
 _MANY = 50
 
 Clock = Callable[[], float]
-Decide = Callable[[Replay, float], Iterable[Fact]]
 Found = TypeVar("Found")
 
 
@@ -110,7 +113,7 @@ class Study:
     name, key, storage
         The study's name, where it is kept, and under which number.
     clock
-        Gives the time, in seconds since 1970.
+        Gives the time, in seconds since 1970; the storage's, where left out.
     rules
         Sampling and stopping rule, where they are objects and not names.
 
@@ -125,7 +128,7 @@ class Study:
         name: str,
         key: int,
         storage: Storage,
-        clock: Clock = time.time,
+        clock: Clock | None = None,
         rules: tuple[Any, Any] = (None, None),
     ) -> None:
         self.study_name = name
@@ -138,13 +141,20 @@ class Study:
         self._checked: tuple[int, dict[str, Contradicted]] = (0, {})
         # The decision that was derived from the measurements anew.
         self._confirmed: Decided | None = None
+        # What was wanted when an answer was lost, until it is known what came of it.
+        self._unsettled: Request | None = None
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
 
     @overload
     def ask(
-        self, n: None = None, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: None = None,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        key: str | None = None,
     ) -> Trial: ...
 
     @overload
@@ -157,6 +167,7 @@ class Study:
         at_most: int | None = None,
         same_arm: int | None = None,
         replicates: int = 1,
+        key: str | None = None,
     ) -> list[Trial]: ...
 
     def ask(
@@ -168,6 +179,7 @@ class Study:
         at_most: int | None = None,
         same_arm: int | None = None,
         replicates: int = 1,
+        key: str | None = None,
     ) -> Trial | list[Trial]:
         """What to measure next: one trial, or a list of n.
 
@@ -190,6 +202,9 @@ class Study:
             How many trials of each candidate that is chosen are handed out together; n counts
             trials, and is a multiple. A worker's own open trials, which come first, count in all
             three, so that there may be fewer than n.
+        key
+            Any text that is new: asking again with it gives the same trials. A named worker needs
+            none.
 
         Returns
         -------
@@ -198,10 +213,13 @@ class Study:
         """
         count = as_count(1 if n is None else n, "n", 1)
         limits = as_limits(count, at_most, same_arm, replicates)
-        _refuse_worker(worker)
+        _refuse_worker(worker, key)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
         trial_ids: list[int] = []
+        request = None
+        if worker is None:
+            request = request_of(key, "ask", count, lease, at_most, same_arm, replicates)
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
@@ -210,7 +228,9 @@ class Study:
             trial_ids[:] = given
             return facts
 
-        state = self._write(decide)
+        state = self._write(decide, request)
+        if request is not None and request.key in state.keys:
+            trial_ids[:] = state.keys[request.key].trials
         trials = [self._trial(state, trial_id) for trial_id in trial_ids]
         return trials[0] if n is None else trials
 
@@ -222,11 +242,13 @@ class Study:
         *,
         n: int | None = None,
         sd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tell what a trial gave, or, with state="fail", that it gave nothing.
 
         Telling the same again changes nothing. Telling something else raises a
-        `ConflictingTellError`: the first value stays.
+        `ConflictingTellError`: the first value stays. So does a trial of another study, or one
+        that is not of its arm.
 
         Parameters
         ----------
@@ -240,8 +262,11 @@ class Study:
             With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
             Without it, `sd` is the standard deviation that this value itself is known to have: it
             counts as (noise / sd)^2 measurements, rounded down.
+        key
+            Any text that is new, for the log; the same trial and value never count twice anyway.
         """
         trial_id = _as_trial_id(trial)
+        request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
         doubts: list[str] = []
         if state not in (COMPLETE, FAIL):
             raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
@@ -252,6 +277,7 @@ class Study:
             raise ProblemError("n and sd must be left out for a trial that failed")
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
+            self._refuse_stranger(trial)
             known = replay.state.trial(trial_id)
             if told is None:
                 return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
@@ -263,24 +289,45 @@ class Study:
             doubts[:] = _doubts(replay, trial_id, told)
             return [Told(trial_id, values[0], values[1:])]
 
-        self._write_news(decide, doubts)
+        self._write_news(decide, doubts, request)
 
-    def add_observations(self, observations: Any) -> None:
+    def add_observations(self, observations: Any, *, key: str | None = None) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
 
         Parameters
         ----------
         observations
             A DataFrame or dict with columns `arm` (labels) and `value`, or pairs (arm, value).
-            Giving the same ones again counts them again.
+            Giving the same ones again counts them again, unless the key is the same.
+        key
+            Any text that is new, such as the name of a plate: with it the call can be repeated,
+            also by another process, and counts once.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> for _ in range(3):
+        ...     study.add_observations([("a", 0.2), ("b", 0.9)], key="plate 7")
+        >>> study.samples
+        2
         """
         known = self._now()
         arms, values = as_history(observations, known.candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
         if arms:
-            self._write_news(lambda _replay, _now: [Observed(arms, values)])
+            request = request_of(key, "observe", arms, values)
+            self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
 
-    def add_counts(self, arm: Label, n: int, sum: float, sumsq: float | None = None) -> None:  # noqa: A002
+    def add_counts(
+        self,
+        arm: Label,
+        n: int,
+        sum: float,  # noqa: A002
+        sumsq: float | None = None,
+        *,
+        key: str | None = None,
+    ) -> None:
         """Take in many measurements of one candidate at once, by their number and sum.
 
         Parameters
@@ -291,6 +338,8 @@ class Study:
             Number of values, and their sum: of conversions, for values 0 and 1.
         sumsq
             Sum of their squares; needed where the noise is unknown.
+        key
+            As in `add_observations`.
 
         Examples
         --------
@@ -304,7 +353,10 @@ class Study:
         known = self._now()
         at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
-        self._write_news(lambda _replay, _now: [Observed((at,) * len(values), values)])
+        request = request_of(key, "observe", at, values)
+        self._write_news(
+            lambda _replay, _now: [Observed((at,) * len(values), values)], request=request
+        )
 
     def correct(
         self,
@@ -313,6 +365,7 @@ class Study:
         *,
         row: int | None = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Put the right value in the place of a wrong one, such as 0.91 for 91.
 
@@ -330,6 +383,8 @@ class Study:
         reason
             Why, for the log and the certificate. A correction must not depend on whether a value is
             welcome: docs/studies.md says what it does to the guarantee.
+        key
+            As in `add_observations`: a repeated call does not undo what came in between.
 
         Examples
         --------
@@ -340,8 +395,7 @@ class Study:
         >>> study.observation_rows()[1].value
         0.37
         """
-        mended, which = as_value(value), None if trial is None else _as_trial_id(trial)
-        self._write_news(lambda replay, _: correction(replay.state, which, row, mended, reason))
+        self._mend(trial, row, as_value(value), reason, key)
 
     def void(
         self,
@@ -349,16 +403,32 @@ class Study:
         *,
         row: int | None = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Let a measurement count no more, such as one of a plate that was dropped.
 
         Parameters
         ----------
-        trial, row, reason
+        trial, row, reason, key
             As in `correct`, which also brings one back.
         """
+        self._mend(trial, row, None, reason, key)
+
+    def _mend(
+        self,
+        trial: Trial | int | None,
+        row: int | None,
+        value: float | None,
+        reason: str | None,
+        key: str | None,
+    ) -> None:
         which = None if trial is None else _as_trial_id(trial)
-        self._write_news(lambda replay, _: correction(replay.state, which, row, None, reason))
+
+        def decide(replay: Replay, _now: float) -> list[Fact]:
+            self._refuse_stranger(trial)
+            return correction(replay.state, which, row, value, reason)
+
+        self._write_news(decide, request=request_of(key, "mend", which, row, value, reason))
 
     def redeclare(
         self,
@@ -366,6 +436,7 @@ class Study:
         misspecification: float | None = None,
         noise: Any = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Declare another misspecification, or another noise; no measurement is lost.
 
@@ -377,14 +448,23 @@ class Study:
             As in `create_study`; what is left out stays.
         reason
             Why, for the log and the certificate.
+        key
+            As in `add_observations`.
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
         self._write_news(
-            lambda replay, _: declaration(replay.state, misspecification, noise, reason)
+            lambda replay, _: declaration(replay.state, misspecification, noise, reason),
+            request=request_of(key, "redeclare", misspecification, noise, reason),
         )
 
-    def accept(self, misspecification: float | None = None, *, reason: str | None = None) -> None:
+    def accept(
+        self,
+        misspecification: float | None = None,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
         """Take the present answer, which is proved for every misspecification up to some value.
 
         What is proved and what is refuted holds for all misspecifications at once, so one may look
@@ -396,13 +476,18 @@ class Study:
             Up to which the answer is wanted; the largest for which it is proved unless given.
         reason
             Why, for the log and the certificate.
+        key
+            As in `add_observations`.
 
         Raises
         ------
         ProblemError
             If the answer is not proved for it, the data refute it, or the study has decided.
         """
-        self._write_news(lambda replay, _: acceptance(replay, misspecification, reason))
+        self._write_news(
+            lambda replay, _: acceptance(replay, misspecification, reason),
+            request=request_of(key, "accept", misspecification, reason),
+        )
 
     @property
     def status(self) -> str:
@@ -896,32 +981,56 @@ class Study:
             self._chain = Chain()
         self._replay.take_in(events_of(self._chain.take_in(entries)))
 
-    def _write(self, decide: Decide) -> StudyState:
-        """Append what `decide` makes of the present state, while nobody else can."""
+    def _write(self, decide: Decide, request: Request | None = None) -> StudyState:
+        """Append what `decide` makes of the present state, while nobody else can.
+
+        A request that is in the log already is not appended again. Where the answer to a commit is
+        lost, the log is asked what came of it.
+        """
         with self._alone:
+            request = self._repeated(request)
+            lost: Lost | None = None
             for attempt in range(_ATTEMPTS):
-                self._prepare()
                 last = attempt == _ATTEMPTS - 1
                 try:
-                    if self._append(decide, many=None if last else _MANY):
+                    self._prepare()
+                    if self._append(Attempt(decide, request, lost), None if last else _MANY):
+                        self._unsettled = None
                         return self._replay.state
                     self._now()
                 except ProblemError:  # before anything was changed
                     raise
-                except Collision:
+                except Lost as problem:
                     self._forget()
-                    if last:
+                    lost, self._unsettled = problem, request
+                    time.sleep(min(0.01 * 2**attempt, 0.5))
+                except StorageError as problem:
+                    self._forget()
+                    if lost is not None:
+                        raise lost.unknown(request) from problem
+                    if last or not isinstance(problem, Collision):
                         raise
-                except BaseException:
+                except BaseException as problem:
                     self._forget()
+                    if not isinstance(problem, Exception):  # Ctrl-C, at any moment
+                        self._unsettled = request
                     raise
-        raise AssertionError("the last attempt ends the loop")
+        raise lost.unknown(request) if lost else AssertionError("the last attempt ends the loop")
 
-    def _write_news(self, decide: Decide, doubts: Sequence[str] = ()) -> None:
+    def _repeated(self, request: Request | None) -> Request | None:
+        """The request, under its old key if it is the one of which nobody knows what came."""
+        before = self._unsettled
+        if request is None or before is None or not request.key.startswith(GENERATED):
+            return request
+        return before if before.digest == request.digest else request
+
+    def _write_news(
+        self, decide: Decide, doubts: Sequence[str] = (), request: Request | None = None
+    ) -> None:
         """`_write`, and warn of doubts, and of what the data refute since."""
         with self._alone:
             before = self._now().sequence
-            state = self._write(decide)
+            state = self._write(decide, request)
             found = [
                 in_words(one, state)
                 for one in state.contradictions.values()
@@ -938,25 +1047,55 @@ class Study:
         warm_up(state.settings.algorithm, state.settings.stopping)
         self._replay.catch_up()
 
-    def _append(self, decide: Decide, many: int | None) -> bool:
+    def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
-        with self._storage.locked(self._key) as log:
-            entries = log.read(self._replay.state.sequence, many)
-            if len(entries) == many:
-                return False
-            self._follow(entries)
-            replay = self._replay
-            now = max(self._clock(), replay.state.time)  # the log's time never goes back
-            events = replay.record(decide(replay, now), now)
-            added = self._chain.seal([entry_of(event) for event in events])
-            log.append(added, written_summary(replay.state))
+        added: list[Entry] = []
+        try:
+            with self._storage.locked(self._key) as log:
+                entries = log.read(self._replay.state.sequence, many)
+                if len(entries) == many:
+                    return False
+                self._follow(entries)
+                if not attempt.is_done(log, self._replay.state):
+                    added = self._decided(attempt, log)
+                    log.append(added, written_summary(self._replay.state))
+        except UnknownOutcomeError as problem:
+            if added:
+                raise Lost(problem, added) from problem
         return True
+
+    def _decided(self, attempt: Attempt, log: Log) -> list[Entry]:
+        """What is to be appended."""
+        replay = self._replay
+        now = log_time((self._clock or log.now)(), replay.state.time)
+        key = None if attempt.request is None else attempt.request.written
+        events = replay.record(attempt.decide(replay, now), now, key)
+        return self._chain.seal([entry_of(event) for event in events])
+
+    def _refuse_stranger(self, trial: Any) -> None:
+        """Refuse a trial that another study handed out, or that is not of its arm."""
+        if not isinstance(trial, Trial):
+            return
+        state = self._replay.state
+        known = self._trial(state, state.trial(trial.id).id)
+        if trial.study is not None and (trial.study, trial.asked) != (known.study, known.asked):
+            raise UnknownTrialError(
+                f"trial must be one of study {self.study_name!r}; got trial {trial.id} of another "
+                "study, or of a copy that has gone on apart: tell it there"
+            )
+        if trial.arm != known.arm:
+            raise UnknownTrialError(
+                f"trial {trial.id} is of {known.arm!r}; got {trial.arm!r}: tell the value of "
+                f"{known.arm!r}, or add_observations for another candidate"
+            )
 
     def _trial(self, state: StudyState, trial_id: int) -> Trial:
         record, candidates = state.trials[trial_id], state.candidates
         features = None if candidates.features is None else candidates.features[record.arm]
         label = candidates.labels[record.arm]
-        return Trial(record.id, label, features, record.worker, record.expires)
+        study = self._chain.first[:16]
+        leased = record.worker, record.expires
+        return Trial(record.id, label, features, *leased, study, record.asked)
 
 
 def _hand_out(
@@ -967,14 +1106,14 @@ def _hand_out(
     First the worker's own open trials, then expired ones of others, under new ids, then what the
     rule proposes.
     """
-    state = replay.state
+    state, elapsed = replay.state, replay.state.elapsed_at(now)
     facts: list[Fact] = []
     waiting = [state.trials[trial_id] for trial_id in state.waiting]
     own = [trial for trial in waiting if worker is not None and trial.worker == worker][:n]
     if any(trial.expires != expires for trial in own) and worker is not None:
         facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
     mine = {trial.id for trial in own}
-    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(now)]
+    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(elapsed)]
     proposed: tuple[int, ...] = ()
     fresh: Sequence[int]
     if limits.is_free:
@@ -1038,6 +1177,11 @@ def _as_trial_id(trial: Any) -> int:
         ) from None
 
 
-def _refuse_worker(worker: Any) -> None:
+def _refuse_worker(worker: Any, key: Any) -> None:
     if worker is not None and (not isinstance(worker, str) or not worker):
         raise ProblemError(f"worker must be a name, or None; got {worker!r}")
+    if worker is not None and key is not None:
+        raise ProblemError(
+            f"key must be left out where a worker is named, who gets its own trials again; got "
+            f"{key!r}"
+        )

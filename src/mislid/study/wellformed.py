@@ -34,7 +34,7 @@ def complaint(state: StudyState, event: Event) -> str | None:
     """What is wrong with the next event of a log, or None; kinds that are not looked at pass."""
     try:
         return _complaint(state, event)
-    except (TypeError, OverflowError, ValueError):
+    except (TypeError, OverflowError, ValueError, AttributeError):
         return "does not hold what such an event holds"
 
 
@@ -42,6 +42,8 @@ def _complaint(state: StudyState, event: Event) -> str | None:
     fact = event.fact
     if not math.isfinite(event.time):
         return f"is of the time {event.time!r}, which is none"
+    if event.key is not None and event.key.rpartition(" ")[0] in state.keys:
+        return f"has the key {event.key!r}, which was used before"
     if isinstance(fact, Created) != (event.sequence == 1):
         return "begins a study" if isinstance(fact, Created) else "comes before the settings"
     match fact:

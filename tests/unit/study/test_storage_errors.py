@@ -4,6 +4,7 @@ import os
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -312,3 +313,14 @@ def test_a_missing_package_is_named(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=rf"{package} \(pip install 'mislid\[{extra}\]'"):
         as_storage(address)
+
+
+def test_time_is_that_of_the_server(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose clock is years ahead does not date what it writes."""
+    study = small_study(as_storage(postgresql.new_schema()))
+    before = time.time()
+    monkeypatch.setattr(time, "time", lambda: before + 1e9)
+    study.ask(lease=60)
+    (event,) = study.events()[1:]
+    assert abs(event.time - before) < 60
+    study._storage.close()

@@ -12,12 +12,12 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine, RootTransaction
 
 from mislid.errors import (
     CorruptStorageError,
@@ -25,6 +25,7 @@ from mislid.errors import (
     LockedStorageError,
     ReadOnlyStorageError,
     StorageError,
+    UnknownOutcomeError,
 )
 from mislid.study.storage.interface import Collision
 
@@ -80,8 +81,9 @@ class Database:
 
         @sa.event.listens_for(engine, "connect")
         def wait_no_longer(connection: Any, _record: Any) -> None:
+            connection.autocommit = True  # no transaction that could get lost
             connection.execute(limit)
-            connection.commit()
+            connection.autocommit = False
 
         return engine
 
@@ -93,8 +95,30 @@ class Database:
             self._process = os.getpid()
         with translated(self.place), self.engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
-            with connection.begin():
+            transaction = connection.begin()
+            try:
                 yield connection
+            except BaseException:
+                with suppress(exc.DBAPIError):  # what went wrong first is to be told
+                    transaction.rollback()
+                raise
+            if writing:
+                self._commit(transaction)
+            else:
+                transaction.rollback()
+
+    def _commit(self, transaction: RootTransaction) -> None:
+        """Keep what was written. Where the answer is lost, nobody knows whether it was kept."""
+        try:
+            transaction.commit()
+        except exc.DBAPIError as problem:
+            if not _is_answer(problem.orig):
+                raise UnknownOutcomeError(
+                    f"storage {self.place!r} did not say whether it has written: the connection "
+                    "broke just then. The study finds out when it is used again; the same call "
+                    f"with the same key counts once ({_said(problem.orig)})"
+                ) from problem
+            raise
 
     def damage(self, connection: Connection) -> str:
         """What SQLite finds wrong with the file, or nothing; a server sees to its own."""
@@ -167,8 +191,25 @@ def translated(place: str) -> Iterator[None]:
     except (exc.DBAPIError, sqlite3.Error) as problem:
         original = getattr(problem, "orig", problem)
         kind, advice = _complaint(original)
-        said = (str(original).strip() or type(original).__name__).splitlines()[0]
-        raise kind(f"storage {place!r} {advice} ({said})") from problem
+        raise kind(f"storage {place!r} {advice} ({_said(original)})") from problem
+
+
+def _said(original: BaseException | None) -> str:
+    return (str(original).strip() or type(original).__name__).splitlines()[0]
+
+
+# What SQLite says of a commit that it did not make; after others, such as a disk that fails,
+# nobody knows.
+_NOT_MADE = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CONSTRAINT", "SQLITE_LOCKED")
+
+
+def _is_answer(original: BaseException | None) -> bool:
+    """Whether an error at a commit means that nothing was written."""
+    state = getattr(original, "sqlstate", None)
+    if isinstance(state, str):
+        return not state.startswith(("08", "57"))
+    name = getattr(original, "sqlite_errorname", None)
+    return isinstance(name, str) and name.startswith(_NOT_MADE)
 
 
 def _complaint(original: BaseException) -> Complaint:

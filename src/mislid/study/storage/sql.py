@@ -25,6 +25,11 @@ VERSION = 3
 # A number that PostgreSQL's sessions agree on while they make or change the tables.
 _CHANGING_TABLES = 20_211_206
 
+# The server's clock, which is the same for all.
+_NOW: sa.ColumnElement[float] = sa.literal_column(
+    "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
+)
+
 METADATA = sa.MetaData()
 SCHEMA = sa.Table(
     "mislid_schema",
@@ -95,11 +100,12 @@ class SQLStorage(Storage):
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
         with self._database.connected(writing=True) as connection:
-            row = sa.select(STUDIES.c.last).where(STUDIES.c.key == key).with_for_update()
-            last = connection.execute(row).scalar_one_or_none()
-            if last is None:
+            columns = [STUDIES.c.last] if self._database.is_sqlite else [STUDIES.c.last, _NOW]
+            row = sa.select(*columns).where(STUDIES.c.key == key).with_for_update()
+            found = connection.execute(row).one_or_none()
+            if found is None:
                 raise study_deleted_error()
-            yield _SQLLog(connection, key, int(last))
+            yield _SQLLog(connection, key, *found)
 
     def delete(self, key: int) -> None:
         with self._database.connected(writing=True) as connection:
@@ -129,8 +135,13 @@ class SQLStorage(Storage):
 
 
 class _SQLLog(Log):
-    def __init__(self, connection: Connection, key: int, last: int) -> None:
-        self.connection, self.key, self.last = connection, key, last
+    def __init__(
+        self, connection: Connection, key: int, last: int, now: float | None = None
+    ) -> None:
+        self.connection, self.key, self.last, self.time = connection, key, last, now
+
+    def now(self) -> float:
+        return super().now() if self.time is None else self.time
 
     def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
         return _entries(self.connection, self.key, after, self.last, most)
