@@ -108,7 +108,7 @@ def upgrade_storage(
     try:
         return upgrade(database, None if backup is None else os.fspath(backup))
     finally:
-        database.engine.dispose()
+        database.close()
 
 
 def _as_address(storage: Any) -> str:

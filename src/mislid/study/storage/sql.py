@@ -131,7 +131,7 @@ class SQLStorage(Storage):
         return [words for words in found if words]
 
     def close(self) -> None:
-        self._database.engine.dispose()
+        self._database.close()
 
 
 class _SQLLog(Log):

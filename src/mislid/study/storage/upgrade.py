@@ -105,7 +105,7 @@ _STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries, 2: _add_se
 
 def upgrade(database: Database, backup: str | None) -> UpgradeReport:
     """Bring the tables up to date."""
-    file = _file_of(database)
+    file = database.file
     if file is not None and not file.is_file():
         raise StorageError(f"storage {database.place!r} is not there: check the address")
     with database.connected(writing=True) as connection:
@@ -127,13 +127,6 @@ def upgrade(database: Database, backup: str | None) -> UpgradeReport:
         if _digest(connection) != before:
             raise CorruptStorageError(f"storage {database.place!r} was changed, so nothing is kept")
     return UpgradeReport(database.place, version, VERSION, kept, changed=True)
-
-
-def _file_of(database: Database) -> Path | None:
-    if not database.is_sqlite:
-        return None
-    name = str(database.address.database)
-    return Path(name.removeprefix("file:"))
 
 
 def _known_version(database: Database, connection: Connection) -> int:
