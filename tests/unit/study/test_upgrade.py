@@ -9,8 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -283,6 +285,54 @@ def test_what_cannot_be_upgraded(tmp_path: Path, old_file: Old) -> None:
             mislid.upgrade_storage(old_file.file)
 
 
+def killed_at(file: Path, moment: int) -> int:
+    """Upgrade in a process that is killed after so many steps; gives how many there were."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        steps = 0
+
+        def count(frame: FrameType, _event: str, _argument: object) -> None:
+            nonlocal steps
+            if frame.f_code.co_filename.endswith("upgrade.py"):
+                steps += 1
+                if steps == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.setprofile(count)
+        mislid.upgrade_storage(file)
+        sys.setprofile(None)
+        os.write(write, str(steps).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as steps_of:
+        return int(steps_of.read() or 0)
+
+
+def test_killed_at_any_moment_it_can_be_run_again(tmp_path: Path) -> None:
+    """And leaves no files but the backup."""
+    study = decided_study()
+
+    def old(name: str) -> Path:
+        (tmp_path / name).mkdir()
+        file = tmp_path / name / "lab.db"
+        schema_1.write(f"sqlite:///{file}", {"done": written(study)})
+        return file
+
+    steps = killed_at(old("whole"), 0)
+    assert steps > 100
+    for moment in np.linspace(1, steps - 1, 40).astype(int).tolist():
+        file = old(str(moment))
+        assert killed_at(file, moment) == 0
+        report = mislid.upgrade_storage(file)
+        assert report.backup in (None, f"{file}.v1-backup")
+        assert mislid.check_study(study_name="done", storage=file).decision == "confirmed"
+        found = {path.name for path in file.parent.iterdir()}
+        assert found <= {"lab.db", "lab.db-wal", "lab.db-shm", "lab.db.v1-backup"}
+        assert entries_of(f"sqlite:///{file}.v1-backup") == entries_of(f"sqlite:///{file}")
+
+
 KILLED = """
 import os, signal, sys
 import mislid
@@ -302,7 +352,7 @@ mislid.upgrade_storage(address)
 
 
 @pytest.mark.parametrize("where", ["_digest", "_digest_of", "_name", "step", "set_version"])
-def test_killed_in_the_middle_all_is_as_before(old: Old, where: str, tmp_path: Path) -> None:
+def test_killed_in_the_middle_all_is_as_before(old: Old, where: str) -> None:
     if old.file is None and where == "_name":
         where = "_back_up_tables"
     before = entries_of(old.address)
@@ -315,6 +365,5 @@ def test_killed_in_the_middle_all_is_as_before(old: Old, where: str, tmp_path: P
     assert done.returncode == -signal.SIGKILL
     assert version_at(old.address) == 1
     assert entries_of(old.address) == before
-    backup = None if old.file is None else str(tmp_path / "second.db")
-    assert mislid.upgrade_storage(old.address, backup=backup).changed
+    assert mislid.upgrade_storage(old.address).changed
     assert entries_of(old.address) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mislid._words import without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
@@ -111,6 +112,10 @@ def upgrade_storage(
         database.close()
 
 
+def _shown(address: Any) -> Any:
+    return without_password(address) if isinstance(address, str) else address
+
+
 def _as_address(storage: Any) -> str:
     """One that SQLAlchemy knows; refuses others, and where a package is missing."""
     address = f"sqlite:///{os.fspath(storage)}" if isinstance(storage, os.PathLike) else storage
@@ -120,7 +125,7 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {address!r}"
+            f"'postgresql://user@host/database', or None; got {_shown(address)!r}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection, Engine, RootTransaction
 
+from mislid._words import without_password
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
@@ -38,6 +39,8 @@ from mislid.study.storage.interface import Collision
 TIMEOUT = 60.0
 # And after which PostgreSQL ends a transaction in which nothing happens: of a stopped process.
 IDLE = 30.0
+# Bytes that an event may have in SQLite.
+LONGEST = 256 * 2**20
 
 
 class Database:
@@ -55,7 +58,7 @@ class Database:
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
         self.address = sa.make_url(url)
-        self.place = self.address.render_as_string(hide_password=True)
+        self.place = without_password(self.address.render_as_string(hide_password=True))
         self.is_sqlite = self.address.get_backend_name() == "sqlite"
         self._timeout = timeout
         self.file = self._file()
@@ -98,6 +101,10 @@ class Database:
             self._watch.refuse_replaced()
             connection.isolation_level = None  # `begin` is below
             connection.execute("PRAGMA synchronous=FULL")  # some builds would do with less
+            # A file of others calls no function by itself, and gives no value that is longer.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
 
         @sa.event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -246,6 +253,10 @@ _SQLITE: dict[str, Complaint] = {
     "SQLITE_CORRUPT": _CORRUPT,
     "SQLITE_NOTADB": _CORRUPT,
     "SQLITE_CANTOPEN": _CLOSED,
+    "SQLITE_TOOBIG": (
+        FullStorageError,
+        f"takes at most {LONGEST // 2**20} MiB at once: add observations in several calls",
+    ),
 }
 # PostgreSQL's SQLSTATE codes begin with these.
 _POSTGRESQL: dict[str, Complaint] = {
@@ -276,6 +287,8 @@ def translated(place: str) -> Iterator[None]:
             f"storage {place!r} is used by more threads of this process at once than it has "
             "connections: let fewer work at once, or give each a storage of its own"
         ) from problem
+    except UnicodeDecodeError as problem:
+        raise CorruptStorageError(f"storage {place!r} {_CORRUPT[1]} ({problem})") from problem
     except (exc.DBAPIError, sqlite3.Error) as problem:
         original = getattr(problem, "orig", problem)
         kind, advice = _complaint(original)

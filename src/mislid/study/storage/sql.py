@@ -19,6 +19,7 @@ from mislid.study.storage.refusals import (
     refuse_holes,
     study_deleted_error,
 )
+from mislid.study.storage.trust import refuse_strange
 
 # Version 1 had no summaries, version 2 no seals. `upgrade` has the way from each to the next.
 VERSION = 3
@@ -69,6 +70,7 @@ class SQLStorage(Storage):
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
         self._database = Database(url, timeout=timeout)
+        refuse_strange(self._database)
         ensure_tables(self._database)
 
     def create(self, name: str, entries: Sequence[Entry]) -> int:
