@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
+from mislid.engine.frozen import Frozen, changes, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -558,6 +559,48 @@ class Engine:
         other.stopping = copy.deepcopy(self.stopping)
         other._rules, other._pretended = self._rules.copy(), None
         return other
+
+    def freeze(self) -> Frozen:
+        """All that it has come to, for `thaw`; compiled rules only.
+
+        Returns
+        -------
+        dict
+            Arrays by name, which can be kept in a file.
+
+        Raises
+        ------
+        ProblemError
+            If a rule is written in Python, which may remember anything.
+        """
+        if not self.is_compiled:
+            raise ProblemError("freeze needs rules that are compiled; got one written in Python")
+        fresh, blank = self._new_rules()[0], self._new_pretended()
+        found = changes(self._rules, fresh, "rules")
+        if self._pretended is not None:
+            found |= {"pretended": np.array(True), **changes(self._pretended, blank, "pretended")}
+        return found | {"decided": np.array(self._verdict.decided)}
+
+    def thaw(self, frozen: Frozen) -> None:
+        """Go on from what another engine with the same question and rules has come to.
+
+        Parameters
+        ----------
+        frozen
+            From `freeze`, of an engine before which nothing was measured.
+        """
+        restore(self._rules, frozen, "rules")
+        if "pretended" in frozen:
+            self._pretended = self._new_pretended()
+            restore(self._pretended, frozen, "pretended")
+        self._verdict = Verdict(bool(frozen["decided"]))
+
+    def _new_pretended(self) -> State:
+        """Proposals that pretend have a state of their own: a search leaves things for the next."""
+        from mislid._kernels.state import new_state
+
+        state = self._rules.state
+        return new_state(self._rules.setting, plays=state.play is not state.test)
 
     def _pretending(self) -> Engine:
         """One with a state of its own that shares what the rules remember."""

@@ -144,12 +144,10 @@ def refuse_impossible(script: Script, question: Question) -> None:
 def follow_compiled(engine: Engine, script: Script) -> Followed:
     """Take in all steps without going back to Python in between."""
     from mislid._kernels.replay import Design, Steps, replay
-    from mislid._kernels.state import new_state
 
     rules = engine._rules
     if engine._pretended is None:
-        # Proposals that pretend have a state of their own: a search leaves things for the next.
-        engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
+        engine._pretended = engine._new_pretended()
     first = Design.zeros(
         {"K": engine._state.counts.size}, arms=engine._design, done=_is_begun(engine)
     )

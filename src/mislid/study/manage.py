@@ -17,6 +17,7 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownStudyError,
 )
+from mislid.study import snapshots
 from mislid.study.chain import Chain
 from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
@@ -310,7 +311,9 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     ['assay']
     """
     place = as_storage(_given(storage))
-    place.delete(place.find(study_name))
+    key = place.find(study_name)
+    snapshots.forget(place.read(key, 0, 1))
+    place.delete(key)
 
 
 def copy_study(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.engine import Engine, Script
 from mislid.errors import CorruptStorageError
@@ -112,6 +113,34 @@ class Replay:
         """Let the rules take in what has gathered."""
         if self._script:
             _ = self.engine
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether compiled rules have taken in all that there is."""
+        return self._engine is not None and self._engine.is_compiled and not self._script
+
+    def freeze(self) -> dict[str, NDArray[Any]]:
+        """What rules and tests have come to, as arrays, once they are caught up."""
+        tallies = self.tallies
+        return {
+            **{f"engine.{name}": value for name, value in self.engine.freeze().items()},
+            "tallies": np.array([tallies.counts, tallies.means, tallies.squares]),
+            "looked": np.array([tallies.samples, tallies.looked], dtype=np.int64),
+        }
+
+    def thaw(
+        self, arrays: Mapping[str, NDArray[Any]], verdict: Decided | None, diverged: int
+    ) -> None:
+        """Go on from what `freeze` gave, with the state of then."""
+        self._begin_rules()
+        own = {name: value for name, value in arrays.items() if name.startswith("engine.")}
+        engine = new_engine(self.state.settings, self.state.candidates, *self._given)
+        engine.thaw({name.removeprefix("engine."): value for name, value in own.items()})
+        tallies = Tallies(self.state.candidates.K)
+        tallies.counts, tallies.means, tallies.squares = np.copy(arrays["tallies"])
+        tallies.samples, tallies.looked = (int(one) for one in arrays["looked"])
+        self._engine, self._tallies = engine, tallies
+        self._verdict, self._diverged = verdict, diverged
 
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
