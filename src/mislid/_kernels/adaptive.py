@@ -144,7 +144,8 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
                 ):
                     continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
+            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue += patience_with(setting, state.weights, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

@@ -157,7 +157,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
                 ):
                     continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
+            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, w, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j
