@@ -57,7 +57,7 @@ def test_what_cannot_be_is_refused(study_command: Call, folder: Path) -> None:
     refused(study_command("retire", "s", "zz"), 1, "arm must be one of the 3 candidates")
     refused(study_command("retire", "s", "a"), 1, "arm must be one that was measured")
     refused(study_command("add", "s", "--candidates", "none.csv"), 1, "none.csv")
-    refused(study_command("add", "s", "--candidates", "arms.csv"), 1, "no features, as the others")
+    refused(study_command("add", "s", "--candidates", "more.csv"), 1, "no features, as the others")
     refused(
         study_command("add", "s", "--candidates", "arms.csv", "--ignore", "price"),
         1,
