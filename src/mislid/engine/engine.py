@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -611,13 +611,18 @@ class Engine:
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
-    def follow(self, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def follow(
+        self, script: Script, successor: Callable[[Engine], Engine] | None = None
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
         """Take in what happened to a study.
 
         Parameters
         ----------
         script
             Measurements and requests for trials, in order; more is better.
+        successor
+            What is called with this engine at a verdict, and gives the one that goes on from there;
+            for compiled rules.
 
         Returns
         -------
@@ -627,4 +632,6 @@ class Engine:
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
         refuse_impossible(script, self.question)
-        return (follow_compiled if self.is_compiled else follow_in_python)(self, script)
+        if successor is not None or self.is_compiled:
+            return follow_compiled(self, script, successor)
+        return follow_in_python(self, script)

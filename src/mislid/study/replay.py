@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, Script, Verdict
 from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
@@ -27,6 +28,7 @@ from mislid.study.events import (
     Told,
     Voided,
 )
+from mislid.study.guide import Guide, mixed
 from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
@@ -68,6 +70,7 @@ class Replay:
     def _begin_rules(self) -> None:
         self._diverged = 0
         self._engine: Engine | None = None
+        self._guide: Guide | None = None
         self._verdict: Decided | None = None
         self._tallies: Tallies | None = None
         self._script = Script()
@@ -78,6 +81,8 @@ class Replay:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
             self._engine = new_engine(self.state.settings, self.state.candidates, *self._given)
+            if self.state.settings.is_guided and self._given == (None, None):
+                self._guide = Guide(self.state.settings, self.state.candidates)
         if self._script:
             self._catch_up(self._engine)
         return self._engine
@@ -137,7 +142,14 @@ class Replay:
         script = Script()
         script.ask(first, n, waiting)
         arms = self.state.census.arms
-        return [arms[place] for place in self.engine.follow(script)[1]]
+        return [arms[place] for place in self._follow(self.engine, script)[1]]
+
+    def _follow(self, engine: Engine, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """What the rules say to a script: the first verdict that decides, and the arms chosen."""
+        verdict, arms = engine.follow(script)
+        if self._guide is not None:
+            arms = mixed(script, arms, self._guide.follow(script))
+        return verdict, arms
 
     def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
@@ -239,7 +251,7 @@ class Replay:
         script, logged = self._script, self._logged
         self._script, self._logged = Script(), []
         try:
-            verdict, arms = engine.follow(script)
+            verdict, arms = self._follow(engine, script)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
             self._begin()  # half of it was taken in

@@ -251,7 +251,8 @@ class Settings:
     noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
     rule looks at it. `cost` is what a measurement of each candidate costs, if that was said; it is
     infinite where none can be made any more. `promised` is the error rate that was asked for, where
-    delta is only a part of it: after candidates came or left.
+    delta is only a part of it: after candidates came or left. `guided` says whether features choose
+    every other trial while the misspecification is unknown.
     """
 
     m: int
@@ -270,6 +271,7 @@ class Settings:
     budget: int | None = None
     cost: tuple[float, ...] | None = None
     promised: float | None = None
+    guided: bool = False
 
     @property
     def error_rate(self) -> float:
@@ -283,6 +285,11 @@ class Settings:
             return False  # features prove nothing then
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether features choose trials without proving: until a misspecification is declared."""
+        return self.guided and math.isinf(self.misspecification)
 
     @property
     def declared(self) -> float | str:
@@ -343,6 +350,8 @@ class Settings:
                 del given[name]
         if self.noise_model == KNOWN:
             del given["noise_model"]
+        if not self.guided:
+            del given["guided"]
         return given
 
     @classmethod
@@ -403,10 +412,17 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
         cost=_as_cost(given.get("cost"), candidates),
+        guided=_is_guided(structured, noise_model, given),
     )
     question = question_of(settings, candidates)
     _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
     return settings
+
+
+def _is_guided(structured: bool | None, noise_model: str, given: Mapping[str, Any]) -> bool:
+    """Whether features that prove nothing by themselves choose what to measure."""
+    rules = given["algorithm"], given["stopping"]
+    return structured is True and noise_model != UNKNOWN and rules == ("mislid", "guaranteed")
 
 
 def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
@@ -617,7 +633,13 @@ def refuse_others(
 
 
 def _is_older(key: str, was: Settings) -> bool:
-    """Before 0.3 values within bounds were taken for noise of half of the range: that goes on."""
+    """Whether a study of an older release differs in this, which then goes on as it was.
+
+    Before 0.3 values within bounds were taken for noise of half of the range, and features did not
+    guide.
+    """
+    if key == "guided":
+        return not was.guided
     return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 
