@@ -22,16 +22,19 @@ def as_json(value: Any) -> str:
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Comma-separated lines; None is empty.
+    """Comma-separated lines; None is empty, and no cell is a formula.
 
-    >>> print(as_csv(["a", "b"], [[1, None]]))
+    >>> print(as_csv(["a", "b"], [[1, None], ["=1+1", -2]]))
     a,b
     1,
+    '=1+1,-2
     """
+    from mislid.files import guarded
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows(rows)
+    writer.writerow(map(guarded, heading))
+    writer.writerows(map(guarded, row) for row in rows)
     return text.getvalue().rstrip("\n")
 
 

@@ -10,29 +10,25 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Sequence
 
 from mislid.errors import FileFormatError
-
-# The archive's files have a few megabytes; one that claims more is not the one we know.
-_LARGEST = 1 << 26
+from mislid.files.archives import opened_archive
 
 
 def archive_member(contents: Sequence[bytes], name: str) -> bytes:
     """Give the one file of this name in a .zip archive, whatever folder it is in."""
     (content,) = contents
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            found = [entry for entry in archive.infolist() if _last(entry.filename) == name]
-            if len(found) != 1 or found[0].file_size > _LARGEST:
-                raise FileFormatError(f"the archive must hold one file {name}; it does not")
+    broken = FileFormatError("what the server sent is no complete .zip archive")
+    with opened_archive(content, "the archive", broken) as archive:
+        found = [entry for entry in archive.infolist() if _last(entry.filename) == name]
+        if len(found) != 1:
+            raise FileFormatError(f"the archive must hold one file {name}; it does not")
+        try:
             return archive.read(found[0])
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
-        if isinstance(problem, FileFormatError):
-            raise
-        raise FileFormatError(
-            f"what the server sent is no complete .zip archive: {problem}"
-        ) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            raise broken from None
 
 
 def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> bytes:

@@ -2,11 +2,20 @@
 
 import math
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files.instances import Table, csv_bytes, csv_table, npz_bytes, npz_table
+from mislid.files.guards import guarded
+from mislid.files.instances import (
+    Table,
+    csv_bytes,
+    csv_table,
+    declared_misspecification,
+    npz_bytes,
+    npz_table,
+)
 from mislid.files.sheets import (
     Sheet,
     Spreadsheet,
@@ -26,6 +35,8 @@ __all__ = [
     "alone_in",
     "as_plain",
     "decimal",
+    "declared_misspecification",
+    "guarded",
     "new_place",
     "npz_bytes",
     "npz_table",
@@ -37,6 +48,9 @@ __all__ = [
     "write_table",
     "write_whole",
 ]
+
+LARGEST_FILE = 1 << 28
+"""Bytes of a file that is read."""
 
 # What files of instances end in.
 _INSTANCE = (".npz", ".csv")
@@ -142,7 +156,21 @@ def _content(place: Path, what: str) -> bytes:
     if place.is_dir():
         raise FileFormatError(f"path must be a file; got the directory {str(place)!r}")
     try:
-        content = place.read_bytes()
+        about = place.stat()
+        # A pipe may never end, and reading one that nobody writes to never begins.
+        if not stat.S_ISREG(about.st_mode):
+            raise FileFormatError(
+                f"path must be a file; got {str(place)!r}, a pipe or device: save what it gives "
+                "to a file first"
+            )
+        _refuse_larger(about.st_size, place)
+        with place.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        _refuse_larger(len(content), place)
+    except ValueError as problem:
+        if isinstance(problem, FileFormatError):
+            raise
+        raise FileFormatError(f"path must name a file; got {str(place)!r} ({problem})") from None
     except OSError as problem:
         raise FileFormatError(
             f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
@@ -150,6 +178,14 @@ def _content(place: Path, what: str) -> bytes:
     if not content:
         raise FileFormatError(f"path must be a file with {what}; got {str(place)!r}, empty")
     return content
+
+
+def _refuse_larger(size: int, place: Path) -> None:
+    if size > LARGEST_FILE:
+        raise FileFormatError(
+            f"path must be a file of at most {LARGEST_FILE:,} bytes; got {str(place)!r} with "
+            f"{size:,}"
+        )
 
 
 def _ending(path: Any, name: str, *endings: str) -> Path:

@@ -135,8 +135,8 @@ def test_names_in_an_archive_decide_nothing(site, lastfm, tmp_path, evil):
 
 
 def test_an_archive_that_claims_too_much_is_refused(site, lastfm, tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "_LARGEST", 3)
-    with pytest.raises(DownloadError, match="must hold one file"):
+    monkeypatch.setattr("mislid.files.archives.LARGEST_UNPACKED", 3)
+    with pytest.raises(DownloadError, match="must unpack to at most 3 bytes; it says that it has"):
         fetch("lastfm", tmp_path)
 
 
