@@ -31,11 +31,14 @@ def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """
     from mislid.files import guarded
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(guarded, heading))
-    writer.writerows(map(guarded, row) for row in rows)
-    return text.getvalue().rstrip("\n")
+    return "\n".join(_line(map(guarded, row)) for row in [heading, *rows])
+
+
+def _line(cells: Iterable[Any]) -> str:
+    """Cells in one line; the writer puts those with line breaks of either kind in quotes."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().removesuffix("\r\n")
 
 
 def as_table(rows: Sequence[tuple[str, str]]) -> str:

@@ -165,8 +165,7 @@ def _content(place: Path, what: str) -> bytes:
             )
         _refuse_larger(about.st_size, place)
         with place.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        _refuse_larger(len(content), place)
+            content = file.read(about.st_size)
     except ValueError as problem:
         if isinstance(problem, FileFormatError):
             raise

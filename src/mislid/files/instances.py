@@ -94,7 +94,8 @@ def _array(archive: zipfile.ZipFile, name: str, path: str) -> npt.NDArray[Any]:
                 "save it as numbers or, for names, with names.astype(str)"
             )
         told, held = math.prod(shape) * dtype.itemsize, entry.file_size - file.tell()
-        if min(shape, default=0) < 0 or told != held:
+        # Any number of entries without bytes would fit.
+        if min(shape, default=0) < 0 or told != held or not dtype.itemsize:
             raise FileFormatError(
                 f"array {name} in {path!r} must have {told:,} bytes for its shape {shape}; "
                 f"it has {held:,}"
