@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Vector, as_noise, as_number, as_top_m, as_vector
 from mislid.errors import ProblemError
-from mislid.model import Model
+from mislid.model import Model, as_model
 from mislid.rules.noise import NOISE_MODELS
 
 
@@ -84,8 +84,7 @@ class Question:
         reward_range: tuple[float, float] | None = None,
         structured: bool | None = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+        as_model(model)
         kind = _as_noise_model(noise, noise_model)
         range_ = _as_range(reward_range, kind)
         deviations = _as_deviations(noise, kind, range_, model.K)

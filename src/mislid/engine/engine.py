@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
+from mislid._validation import Vector, as_arm, as_count, as_number, as_seed, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
@@ -136,7 +136,7 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
-        root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
+        root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,

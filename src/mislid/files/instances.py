@@ -19,6 +19,7 @@ from mislid._validation import (
     as_noise,
     as_number,
     as_vector,
+    is_unicode,
 )
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files.archives import opened_archive
@@ -189,19 +190,11 @@ def _digits(numbers: Vector) -> list[str]:
 
 def _refuse_broken_names(names: Labels) -> None:
     for name in names:
-        if isinstance(name, str) and (set(name) & set("\r\n\0") or not _is_unicode(name)):
+        if isinstance(name, str) and (set(name) & set("\r\n\0") or not is_unicode(name)):
             raise ProblemError(
                 "names saved to .csv must be text without line breaks or NUL characters; "
                 f"got {name!r}"
             )
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _declared_misspecification(value: Any, path: str) -> float:

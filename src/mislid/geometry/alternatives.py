@@ -29,7 +29,7 @@ from mislid.geometry.duality import (
     top_arms,
 )
 from mislid.geometry.pair_solver import RTOL, PairSolution, PairSolver, refuse_stalled
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.search import SearchSpace
@@ -186,6 +186,7 @@ def pair_alternative(
     >>> bool(a.check())
     True
     """
+    as_model(model)
     given = as_vector(means, "means", model.K)
     w = as_weights(weights, model.K)
     i = as_arm(challenger, "challenger", model.K)
@@ -289,6 +290,7 @@ class AlternativeSearch:
 
     def __init__(self, model: Model, m: int) -> None:
         self.model = model
+        as_model(model)
         self.m = as_top_m(m, model.K)
         self._space: SearchSpace | None = None
 

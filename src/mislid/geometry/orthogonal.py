@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_vector, as_weights
-from mislid.errors import ProblemError
 from mislid.geometry.duality import Check
 from mislid.geometry.spanner import Arms, spanner_coordinates
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 
@@ -124,8 +123,7 @@ def orthogonal_parameters(
     >>> split.theta.round(9).tolist(), split.deviation.round(9).tolist()
     ([0.5], [-0.5, 0.5, 4.5])
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    as_model(model)
     means = as_vector(means, "means", model.K)
     weights = as_weights(weights, model.K)
     arms, X = _coordinates(model)

@@ -22,7 +22,7 @@ from mislid.geometry.duality import (
     proved_bound,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.problem import NewtonSpace
@@ -117,6 +117,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     >>> bool(p.check())
     True
     """
+    as_model(model)
     given = as_vector(means, "means", model.K)
     w = as_weights(weights, model.K)
     fitted = orthogonal_parameters(model, given, w).theta

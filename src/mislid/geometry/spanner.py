@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from mislid._validation import as_number
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.intp]
@@ -301,8 +301,7 @@ def initial_design(
     >>> print(initial_design(model, rule="eigenvalue"))
     initial design of 400 pulls: arms [0, 1], 200 times each in turn
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    as_model(model)
     if rule not in ("spanner", "eigenvalue"):
         raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
     arms = spanner(model, C)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import (
+    LARGEST_SEED,
     Labels,
     Matrix,
     Vector,
@@ -363,7 +364,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
         stopping=_as_stopping(given["stopping"]),
-        seed=as_count(given["seed"], "seed", 0),
+        seed=as_count(given["seed"], "seed", 0, LARGEST_SEED),
         mean_bound=as_number(
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
