@@ -56,6 +56,26 @@ def as_vector(value: Any, name: str, size: int, *, what: str = "one number per a
     return vector
 
 
+# The squares of distances between means must be numbers.
+LARGEST_MEAN = 1e150
+
+
+def as_means(means: Any, size: int) -> Vector:
+    """Give means (size,) whose distances can be squared.
+
+    >>> as_means([0.4, 0.5], 2)
+    array([0.4, 0.5])
+    """
+    vector = as_vector(means, "means", size)
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if largest > LARGEST_MEAN:
+        raise ProblemError(
+            f"means must be from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}; got one of size "
+            f"{largest:g}: give them in another unit"
+        )
+    return vector
+
+
 def as_weights(weights: Any, size: int, name: str = "weights") -> Vector:
     """Give a vector of shape (size,) with no negative entry and at least one positive one.
 
@@ -112,7 +132,7 @@ def as_top_m(m: Any, K: int) -> int:
     3
     """
     rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={shown(m)}"
-    number = _integer_from(m, 1, K - 1, rule)
+    number = integer_from(m, 1, K - 1, rule)
     if number * (K - number) > MOST_PAIRS:
         raise ProblemError(
             f"m and K must leave at most {MOST_PAIRS:,} pairs of an arm that is among the m best "
@@ -129,10 +149,11 @@ def as_arm(value: Any, name: str, K: int) -> int:
     4
     """
     rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {shown(value)}"
-    return _integer_from(value, 0, K - 1, rule)
+    return integer_from(value, 0, K - 1, rule)
 
 
-def _integer_from(value: Any, low: int, high: int, rule: str) -> int:
+def integer_from(value: Any, low: int, high: int, rule: str) -> int:
+    """Give an integer from `low` to `high`, or say the `rule`."""
     number = _integer_or_none(value)
     if number is None or not low <= number <= high:
         raise ProblemError(rule)
@@ -200,6 +221,17 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """Give True or False.
+
+    >>> as_flag(True, "partial")
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ProblemError(f"{name} must be True or False; got {shown(value)}")
+    return bool(value)
+
+
 # Squares of weights, noise^-4, must be numbers.
 LEAST_NOISE = 1e-70
 
@@ -241,7 +273,11 @@ def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
     """
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}")
-    labels = tuple(_label(label, k, name) for k, label in enumerate(names))
+    try:
+        given = list(names)
+    except TypeError:  # an array without a dimension
+        raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}") from None
+    labels = tuple(_label(label, k, name) for k, label in enumerate(given))
     if len(labels) != K:
         raise ProblemError(f"{name} must have {K} labels, one per arm; got {len(labels)}")
     if len({type(label) for label in labels}) > 1:

@@ -22,8 +22,8 @@ from mislid.datasets.catalogue import (
     sha256,
 )
 from mislid.datasets.download import ByteListener, disk_errors, download
-from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
-from mislid.files import alone_in, write_whole
+from mislid.errors import DownloadError, FileFormatError, MissingDataError
+from mislid.files import alone_in, as_path, write_whole
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
@@ -74,10 +74,7 @@ def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
     if data is None:
         named = os.environ.get(VARIABLE)
         return Path(named).expanduser() if named else cache_directory()
-    try:
-        return Path(data)
-    except TypeError:
-        raise ProblemError(f"data must be a directory's path; got {data!r}") from None
+    return as_path(data, "data")
 
 
 def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
@@ -113,7 +110,8 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     MISLID_DATA
     """
     folder = data_directory(data)
-    place = folder / path
+    place = folder / as_path(path)
+    as_path(place)
     if place.is_file():
         return place
     collection = collection_of(path)

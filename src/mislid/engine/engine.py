@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_number, as_seed, as_vector
+from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
@@ -350,6 +350,7 @@ class Engine:
         rules, state = self._rules, self._state
         if test is None:
             test = state.samples > max(rules.patience, rules.gamma * state.last_test)
+        test = as_flag(test, "test")
         if self.stopping.judge is None:
             decided = self._judge(rules.setting, rules.stopping, state, test)
             self._verdict = Verdict(bool(decided))

@@ -1,11 +1,13 @@
 """Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
 
+import errno
 import math
 import os
 import stat
 from pathlib import Path
 from typing import Any
 
+from mislid._validation import shown
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files.guards import guarded
 from mislid.files.instances import (
@@ -33,6 +35,7 @@ __all__ = [
     "Spreadsheet",
     "Table",
     "alone_in",
+    "as_path",
     "as_plain",
     "decimal",
     "declared_misspecification",
@@ -77,7 +80,7 @@ def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
     points or commas; or it is a workbook, .xlsx, of which the first sheet is read. Messages call a
     line a `row`, such as "candidate".
     """
-    place = Path(path)
+    place = as_path(path)
     if place.suffix.lower() == ".xls":
         raise FileFormatError(f"path must be saved as .xlsx or .csv; got {str(place)!r}")
     if place.suffix.lower() == ENDING:
@@ -166,10 +169,6 @@ def _content(place: Path, what: str) -> bytes:
         _refuse_larger(about.st_size, place)
         with place.open("rb") as file:
             content = file.read(about.st_size)
-    except ValueError as problem:
-        if isinstance(problem, FileFormatError):
-            raise
-        raise FileFormatError(f"path must name a file; got {str(place)!r} ({problem})") from None
     except OSError as problem:
         raise FileFormatError(
             f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
@@ -187,12 +186,28 @@ def _refuse_larger(size: int, place: Path) -> None:
         )
 
 
-def _ending(path: Any, name: str, *endings: str) -> Path:
-    """The path, with a name that ends in one of these."""
+def as_path(path: Any, name: str = "path") -> Path:
+    """Check that something is a path, and one that can be."""
     try:
         place = Path(path)
+        os.lstat(place)
     except TypeError:
-        raise ProblemError(f"{name} must be a string or a path; got {path!r}") from None
+        raise ProblemError(f"{name} must be a string or a path; got {shown(path)}") from None
+    except ValueError:
+        raise ProblemError(
+            f"{name} must be a path that the system can have; got {shown(path)}"
+        ) from None
+    except OSError as problem:
+        if problem.errno == errno.ENAMETOOLONG:
+            raise ProblemError(
+                f"{name} must be a shorter path; got one of {len(str(place)):,} characters"
+            ) from None
+    return place
+
+
+def _ending(path: Any, name: str, *endings: str) -> Path:
+    """The path, with a name that ends in one of these."""
+    place = as_path(path, name)
     if endings and place.suffix.lower() not in endings:
         raise FileFormatError(f"{name} must end in {' or '.join(endings)}; got {str(place)!r}")
     return place

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -187,7 +187,7 @@ def pair_alternative(
     True
     """
     as_model(model)
-    given = as_vector(means, "means", model.K)
+    given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     i = as_arm(challenger, "challenger", model.K)
     j = as_arm(incumbent, "incumbent", model.K)
@@ -315,7 +315,7 @@ class AlternativeSearch:
             The nearest of all pairs, with its proof.
         """
         model = self.model
-        given = as_vector(means, "means", model.K)
+        given = as_means(means, model.K)
         w = as_weights(weights, model.K)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
         chosen = _as_incumbents(incumbents, given, self.m)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_vector, as_weights
+from mislid._validation import Vector, as_means, as_weights
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -118,7 +118,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     True
     """
     as_model(model)
-    given = as_vector(means, "means", model.K)
+    given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     fitted = orthogonal_parameters(model, given, w).theta
     linear = model.features @ fitted

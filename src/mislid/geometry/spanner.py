@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number
+from mislid._validation import as_number, integer_from, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
 from mislid.model import Model, as_model
@@ -227,9 +227,8 @@ class InitialDesign:
         ProblemError
             The design has no such pull.
         """
-        if not 0 <= t < self.length:
-            raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
-        return int(self.spanner[t % self.spanner.size])
+        rule = f"t must be a pull from 0 to {self.length - 1}; got {shown(t)}"
+        return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
 
     def __iter__(self) -> Iterator[int]:
         return islice(cycle(self.spanner.tolist()), self.length)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
+from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import (
     Check,
@@ -87,7 +87,7 @@ def as_time_problem(
     """Validate what every function about the characteristic time takes."""
     as_model(model)
     return TimeProblem(
-        means=as_vector(means, "means", model.K),
+        means=as_means(means, model.K),
         m=as_top_m(m, model.K),
         noise=as_noise(noise, model.K),
         tolerance=as_number(tolerance, "tolerance", low=0, high=math.inf),

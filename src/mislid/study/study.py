@@ -247,10 +247,7 @@ class Study:
         """
         trial_id = _as_trial_id(trial)
         doubts: list[str] = []
-        if state not in (COMPLETE, FAIL):
-            raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
-        if state == FAIL and value is not None:
-            raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
+        _refuse_state(state, value)
         told = None if state == FAIL else as_value(value)
         if told is None and (n is not None or sd is not None):
             raise ProblemError("n and sd must be left out for a trial that failed")
@@ -1039,6 +1036,13 @@ def _as_trial_id(trial: Any) -> int:
         raise UnknownTrialError(
             f"trial must be a trial or its id, an integer; got {shown(trial)}"
         ) from None
+
+
+def _refuse_state(state: Any, value: Any) -> None:
+    if not isinstance(state, str) or state not in (COMPLETE, FAIL):
+        raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
+    if state == FAIL and value is not None:
+        raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
 
 
 def _refuse_worker(worker: Any) -> None:

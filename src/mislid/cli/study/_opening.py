@@ -88,8 +88,8 @@ def refuse_missing(place: str | Path) -> None:
     file = place if isinstance(place, Path) else _file(place)
     if file is not None and not file.exists():
         raise ProblemError(
-            f"storage must be there; got {without_password(place)!r}, no such file: check the name, or make it "
-            "with `mislid study create`"
+            f"storage must be there; got {without_password(place)!r}, no such file: check the "
+            "name, or make it with `mislid study create`"
         )
 
 
