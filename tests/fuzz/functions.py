@@ -1,5 +1,6 @@
 """Every public function, class and method, called with arguments of which some are nasty."""
 
+import contextlib
 import inspect
 import random
 import tempfile
@@ -34,6 +35,10 @@ def instance() -> mislid.Instance:
     return mislid.Instance(model(), MEANS, 0.3)
 
 
+def question() -> mislid.Question:
+    return mislid.Question(model(), 1, noise=0.3)
+
+
 def study(decided: bool = False) -> mislid.Study:
     made = mislid.create_study(
         study_name="fuzz", candidates=dict(zip("abc", FEATURES, strict=True)), m=1,
@@ -51,13 +56,13 @@ def a_half(trial: mislid.Trial) -> float:
     return 0.5
 
 
-def good(name: str, dice: random.Random) -> Any:
+def good(name: str, default: Any, dice: random.Random) -> Any:
     """A value that an argument of this name may have."""
     known: dict[str, Callable[[], Any]] = {
         "model": model,
         "instance": instance,
         "features": lambda: FEATURES,
-        "question": lambda: mislid.Question(model(), 1, noise=0.3),
+        "question": question,
         "candidates": lambda: dice.choice([FEATURES, ["a", "b", "c"], {"a": [1, 0], "b": [0, 1]}]),
         "means": lambda: MEANS,
         "weights": lambda: [10.0, 20.0, 20.0],
@@ -87,44 +92,55 @@ def good(name: str, dice: random.Random) -> Any:
         "sums": lambda: [0.4, 1.0, 2.4],
         "n_trials": lambda: 3,
         "measure": lambda: a_half,
-        "certificate": lambda: study(decided=True).result.certificate.to_dict(),
     }  # fmt: skip
-    return known[name]() if name in known else nasty.value(dice)
+    if name in known:
+        return known[name]()
+    return nasty.value(dice) if default is inspect.Parameter.empty else default
 
 
 def arguments(target: Callable[..., Any], dice: random.Random) -> dict[str, Any]:
-    """Arguments by name: what is needed, some of the rest, and some of both nasty."""
-    chosen: dict[str, Any] = {}
-    for name, about in inspect.signature(target).parameters.items():
-        if about.kind in (about.VAR_POSITIONAL, about.VAR_KEYWORD) or name == "self":
-            continue
-        needed = about.default is about.empty or name == "max_samples"
-        if not needed and dice.random() < 0.6:
-            continue
-        kind = dice.random()
-        if name in NEVER_NASTY:
-            if needed:
-                chosen[name] = good(name, dice)
-        elif kind < 0.35:
-            chosen[name] = nasty.value(dice)
-        elif kind < 0.5 and name in ("means", "weights", "noise", "sums"):
-            chosen[name] = nasty.numbers(dice, (3,))
-        elif kind < 0.5 and name in ("features", "candidates"):
-            chosen[name] = nasty.numbers(dice, (3, 2))
-        elif kind < 0.5 and name == "model":
-            chosen[name] = extreme_model(dice)
-        else:
-            chosen[name] = good(name, dice)
-    if "max_samples" in inspect.signature(target).parameters:
-        chosen["max_samples"] = 60
-    return chosen
+    """Arguments by name: what is needed and some of the rest, one or several of them nasty."""
+    offered = {
+        name: about.default
+        for name, about in inspect.signature(target).parameters.items()
+        if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD) and name != "self"
+    }
+    needed = [name for name, default in offered.items() if default is inspect.Parameter.empty]
+    chosen = needed + [name for name in offered if name not in needed and dice.random() < 0.4]
+    spoiled = {dice.choice(chosen)} if chosen else set()
+    if dice.random() < 0.4:
+        spoiled |= {name for name in chosen if dice.random() < 0.4}
+    given = {
+        name: bad(name, dice) if name in spoiled - NEVER_NASTY else good(name, offered[name], dice)
+        for name in chosen
+    }
+    return given | ({"max_samples": 60} if "max_samples" in offered else {})
 
 
-def extreme_model(dice: random.Random) -> mislid.Model:
-    try:
-        return mislid.Model(nasty.numbers(dice, (3, 2)), abs(float(nasty.numbers(dice, (1,))[0])))
-    except mislid.errors.MislidError:
-        return model()
+def bad(name: str, dice: random.Random) -> Any:
+    """A value that an argument of this name should not have, or an extreme one that it may."""
+    if dice.random() < 0.6:
+        return nasty.value(dice)
+    if name in ("means", "weights", "noise", "sums", "counts"):
+        return nasty.numbers(dice, (3,))
+    if name in ("features", "candidates"):
+        return nasty.numbers(dice, (3, 2))
+    if name in ("model", "instance", "question"):
+        return extreme(name, dice)
+    return dice.choice(nasty.NUMBERS)
+
+
+def extreme(name: str, dice: random.Random) -> Any:
+    """A model, instance or question of extreme numbers, or a usual one where there is none."""
+    with contextlib.suppress(mislid.errors.MislidError):
+        tube = abs(float(nasty.numbers(dice, (1,))[0]))
+        odd = mislid.Model(nasty.numbers(dice, (3, 2)), tube)
+        if name == "model":
+            return odd
+        if name == "question":
+            return mislid.Question(odd, 1, noise=abs(nasty.numbers(dice, (3,))))
+        return mislid.Instance(odd, nasty.numbers(dice, (3,)), abs(nasty.numbers(dice, (3,))))
+    return good(name, None, dice)
 
 
 def call(target: Callable[..., Any], dice: random.Random) -> tuple[str, Callable[[], Any]]:
@@ -183,17 +199,19 @@ def damaged_instance(suffix: str) -> Callable[[random.Random], Any]:
 
 
 def runner() -> mislid.Engine:
-    engine = mislid.Engine(mislid.Question(model(), 1, noise=0.3))
+    engine = mislid.Engine(question())
     for arm in range(3):
         engine.observe(arm, MEANS[arm])
     return engine
 
 
+# It has attackers of its own, in tests/unit/verification.
+ATTACKED = "verify"
 MADE_BY_HAND = ("Model", "Instance", "Question", "Engine", "AlternativeSearch")
 MAKERS: dict[str, Callable[[], Any]] = {
     "Model": model,
     "Instance": instance,
-    "Question": lambda: mislid.Question(model(), 1, noise=0.3),
+    "Question": question,
     "Engine": runner,
     "Study": study,
     "AlternativeSearch": lambda: mislid.AlternativeSearch(model(), 1),
@@ -219,7 +237,7 @@ def targets() -> dict[str, Callable[[random.Random], Any]]:
     found: dict[str, Callable[[random.Random], Any]] = {}
     for name in mislid.__all__:
         public = getattr(mislid, name)
-        if inspect.isfunction(public) or name in MADE_BY_HAND:
+        if (inspect.isfunction(public) and name != ATTACKED) or name in MADE_BY_HAND:
             found[name] = partial(call, public)
     for name, make in MAKERS.items():
         for method in methods(type(make())):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fuzz import commands, functions
 from mislid.errors import MislidError
 
-PATIENCE = 10  # seconds that an input may take
+PATIENCE = 60  # seconds that an input may take; some of them compile first
 
 
 class Hang(BaseException):
@@ -67,7 +67,7 @@ def _limited(seconds: int) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
     # Compiled code hears no signals: the process ends, and says where.
-    faulthandler.dump_traceback_later(20 * seconds, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(10 * seconds, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:

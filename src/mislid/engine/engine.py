@@ -12,7 +12,16 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
+from mislid._validation import (
+    Vector,
+    as_arm,
+    as_count,
+    as_flag,
+    as_number,
+    as_seed,
+    as_vector,
+    shown,
+)
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
@@ -102,7 +111,7 @@ class Engine:
         truth: Instance | None = None,
     ) -> None:
         if not isinstance(question, Question):
-            raise ProblemError(f"question must be a mislid.Question; got {question!r}")
+            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
@@ -111,7 +120,8 @@ class Engine:
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
+        self._truth, self._seed = truth, seed
         self._verdict = Verdict(False)
         self._pretended: State | None = None
         self._rules, self._design = self._new_rules()

@@ -80,8 +80,18 @@ def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
             "observations must be a table with columns arm and value, or pairs of them; "
             f"got {shown(observations)}"
         )
-    pairs = list(observations)
+    try:
+        pairs = list(observations)
+    except TypeError:  # an array without a dimension
+        pairs = [observations]
     for row, pair in enumerate(pairs):
-        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if not _is_pair(pair):
             raise ProblemError(f"observation {row} must be a pair (arm, value); got {shown(pair)}")
     return pairs
+
+
+def _is_pair(pair: Any) -> bool:
+    try:
+        return not isinstance(pair, str | bytes) and len(pair) == 2
+    except TypeError:
+        return False
