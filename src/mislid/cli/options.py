@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -243,8 +244,37 @@ def one_sentence_errors(function: F) -> F:
             raise click.ClickException(f"{interruption}.") from None
         except (MislidError, OSError) as problem:
             raise click.ClickException(sentence(problem)) from None
+        except MemoryError:
+            raise click.ClickException(
+                "there is not enough memory for this: ask about fewer candidates or less data."
+            ) from None
+        except Exception as problem:
+            if not _is_of_database(problem):
+                raise
+            said = without_password(str(problem).partition("\n")[0])
+            raise click.ClickException(
+                f"the storage does not work as it should: {said}; check it, or restore a copy."
+            ) from None
 
     return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
+
+
+def _is_of_database(problem: Exception) -> bool:
+    """Whether a database, its driver or what speaks to it complains."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
+    return not packages.isdisjoint({"sqlalchemy", "sqlite3", "psycopg"})
+
+
+def without_password(text: object) -> str:
+    """An address, or a text with one, as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@host/studies")
+    'postgresql://lab:***@host/studies'
+    >>> without_password("postgresql://host/studies?user=lab&password=secret&connect_timeout=1")
+    'postgresql://host/studies?user=lab&password=***&connect_timeout=1'
+    """
+    hidden = re.sub(r"(://[^:/@\s]*):[^/\s]*@", r"\1:***@", str(text))
+    return re.sub(r"(?i)(passw\w*=)[^&\s'\"]*", r"\1***", hidden)
 
 
 def sentence(problem: Exception) -> str:

@@ -12,7 +12,16 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
+from mislid._validation import (
+    Vector,
+    as_arm,
+    as_count,
+    as_flag,
+    as_number,
+    as_seed,
+    as_vector,
+    shown,
+)
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
@@ -107,7 +116,7 @@ class Engine:
         cost: ArrayLike | None = None,
     ) -> None:
         if not isinstance(question, Question):
-            raise ProblemError(f"question must be a mislid.Question; got {question!r}")
+            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
@@ -116,7 +125,8 @@ class Engine:
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
+        self._truth, self._seed = truth, seed
         self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
@@ -145,7 +155,7 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(can, FIRST_VALUES)
-        root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
+        root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
@@ -359,6 +369,7 @@ class Engine:
         rules, state = self._rules, self._state
         if test is None:
             test = state.samples > max(rules.patience, rules.gamma * state.last_test)
+        test = as_flag(test, "test")
         if self.stopping.judge is None:
             decided = self._judge(rules.setting, rules.stopping, state, test)
             self._verdict = Verdict(bool(decided))

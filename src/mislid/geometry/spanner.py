@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number
+from mislid._validation import as_number, integer_from, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.intp]
@@ -234,9 +234,8 @@ class InitialDesign:
         ProblemError
             The design has no such pull.
         """
-        if not 0 <= t < self.length:
-            raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
-        return int(self.spanner[t % self.spanner.size])
+        rule = f"t must be a pull from 0 to {self.length - 1}; got {shown(t)}"
+        return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
 
     def __iter__(self) -> Iterator[int]:
         return islice(cycle(self.spanner.tolist()), self.length)
@@ -308,8 +307,7 @@ def initial_design(
     >>> print(initial_design(model, rule="eigenvalue"))
     initial design of 400 pulls: arms [0, 1], 200 times each in turn
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    as_model(model)
     if rule not in ("spanner", "eigenvalue"):
         raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
     arms = spanner(model, C)

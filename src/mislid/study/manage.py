@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number
+from mislid._validation import as_number, as_text
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary
@@ -354,6 +354,4 @@ def _given(storage: Address | None) -> Address:
 
 
 def _as_name(name: Any) -> str:
-    if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise ProblemError(f"study_name must be a text that is not empty; got {name!r}")
-    return name
+    return as_text(name, "study_name")

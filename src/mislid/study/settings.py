@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import (
+    LARGEST_SEED,
     Labels,
     Matrix,
     Vector,
@@ -23,6 +24,8 @@ from mislid._validation import (
     as_number,
     as_top_m,
     as_vector,
+    is_unicode,
+    shown,
 )
 from mislid.errors import ProblemError
 from mislid.files import as_plain
@@ -77,10 +80,10 @@ class Candidates:
         """
         known = isinstance(label, str | int | np.integer) and not isinstance(label, bool)
         if not known or label not in self.positions:
-            shown = ", ".join(repr(label) for label in self.labels[:3])
+            some = ", ".join(repr(label) for label in self.labels[:3])
             more = ", ..." if self.K > 3 else ""
             raise ProblemError(
-                f"{name} must be one of the {self.K} candidates, {shown}{more}; got {label!r}"
+                f"{name} must be one of the {self.K} candidates, {some}{more}; got {shown(label)}"
             )
         return self.positions[label]
 
@@ -193,11 +196,12 @@ def as_candidates(
 
 def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
     """With a feature that is 1 for all, unless that is refused or there are no features."""
-    if intercept not in (None, True, False):
-        raise ProblemError(f"intercept must be True, False or None; got {intercept!r}")
+    if intercept is not None and not isinstance(intercept, bool | np.bool_):
+        raise ProblemError(f"intercept must be True, False or None; got {shown(intercept)}")
     if intercept and candidates.features is None:
         raise ProblemError("intercept must be left out for candidates without features; got True")
-    return candidates if intercept is False else candidates.with_ones()
+    refused = intercept is not None and not intercept
+    return candidates if refused else candidates.with_ones()
 
 
 def _has_entries(candidates: Any) -> bool:
@@ -229,7 +233,15 @@ def _from_table(
 
 def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
     """Names of features; those that would be confused with another are numbered."""
-    given = [str(name).strip() for name in columns]
+    try:
+        given = [str(name).strip() for name in columns]
+    except (TypeError, ValueError):  # no sequence, or an integer without end
+        raise ProblemError(
+            f"columns must be names of the {d} features; got {shown(columns)}"
+        ) from None
+    for name in given:
+        if not is_unicode(name):
+            raise ProblemError(f"columns must be text of Unicode characters; got {shown(name)}")
     if len(given) != d:
         raise ProblemError(f"columns must name all {d} features; got {len(given)} names")
     clear = [
@@ -405,7 +417,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
         stopping=_as_stopping(given["stopping"]),
-        seed=as_count(given["seed"], "seed", 0),
+        seed=as_count(given["seed"], "seed", 0, LARGEST_SEED),
         mean_bound=as_number(
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from mislid._validation import as_count, as_number
+from mislid._validation import as_count, as_number, as_text, shown
 from mislid.errors import (
     ContradictedWarning,
     ImplausibleValueWarning,
@@ -22,7 +22,15 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
-from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
+from mislid.study.batches import (
+    LONGEST_LEASE,
+    MOST_TRIALS,
+    Batch,
+    Limits,
+    as_limits,
+    fill,
+    refuse_too_many,
+)
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.changes import addition, retirement
 from mislid.study.claims import Claims
@@ -193,11 +201,11 @@ class Study:
         Trial or list of Trial
             What to measure: the label in `arm`.
         """
-        count = as_count(1 if n is None else n, "n", 1)
+        count = as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
         limits = as_limits(count, at_most, same_arm, replicates)
         _refuse_worker(worker)
         if lease is not None:
-            lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
+            lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
         trial_ids: list[int] = []
 
         def decide(replay: Replay, now: float) -> list[Fact]:
@@ -240,10 +248,7 @@ class Study:
         """
         trial_id = _as_trial_id(trial)
         doubts: list[str] = []
-        if state not in (COMPLETE, FAIL):
-            raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
-        if state == FAIL and value is not None:
-            raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
+        _refuse_state(state, value)
         told = None if state == FAIL else as_value(value)
         if told is None and (n is not None or sd is not None):
             raise ProblemError("n and sd must be left out for a trial that failed")
@@ -1112,13 +1117,23 @@ def _as_trial_id(trial: Any) -> int:
     try:
         if isinstance(trial_id, bool):
             raise TypeError
-        return operator.index(trial_id)
+        number = operator.index(trial_id)
+        if abs(number) >= 1 << 63:
+            raise TypeError
+        return number
     except TypeError:
         raise UnknownTrialError(
-            f"trial must be a trial or its id, an integer; got {trial!r}"
+            f"trial must be a trial or its id, an integer; got {shown(trial)}"
         ) from None
 
 
+def _refuse_state(state: Any, value: Any) -> None:
+    if not isinstance(state, str) or state not in (COMPLETE, FAIL):
+        raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
+    if state == FAIL and value is not None:
+        raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
+
+
 def _refuse_worker(worker: Any) -> None:
-    if worker is not None and (not isinstance(worker, str) or not worker):
-        raise ProblemError(f"worker must be a name, or None; got {worker!r}")
+    if worker is not None:
+        as_text(worker, "worker", "a name, or None")

@@ -268,7 +268,7 @@ def _from_csv(
     path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
-    from mislid.files import read_spreadsheet
+    from mislid.files import declared_misspecification, read_spreadsheet
 
     table = read_spreadsheet(path, "candidate")
     sheet = table.sheet
@@ -290,13 +290,11 @@ def _from_csv(
             raise FileFormatError(
                 f"{path!r} has a column {column!r}, which is hardly a feature: {_RESERVED[column]}"
             )
-    features = [table.numbers(column) for column in columns]
-    declared = sheet.facts.get("misspecification")
     return Given(
         labels=_labels(table, naming),
-        features=[list(row) for row in zip(*features, strict=True)] if columns else None,
+        features=table.matrix(columns).tolist() if columns else None,
         noise=spread,
-        misspecification=None if declared is None else float(declared),
+        misspecification=declared_misspecification(sheet),
         columns=columns or None,
         cost=None if cost is None else table.numbers(cost),
     )
@@ -305,12 +303,12 @@ def _from_csv(
 def _labels(table: Spreadsheet, naming: str) -> Labels:
     """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
     cells = table.sheet.texts(naming)
-    for (line, _), cell in zip(table.sheet.rows, cells, strict=True):
-        if not cell:
-            raise FileFormatError(
-                f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
-                "is empty"
-            )
+    if "" in cells:
+        line = table.sheet.line(cells.index(""))
+        raise FileFormatError(
+            f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
+            "is empty"
+        )
     if table.sheet.facts.get("names") != "integers":
         return tuple(cells)
     try:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from mislid._words import moment
-from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.options import (
+    examples,
+    format_option,
+    one_sentence_errors,
+    without_password,
+)
 from mislid.cli.study._opening import (
     as_address,
     name_argument,
@@ -16,7 +21,6 @@ from mislid.cli.study._opening import (
     open_storage,
     refuse_missing,
     storage_option,
-    without_password,
 )
 from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
 from mislid.errors import MislidError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mislid._validation import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
@@ -120,7 +121,7 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {address!r}"
+            f"'postgresql://user@host/database', or None; got {shown(address)}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(
