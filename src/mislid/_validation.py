@@ -233,9 +233,9 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 # Squares of weights, noise^-4, must be numbers.
+LEAST_NOISE = 1e-70
 # Between the least and the largest cost of a measurement.
 MOST_COST_RATIO = 1e6
-LEAST_NOISE = 1e-70
 
 
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
+# Between the user and the last @, and what drivers take as options.
+_SECRETS = (
+    (r"(://[^:/@?]*):.*@", r"\1:***@"),
+    (r"(?i)([?&;\s](?:ssl)?pass(?:word|wd|phrase)?=)[^&;\s]*", r"\1***"),
+)
 
 
 def the_best(m: int) -> str:
@@ -30,3 +36,15 @@ def moment(seconds: float, *, exact: bool = False) -> str:
     first, last = _CALENDAR
     time = datetime.fromtimestamp(min(max(seconds, first), last), UTC).replace(tzinfo=None)
     return f"{time.isoformat(timespec='microseconds' if exact else 'seconds')}Z"
+
+
+def without_password(address: object) -> str:
+    """An address as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@host/studies?password=secret&connect_timeout=2")
+    'postgresql://lab:***@host/studies?password=***&connect_timeout=2'
+    """
+    shown = str(address)
+    for pattern, mask in _SECRETS:
+        shown = re.sub(pattern, mask, shown)
+    return shown

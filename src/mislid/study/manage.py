@@ -10,8 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from mislid._validation import as_number, as_text
-from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
-from mislid.study.events import Created, Event, entry_of, events_of
+from mislid.errors import (
+    DuplicatedStudyError,
+    ProblemError,
+    StorageError,
+    UnknownOutcomeError,
+    UnknownStudyError,
+)
+from mislid.study.chain import Chain
+from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
@@ -149,10 +156,10 @@ def create_study(
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
-    first = entry_of(Event(1, time.time(), Created(settings, arms)))
+    first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, place.create(name, [first]), place, rules=rules)
+        return Study(name, _created(place, name, first), place, rules=rules)
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
@@ -165,6 +172,22 @@ def create_study(
         was = (state.begun.settings, state.begun.candidates)
     refuse_others(name, was, (settings, arms))
     return study
+
+
+def _created(place: Storage, name: str, first: list[Entry]) -> int:
+    """The key of a new study; where the answer was lost, of that which came of it."""
+    try:
+        return place.create(name, first)
+    except UnknownOutcomeError as problem:
+        try:
+            return place.create(name, first)  # waits for the first, if that is still under way
+        except DuplicatedStudyError:
+            key = place.find(name)
+            if place.read(key, 0, 1) == first:
+                return key
+            raise
+        except StorageError:
+            raise problem from None
 
 
 def _wanted(misspecification: Any, decide_at: Any) -> Any:
@@ -336,13 +359,13 @@ def copy_study(
     """
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
-    entries = source.read(source.find(from_study_name))
+    entries = Chain().take_in(source.read(source.find(from_study_name)))
     target.create(_as_name(to_study_name or from_study_name), entries)
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(place.read(key)):
+    for event in events_of(Chain().take_in(place.read(key))):
         state.apply(event)
     return summary_of(name, state)
 

@@ -124,6 +124,7 @@ class Replay:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):
+                self.state.refuse_malformed(event)
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._script.size > _MUCH:
@@ -151,15 +152,15 @@ class Replay:
             arms = mixed(script, arms, self._guide.follow(script))
         return verdict, arms
 
-    def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
+    def record(self, facts: Iterable[Fact], now: float, key: str | None = None) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
 
         That is a contradiction or, where there is none, a decision. An `Asked` must come from
-        `propose`.
+        `propose`. The first event has the key.
         """
-        events = []
+        events: list[Event] = []
         for fact in facts:
-            events.append(self._next(fact, now))
+            events.append(self._next(fact, now, None if events else key))
             self.catch_up()
             if isinstance(fact, _CHANGES) and self.state.observations:
                 events += [self._next(found, now) for found in refuted_ever(self.state)]
@@ -185,8 +186,8 @@ class Replay:
         self._tallies.take_in(self.state.observations)
         return self._tallies
 
-    def _next(self, fact: Fact, now: float) -> Event:
-        event = Event(self.state.sequence + 1, now, fact)
+    def _next(self, fact: Fact, now: float, key: str | None = None) -> Event:
+        event = Event(self.state.sequence + 1, now, fact, key)
         self._apply(event)
         return event
 
