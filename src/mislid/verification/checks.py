@@ -14,7 +14,6 @@ from mislid.verification.answer import read_decision, read_projection
 from mislid.verification.declared import check_tests
 from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
 from mislid.verification.families import Moment
-from mislid.verification.geometry import Duality
 from mislid.verification.question import (
     Data,
     read_candidates,
@@ -161,13 +160,14 @@ def _check_distances(
 ) -> None:
     """Version 1: whatever reverses the answer is far from the data of the decision."""
     candidates, settings = question.candidates, question.settings
-    duality = Duality(question.model, data.weights)
-    projection = read_projection(parts["projection"], settings, data, duality)
+    projection = read_projection(parts["projection"], settings, data, question.model)
     trail.checks.append("projection")
-    decision, trail.answer = read_decision(parts["decision"], candidates, settings, projection)
+    decision, trail.answer = read_decision(
+        parts["decision"], candidates, settings, data, projection
+    )
     trail.rule = settings.stopping
     trail.checks.append("answer")
-    rule = Rule(candidates, settings, data, projection, duality)
+    rule = Rule(candidates, settings, data, projection, question.model)
     evidence = read_evidence(parts["evidence"], rule, decision.arms)
     trail.checks.append("evidence of every pair")
     check_hardest_pair(parts["limiting"], decision, rule, evidence)
@@ -203,7 +203,7 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
     settled.refuse_loss(data, now, "data", settings)
     if squares is not None:
         settled.refuse_too_calm(data, now, squares, "now.squares")
-    moment = Moment(question.model, now.means, now.weights)
+    moment = Moment(question.model, now.exact, now.weights)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
     log = parts["log"].parts("corrections", "declarations", "contradictions")
     log["corrections"].entries()

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid.verification import tilted, variances
 from mislid.verification.geometry import Pair
+from mislid.verification.intervals import Interval, exactly, of_fraction
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
 # Sums of values within a range may be outside of it by rounding, and so may squares.
 ROUNDING = 1e-9
+
+
+class Measured(Protocol):
+    """Counts and scatter (K,), exact means and gaps."""
+
+    counts: Vector
+    scatter: Vector
+
+    @property
+    def exact(self) -> list[Fraction]:
+        """The means."""
+
+    def gap(self, pair: Pair, tol: float) -> Fraction:
+        """By how much an incumbent, with the tolerance, is above a challenger."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +101,33 @@ class NoiseModel:
             most = counts * (1.0 + ROUNDING)
             _refuse(scatter > most, f"{name}.scatter[{{}}] must be nearer to that of the next time")
 
-    def evidence(
-        self, counts: Vector, sums: Vector, scatter: Vector, pair: Pair, tol: float
-    ) -> tuple[float, float]:
-        """What a pair's own two arms prove, but for the pair's share, and how certain it is."""
-        n, totals, apart = (part[list(pair)].tolist() for part in (counts, sums, scatter))
+    def evidence(self, data: Measured, pair: Pair, tol: float) -> Interval:
+        """What a pair's own two arms prove, but for the pair's share."""
+        i, j = pair
+        n, scatter = data.counts, data.scatter
+        if not (n[i] > 0.0 and n[j] > 0.0):
+            return exactly(-math.inf)
         if self.name == UNKNOWN:
-            means = [total / max(count, 1.0) for total, count in zip(totals, n, strict=True)]
-            i, j = (variances.Arm(*arm) for arm in zip(n, means, apart, strict=True))
-            # Logarithms of gamma functions have so many digits.
-            return variances.by_two_arms(i, j, tol), 1e-9 + 1e-14 * max(n)
-        one, other = (self._scaled(*arm) for arm in zip(n, totals, apart, strict=True))
-        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
-        found = tilted.by_two_arms(one, other, tol / self.width)
-        return found, 2e-10 + 1e-14 * level * max(n)
+            one, other = (variances.Arm(float(n[k]), float(scatter[k])) for k in pair)
+            return variances.by_two_arms(one, other, of_fraction(data.gap(pair, tol)))
+        arms = [self._scaled(int(n[k]), data.exact[k], float(scatter[k])) for k in pair]
+        return tilted.by_two_arms(*arms, Fraction(tol) / self._exact_width)
 
-    def _scaled(self, n: float, total: float, scatter: float) -> tilted.Arm:
-        """Values of an arm, scaled to [0, 1]."""
-        scaled = min(max((total - n * self.low) / self.width, 0.0), n)
-        return tilted.Arm(n, scaled, scatter if self.has_scatter else None)
+    def rounding(self, most: float) -> float:
+        """By how much evidence that is stated may be off, where an arm has so many values."""
+        if self.name == UNKNOWN:  # logarithms of gamma functions have so many digits
+            return 1e-9 + 1e-14 * most
+        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
+        return 2e-10 + 1e-14 * level * most
+
+    @property
+    def _exact_width(self) -> Fraction:
+        return Fraction(self.high) - Fraction(self.low)
+
+    def _scaled(self, n: int, mean: Fraction, scatter: float) -> tilted.Arm:
+        """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
+        scaled = min(max((mean - Fraction(self.low)) / self._exact_width, Fraction(0)), Fraction(1))
+        return tilted.Arm(n, n * scaled, scatter if self.has_scatter else None)
 
 
 def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:
