@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from mislid.verification import tilted, variances
 from mislid.verification.geometry import Pair
-from mislid.verification.intervals import Interval, exactly, of_fraction
+from mislid.verification.intervals import Interval, of_fraction, stack
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
@@ -101,17 +100,27 @@ class NoiseModel:
             most = counts * (1.0 + ROUNDING)
             _refuse(scatter > most, f"{name}.scatter[{{}}] must be nearer to that of the next time")
 
-    def evidence(self, data: Measured, pair: Pair, tol: float) -> Interval:
-        """What a pair's own two arms prove, but for the pair's share."""
-        i, j = pair
-        n, scatter = data.counts, data.scatter
-        if not (n[i] > 0.0 and n[j] > 0.0):
-            return exactly(-math.inf)
+    def by_two_arms(self, data: Measured, pairs: list[Pair], tol: float) -> Interval:
+        """What the own two arms of pairs (n,) prove, but for the pairs' share."""
+        n, scatter = data.counts.tolist(), data.scatter.tolist()
         if self.name == UNKNOWN:
-            one, other = (variances.Arm(float(n[k]), float(scatter[k])) for k in pair)
-            return variances.by_two_arms(one, other, of_fraction(data.gap(pair, tol)))
-        arms = [self._scaled(int(n[k]), data.exact[k], float(scatter[k])) for k in pair]
-        return tilted.by_two_arms(*arms, Fraction(tol) / self._exact_width)
+            apart = [variances.Arm(*arm) for arm in zip(n, scatter, strict=True)]
+            found = [
+                variances.by_two_arms(apart[i], apart[j], of_fraction(data.gap((i, j), tol)))
+                for i, j in pairs
+                if n[i] > 0.0 and n[j] > 0.0
+            ]
+        else:
+            scaled = [self._scaled(*arm) for arm in zip(n, data.exact, scatter, strict=True)]
+            share = Fraction(tol) / self._exact_width
+            found = [
+                tilted.by_two_arms(scaled[i], scaled[j], share)
+                for i, j in pairs
+                if n[i] > 0.0 and n[j] > 0.0
+            ]
+        if len(found) < len(pairs):
+            raise Failure("evidence of two arms must be of arms that were measured")
+        return stack(found)
 
     def rounding(self, most: float) -> float:
         """By how much evidence that is stated may be off, where an arm has so many values."""
@@ -124,9 +133,10 @@ class NoiseModel:
     def _exact_width(self) -> Fraction:
         return Fraction(self.high) - Fraction(self.low)
 
-    def _scaled(self, n: int, mean: Fraction, scatter: float) -> tilted.Arm:
+    def _scaled(self, count: float, mean: Fraction, scatter: float) -> tilted.Arm:
         """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
         scaled = min(max((mean - Fraction(self.low)) / self._exact_width, Fraction(0)), Fraction(1))
+        n = int(count)
         return tilted.Arm(n, n * scaled, scatter if self.has_scatter else None)
 
 

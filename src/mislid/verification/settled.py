@@ -142,9 +142,6 @@ def check_evidence(
     missing = m * (question.candidates.K - m) - len(stated)
     if missing:
         raise Failure(f"evidence must cover every pair of the answer; {missing} are missing")
-    idle = sorted(set(times) - {one.samples for one in entries} - {max(times)})
-    if idle:
-        raise Failure(f"times must be those of some pair; none was settled at {idle[0]}")
     needed = float(question.level.high) - ENOUGH
     for (family, samples), some in _grouped(entries).items():
         found = checker.evidence(family, samples, some)
@@ -152,6 +149,9 @@ def check_evidence(
             checker.refuse_other(one, low, high)
             if not low >= needed:
                 raise Failure(f"{one.name} must reach the level {needed!r}; only {low!r} is proved")
+    idle = sorted(set(times) - {one.samples for one in entries} - {max(times)})
+    if idle:
+        raise Failure(f"times must be those of some pair; none was settled at {idle[0]}")
     _check_limiting(decision, question, stated)
 
 
@@ -213,7 +213,7 @@ class _Checker:
         pairs = [one.pair for one in entries]
         if family == TWO_ARMS and not question.settings.noise_model.is_known:
             model = question.settings.noise_model
-            return stack([model.evidence(data, pair, tol) for pair in pairs]) + displaced.total
+            return model.by_two_arms(data, pairs, tol) + displaced.total
         if family == TWO_ARMS:
             i, j = np.array(pairs).T
             gaps = stack([of_fraction(data.gap(pair, tol)) for pair in pairs])

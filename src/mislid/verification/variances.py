@@ -53,6 +53,7 @@ def _weights() -> Interval:
 SQUARES = around(RHO).square
 _LARGE = exactly(6.0) / SQUARES
 ALPHA = Interval(np.maximum(_LARGE.low, 0.5), np.maximum(_LARGE.high, 0.5))
+NEAR_ALPHA = ALPHA.middle
 LOGS = _weights()
 # (2 pi)^(-1/2), from above.
 DENSITY = float(above(1.0 / math.sqrt(2.0 * math.pi)))
@@ -108,34 +109,33 @@ class Arm:
 
     def nearly(self, r: float) -> float:
         """The same in doubles, for one r."""
-        far, q, a = self.n * r * r, self._q.middle, self._a.middle
+        (constant, q, a), far = self._middles, self.n * r * r
         kappa = q
         if 0.0 < self.scatter + far < math.inf:
             kappa = (self.scatter + far) / (self.scatter + far / q)
-        alpha = ALPHA.middle
         if r < 0.0:
             part = _for_nearly(a, 0.5 * self.n, kappa)
         else:
-            tau = np.maximum(a / kappa - alpha, 0.0)
-            upper = alpha * UPPER * tau / (alpha + (1.0 - UPPER) * tau)
-            known = _sign_nearly(a, kappa, LOWER * tau / (alpha + tau))
-            part = np.min(kappa * upper - a * np.log1p(upper / alpha) + known, axis=0)
-        return float(np.logaddexp.reduce(self._constant.middle + part))
+            tau = np.maximum(a / kappa - NEAR_ALPHA, 0.0)
+            upper = NEAR_ALPHA * UPPER * tau / (NEAR_ALPHA + (1.0 - UPPER) * tau)
+            known = _sign_nearly(a, kappa, LOWER * tau / (NEAR_ALPHA + tau))
+            part = np.min(kappa * upper - a * np.log1p(upper / NEAR_ALPHA) + known, axis=0)
+        return float(np.logaddexp.reduce(constant + part))
+
+    @cached_property
+    def _middles(self) -> tuple[Vector, Vector, Vector]:
+        return self._constant.middle, self._q.middle, self._a.middle
 
 
 def _against(a: Interval, kappa: Interval) -> Interval:
     """The least over tau of what depends on it, cut into pieces up to tau*, where r >= 0."""
     tau = (a / kappa - ALPHA).positive
     p = tau / (ALPHA + tau)
-    found = []
-    for up, low in zip(UPPER[:, 0].tolist(), LOWER[:, 0].tolist(), strict=True):
-        # Where p is `up` times that of tau.
-        upper = ALPHA * tau * around(up) / (ALPHA + tau * (exactly(1.0) - around(up)).positive)
-        terms = kappa * upper - a * log1p(upper / ALPHA)
-        found.append(terms + _sign_known(a, kappa, p * around(low)))
-    return Interval(
-        np.min([one.low for one in found], axis=0), np.min([one.high for one in found], axis=0)
-    )
+    up, low = around(UPPER[:, None]), around(LOWER[:, None])
+    # Where p is `up` times that of tau.
+    upper = ALPHA * tau * up / (ALPHA + tau * (exactly(1.0) - up).positive)
+    found = kappa * upper - a * log1p(upper / ALPHA) + _sign_known(a, kappa, p * low)
+    return Interval(np.min(found.low, axis=0), np.min(found.high, axis=0))
 
 
 def _sign_known(a: Interval, kappa: Interval, p: Interval) -> Interval:
@@ -168,7 +168,7 @@ def _sign_nearly(a: Vector, kappa: Vector, p: Vector) -> Vector:
 
 
 def _for_nearly(a: Vector, tau: float, kappa: Vector) -> Vector:
-    alpha, cut = ALPHA.middle, a + tau
+    alpha, cut = NEAR_ALPHA, a + tau
     G = ETA + (1.0 - ETA) * np.maximum(1.0 - 2.0 * DENSITY * np.sqrt((kappa - 1.0) * cut), 0.0)
     found: Vector = np.minimum(
         tau - a * np.log1p(tau / alpha) + np.log(G),
@@ -191,10 +191,10 @@ def by_two_arms(challenger: Arm, incumbent: Arm, gap: Interval) -> Interval:
     if cells is None:
         return exactly(-math.inf)
     edges = np.unique(np.array(cells))
-    up, down = incumbent.log(below(gap.low - edges)), challenger.log(edges)
-    anywhere = np.array([-math.inf])
-    parts = [up[1:] + down[:-1], up[:1] + challenger.log(anywhere)]
-    whole = joined([*parts, down[-1:] + incumbent.log(anywhere)])
+    anywhere = [-math.inf]
+    up = incumbent.log(np.concatenate([below(gap.low - edges), anywhere]))
+    down = challenger.log(np.concatenate([edges, anywhere]))
+    whole = joined([up[1:-1] + down[:-2], up[:1] + down[-1:], up[-1:] + down[-2:-1]])
     return Interval(np.min(whole.low), np.min(whole.high))
 
 
