@@ -100,7 +100,8 @@ class _Trail:
 def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verification:
     """Check the certificate of a study's decision with nothing but NumPy.
 
-    Whatever is wrong, with the file or in it, is the verification's `failure`.
+    Whatever is wrong, with the file or in it, is the verification's `failure`. Rounding is bounded:
+    what holds here holds in exact arithmetic.
 
     Parameters
     ----------
@@ -111,11 +112,6 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     -------
     Verification
         True in a condition where everything holds.
-
-    Raises
-    ------
-    TypeError
-        The certificate is neither a path nor a mapping.
 
     Examples
     --------
@@ -128,7 +124,7 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
             _check_all(read_certificate(certificate), trail)
     except Failure as failure:
         return trail.end(str(failure))
-    except (np.linalg.LinAlgError, ArithmeticError, ValueError) as error:
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError, RecursionError) as error:
         after = trail.checks[-1] if trail.checks else "the beginning"
         return trail.end(f"numbers are too large, too small or too alike after {after}: {error}")
     return trail.end(None)

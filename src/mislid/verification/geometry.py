@@ -144,7 +144,6 @@ class Centred:
         self.model, self.means = model, means
         heavy = weights > 0.0
         root = np.sqrt(weights / np.max(weights))
-        rows = [[Fraction(x) for x in row] for row in model.A.tolist()]
         self.linear = [Fraction(0)] * len(means)
         for _ in range(FITS):
             rest = np.array([_nearly(y - x) for y, x in zip(means, self.linear, strict=True)])
@@ -152,11 +151,8 @@ class Centred:
             if not np.all(np.isfinite(rest)):
                 raise OverflowError("means are too far apart")
             values = np.linalg.lstsq(root[:, None] * model.X.middle, root * rest, rcond=None)[0]
-            theta = [Fraction(x) for x in (model.inverse @ values).tolist()]
-            self.linear = [
-                x + sum(a * t for a, t in zip(row, theta, strict=True))
-                for x, row in zip(self.linear, rows, strict=True)
-            ]
+            more = model.linear(model.inverse @ values)
+            self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
         self.off = stack([
             of_fraction(y - x) if one else exactly(0.0)
             for y, x, one in zip(means, self.linear, heavy.tolist(), strict=True)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mislid.verification.intervals import STEP, TINY, Interval, above, below, exactly, product
-from mislid.verification.reading import Arms, Failure, Matrix
+from mislid.verification.reading import Arms, Failure, Matrix, Vector
 
 # Coordinates in a spanner are at most 1, up to this.
 ROUNDING = 1e-9
@@ -31,6 +34,24 @@ class Model:
     spanner: Arms
     X: Interval  # (K, d)
     eps: float
+
+    @cached_property
+    def _whole(self) -> tuple[NDArray[np.object_], int]:
+        return _integers(self.A)
+
+    def linear(self, theta: Vector) -> list[Fraction]:
+        """A theta (K,), exactly."""
+        (left, denominator), (right, other) = self._whole, _integers(theta)
+        return [Fraction(one, denominator * other) for one in (left @ right).tolist()]
+
+
+def _integers(values: Vector) -> tuple[NDArray[np.object_], int]:
+    """Doubles as integers over one denominator."""
+    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
+    denominator = max(one[1] for one in ratios)  # powers of two
+    whole = np.empty(len(ratios), dtype=object)
+    whole[:] = [top * (denominator // bottom) for top, bottom in ratios]
+    return whole.reshape(values.shape), denominator
 
 
 def level_only(K: int, eps: float) -> Model:

@@ -62,7 +62,7 @@ def _smallest_constant(pairs: int, delta: float) -> Interval:
         return (g + x) / share
 
     low, high = 0.5 + 1e-9, 1.0 - 1e-12
-    for _ in range(100):
+    for _ in range(45):
         left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
         if constant(left).high < constant(right).high:
             high = right
