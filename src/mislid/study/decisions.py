@@ -28,6 +28,7 @@ def new_engine(
         _rule("stopping", settings.stopping, stopping),
         seed=settings.seed,
         every_arm=True if candidates.features is None else None,
+        cost=None if settings.cost is None else np.array(settings.cost),
     )
 
 

@@ -14,6 +14,7 @@ from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.events import (
     Accepted,
+    Added,
     Asked,
     Contradicted,
     Corrected,
@@ -22,6 +23,7 @@ from mislid.study.events import (
     Fact,
     Observed,
     Redeclared,
+    Retired,
     Told,
     Voided,
 )
@@ -29,7 +31,7 @@ from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
-_CHANGES = (Corrected, Voided, Redeclared, Accepted)
+_CHANGES = (Corrected, Voided, Redeclared, Accepted, Added, Retired)
 _NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
@@ -125,16 +127,17 @@ class Replay:
     def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
         """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
 
-        Trials of the arms `handed` are handed out before them.
+        Trials of the arms `handed` are handed out before them. Arms are those of the register.
         """
         first = len(self.state.trials) + replacing + len(handed)
         # One that is asked again stays open, for the same arm, under another id.
-        waiting = [*self.state.waiting_arms(), *handed]
+        waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
         if n == 0:
             return []
         script = Script()
         script.ask(first, n, waiting)
-        return [int(arm) for arm in self.engine.follow(script)[1]]
+        arms = self.state.census.arms
+        return [arms[place] for place in self.engine.follow(script)[1]]
 
     def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
@@ -146,14 +149,14 @@ class Replay:
         for fact in facts:
             events.append(self._next(fact, now))
             self.catch_up()
-            if isinstance(fact, _CHANGES):
+            if isinstance(fact, _CHANGES) and self.state.observations:
                 events += [self._next(found, now) for found in refuted_ever(self.state)]
             elif isinstance(fact, _NEWS):
                 events += [self._next(found, now) for found in self._refuted()]
             # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions
             if self._verdict is not None and not stands and not isinstance(fact, Accepted):
-                events.append(self._next(self._verdict, now))
+                events.append(self._next(self.state.census.recorded(self._verdict), now))
         return events
 
     def _refuted(self) -> list[Contradicted]:
@@ -180,10 +183,10 @@ class Replay:
         match event.fact:
             case Told(trial, value, more):
                 values = (value, *more)
-                self._tell((self.state.trials[trial].arm,) * len(values), values)
+                self._hear((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
-                self._tell(arms, values)
-            case Corrected() | Voided() | Redeclared() | Accepted():
+                self._hear(arms, values)
+            case Corrected() | Voided() | Redeclared() | Accepted() | Added() | Retired():
                 self._begin_again()
 
     def _begin_again(self) -> None:
@@ -196,13 +199,24 @@ class Replay:
             group = list(told)
             self._tell([one.arm for one in group], [one.value for one in group])
 
-    def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
-        sign, K = self.state.settings.sign, self.state.candidates.K
+    def _hear(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        """Tell the rules of measurements whose arms are those of the register."""
+        census = self.state.census
+        K = census.register.K
         if arms and not 0 <= min(arms) <= max(arms) < K:
             raise CorruptStorageError(
                 f"the study's log names an arm that is not among its {K}: restore the storage from "
                 "a backup"
             )
+        if census.gone:
+            values = [value for arm, value in zip(arms, values, strict=True) if arm in census.arms]
+            arms = self.state.places(arms)
+            if not arms:
+                return
+        self._tell(arms, values)
+
+    def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        sign = self.state.settings.sign
         self._script.tell(arms, [sign * value for value in values])
 
     def _note_proposals(self, asked: Asked) -> None:
@@ -211,7 +225,7 @@ class Replay:
         if not chosen:
             return
         first = len(self.state.trials) + len(asked.arms) - len(chosen)
-        waiting = self.state.waiting_arms()
+        waiting, chosen = self.state.waiting_arms(), self.state.places(chosen)
         if asked.proposed is None:
             self._script.ask(first, len(chosen), waiting)
             self._logged += chosen
@@ -219,7 +233,7 @@ class Replay:
         size = len(chosen) // len(asked.proposed)
         for handed in range(0, len(chosen), size):
             self._script.ask(first + handed, 1, [*waiting, *chosen[:handed]])
-        self._logged += asked.proposed
+        self._logged += self.state.places(asked.proposed)
 
     def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged

@@ -24,6 +24,7 @@ from mislid.errors import (
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
 from mislid.study.certificate import Certificate, Mended
+from mislid.study.changes import addition, retirement
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
@@ -201,7 +202,7 @@ class Study:
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
-            refuse_too_many(count, limits, replay.state.candidates.K)
+            refuse_too_many(count, limits, len(replay.state.census.measurable))
             facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
@@ -251,7 +252,13 @@ class Study:
             known = replay.state.trial(trial_id)
             if told is None:
                 return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
-            values = standing_for(replay.state.settings, known.arm, told, n, sd)
+            place = replay.state.census.place(known.arm)
+            if place is None and (n is not None or sd is not None):
+                raise ProblemError(
+                    "n and sd must be left out for a candidate that left the question: its values "
+                    "do not count"
+                )
+            values = standing_for(replay.state.settings, place or 0, told, n, sd)
             if not replay.state.news(trial_id, state, values[0]):
                 replay.state.refuse_other_values(trial_id, values)
                 return []
@@ -271,8 +278,9 @@ class Study:
             Giving the same ones again counts them again.
         """
         known = self._now()
-        arms, values = as_history(observations, known.candidates, known.settings.reward_range)
+        places, values = as_history(observations, known.candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
+        arms = tuple(known.census.arms[place] for place in places)
         if arms:
             self._write_news(lambda _replay, _now: [Observed(arms, values)])
 
@@ -298,7 +306,8 @@ class Study:
         ('decided', ('b',))
         """
         known = self._now()
-        at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
+        at = known.census.arms[known.candidates.arm(arm)]
+        values = counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
         self._write_news(lambda _replay, _now: [Observed((at,) * len(values), values)])
 
@@ -400,6 +409,81 @@ class Study:
         """
         self._write_news(lambda replay, _: acceptance(replay, misspecification, reason))
 
+    def add_candidates(
+        self,
+        candidates: Any,
+        *,
+        names: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        noise: Any = None,
+        cost: Any = None,
+        informed: bool = True,
+        reason: str | None = None,
+    ) -> None:
+        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+
+        Parameters
+        ----------
+        candidates, names, columns
+            As in `create_study`, with the same features as the others; one is enough.
+        noise, cost
+            Theirs, where each candidate has its own.
+        informed
+            Whether they may have been chosen after a look at values of this study. If so, a part of
+            delta pays for it; if not, nothing does. docs/changing.md says what is proven.
+        reason
+            Why, for the log and the certificate.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+        >>> study.result.answer
+        ('b',)
+        >>> study.add_candidates(["c"], reason="came with the second plate")
+        >>> study.status, study.ask().arm
+        ('running', 'c')
+        """
+        self._write_news(
+            lambda replay, _: addition(
+                replay.state, candidates, names, columns, noise, cost, informed, reason
+            )
+        )
+
+    def retire(
+        self,
+        arm: Label,
+        *,
+        leave: bool = False,
+        informed: bool = True,
+        reason: str | None = None,
+    ) -> None:
+        """Measure a candidate no more, such as one that is used up.
+
+        Parameters
+        ----------
+        arm
+            Its label.
+        leave
+            Whether it leaves the question. If not, it stays in the comparison with the values that
+            it has, and nothing changes in what is proven.
+        informed
+            Whether it may leave because of values of this study, as in `add_candidates`.
+        reason
+            Why, for the log and the certificate.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
+        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        self._write_news(lambda replay, _: retirement(replay.state, arm, leave, informed, reason))
+
     @property
     def status(self) -> str:
         """`running`, `decided`, or `contradicted`: the data refute what was declared.
@@ -457,8 +541,10 @@ class Study:
                     state.observations,
                     Mended(
                         tuple(state.corrections),
-                        tuple(event for event, _ in state.declarations),
+                        tuple(state.declarations),
                         tuple(contradictions.values()),
+                        state.census,
+                        tuple(state.changes),
                     ),
                 ),
             )
@@ -945,7 +1031,7 @@ class Study:
         return True
 
     def _trial(self, state: StudyState, trial_id: int) -> Trial:
-        record, candidates = state.trials[trial_id], state.candidates
+        record, candidates = state.trials[trial_id], state.census.register
         features = None if candidates.features is None else candidates.features[record.arm]
         label = candidates.labels[record.arm]
         return Trial(record.id, label, features, record.worker, record.expires)
@@ -988,7 +1074,10 @@ def _hand_out(
 def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     """Whether a value is far outside of what was to be expected, in words."""
     state = replay.state
-    arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
+    arm = state.census.place(state.trials[trial_id].arm)
+    if arm is None:
+        return []  # it does not count
+    label = state.candidates.labels[arm]
     noise = state.settings.deviations(state.candidates.K)
     if state.settings.noise_model == UNKNOWN:
         noise = np.zeros_like(noise)
