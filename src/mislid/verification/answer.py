@@ -57,7 +57,7 @@ def read_projection(given: Value, settings: Settings, data: Data, model: Model) 
     """The projected means are a model, and none is nearer to the empirical ones."""
     parts = given.parts("values", "means", "cost", "bound")
     weights = data.weights.middle
-    centred = Centred(model, data.exact, weights)
+    centred = Centred(model, data.exact, weights, data.lost)
     rest, off, means, least, reached = centred.off, 0.0, data.means, 0.0, 0.0
     if math.isinf(settings.eps):
         if not parts["values"].absent:

@@ -199,7 +199,7 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
     settled.refuse_loss(data, now, "data", settings)
     if squares is not None:
         settled.refuse_too_calm(data, now, squares, "now.squares")
-    moment = Moment(question.model, now.exact, now.weights)
+    moment = Moment(question.model, now.exact, now.weights, now.lost)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
     log = parts["log"].parts("corrections", "declarations", "contradictions")
     log["corrections"].entries()

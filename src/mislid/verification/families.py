@@ -94,16 +94,25 @@ def by_two_arms(family: Family, gap: Interval, wi: Interval, wj: Interval) -> In
 
 
 class Moment:
-    """Rational means (K,) and weights (K,), counts over squared noise, at one time, in a model."""
+    """Means (K,) and weights (K,), counts over squared noise, at one time, in a model.
 
-    def __init__(self, model: Model, means: list[Fraction], weights: Interval) -> None:
-        self.model, self.means, self.weights = model, means, weights
+    Means are rational, and `lost` (K,) what rounding may have taken from each.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        means: list[Fraction],
+        weights: Interval,
+        lost: list[Fraction] | None = None,
+    ) -> None:
+        self.model, self.means, self.weights, self._lost = model, means, weights, lost
         self._scaled: dict[int, tuple[Duality, Interval]] = {}
 
     @cached_property
     def centred(self) -> Centred:
         """What a linear model near the means leaves of them."""
-        return Centred(self.model, self.means, self.weights.middle)
+        return Centred(self.model, self.means, self.weights.middle, self._lost)
 
     @cached_property
     def _duality(self) -> Duality:

@@ -135,12 +135,18 @@ def _largest_row(sizes: Matrix) -> float:
 
 
 class Centred:
-    """Means (K,), rational or between bounds, less a linear model near them.
+    """Means (K,), of which rounding may have taken `lost` (K,), less a linear model near them.
 
     `linear` (K,) is that model, exactly, and `off` (K,) what is left; 0 where a weight is 0.
     """
 
-    def __init__(self, model: Model, means: list[Fraction], weights: Vector) -> None:
+    def __init__(
+        self,
+        model: Model,
+        means: list[Fraction],
+        weights: Vector,
+        lost: list[Fraction] | None = None,
+    ) -> None:
         self.model, self.means = model, means
         heavy = weights > 0.0
         root = np.sqrt(weights / np.max(weights))
@@ -153,9 +159,10 @@ class Centred:
             values = np.linalg.lstsq(root[:, None] * model.X.middle, root * rest, rcond=None)[0]
             more = model.linear(model.inverse @ values)
             self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
+        radius = [Fraction(0)] * len(means) if lost is None else lost
         self.off = stack([
-            of_fraction(y - x) if one else exactly(0.0)
-            for y, x, one in zip(means, self.linear, heavy.tolist(), strict=True)
+            _around(y - x, r) if one else exactly(0.0)
+            for y, x, r, one in zip(means, self.linear, radius, heavy.tolist(), strict=True)
         ])  # fmt: skip
 
     def gap(self, pair: Pair, tol: float) -> Interval:
@@ -170,6 +177,10 @@ class Centred:
             of_fraction(Fraction(value) - self.linear[k])
             for value, k in zip(values.tolist(), spanner, strict=True)
         ])  # fmt: skip
+
+
+def _around(value: Fraction, radius: Fraction) -> Interval:
+    return Interval(of_fraction(value - radius).low, of_fraction(value + radius).high)
 
 
 def _nearly(value: Fraction) -> float:

@@ -106,10 +106,12 @@ class Interval:
     def sum(self, axis: int | None = None) -> Interval:
         """All of them, or along an axis."""
         terms = self.low.size if axis is None else self.low.shape[axis]
-        lost = STEP * (terms + 2) * np.sum(self.size, axis=axis)
-        return Interval(
-            below(np.sum(self.low, axis=axis) - lost), above(np.sum(self.high, axis=axis) + lost)
+        step = STEP * (terms + 2)
+        low, high = (
+            np.sum(end, axis=axis) + sign * step * np.sum(np.abs(end), axis=axis)
+            for end, sign in ((self.low, -1.0), (self.high, 1.0))
         )
+        return Interval(below(low), above(high))
 
     def where(self, condition: ArrayLike, other: Interval | ArrayLike) -> Interval:
         """These where the condition holds, else the others."""

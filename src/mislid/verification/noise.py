@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mislid.verification import tilted, variances
 from mislid.verification.geometry import Pair
-from mislid.verification.intervals import Interval, of_fraction, stack
+from mislid.verification.intervals import Interval, stack
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
@@ -29,7 +29,11 @@ class Measured(Protocol):
     def exact(self) -> list[Fraction]:
         """The means."""
 
-    def gap(self, pair: Pair, tol: float) -> Fraction:
+    @property
+    def lost(self) -> list[Fraction]:
+        """What rounding may have taken from them."""
+
+    def gap(self, pair: Pair, tol: float) -> Interval:
         """By how much an incumbent, with the tolerance, is above a challenger."""
 
 
@@ -106,12 +110,13 @@ class NoiseModel:
         if self.name == UNKNOWN:
             apart = [variances.Arm(*arm) for arm in zip(n, scatter, strict=True)]
             found = [
-                variances.by_two_arms(apart[i], apart[j], of_fraction(data.gap((i, j), tol)))
+                variances.by_two_arms(apart[i], apart[j], data.gap((i, j), tol))
                 for i, j in pairs
                 if n[i] > 0.0 and n[j] > 0.0
             ]
         else:
-            scaled = [self._scaled(*arm) for arm in zip(n, data.exact, scatter, strict=True)]
+            given = zip(n, data.exact, data.lost, scatter, strict=True)
+            scaled = [self._scaled(*arm) for arm in given]
             share = Fraction(tol) / self._exact_width
             found = [
                 tilted.by_two_arms(scaled[i], scaled[j], share)
@@ -133,11 +138,14 @@ class NoiseModel:
     def _exact_width(self) -> Fraction:
         return Fraction(self.high) - Fraction(self.low)
 
-    def _scaled(self, count: float, mean: Fraction, scatter: float) -> tilted.Arm:
+    def _scaled(
+        self, count: float, mean: Fraction, lost: Fraction, scatter: float
+    ) -> tilted.Arm:
         """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
-        scaled = min(max((mean - Fraction(self.low)) / self._exact_width, Fraction(0)), Fraction(1))
-        n = int(count)
-        return tilted.Arm(n, n * scaled, scatter if self.has_scatter else None)
+        n, low = int(count), Fraction(self.low)
+        scaled = min(max((mean - low) / self._exact_width, Fraction(0)), Fraction(1))
+        off = n * lost / self._exact_width
+        return tilted.Arm(n, n * scaled, scatter if self.has_scatter else None, off)
 
 
 def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.intervals import Interval, exactly
+from mislid.verification.intervals import Interval, exactly, of_fraction
 from mislid.verification.model import Model, level_only, model_of
 from mislid.verification.noise import NoiseModel, read_noise_model
 from mislid.verification.reading import (
@@ -76,9 +76,16 @@ class Data:
         given = zip(self.sums.tolist(), self.counts.tolist(), strict=True)
         return [Fraction(total) / max(int(count), 1) for total, count in given]
 
-    def gap(self, pair: tuple[int, int], tol: float) -> Fraction:
+    @cached_property
+    def lost(self) -> list[Fraction]:
+        """What rounding may have taken from the means, as sums are rounded once."""
+        return [abs(mean) / 2**53 for mean in self.exact]
+
+    def gap(self, pair: tuple[int, int], tol: float) -> Interval:
         """By how much an incumbent's mean, with the tolerance, is above a challenger's."""
-        return self.exact[pair[1]] - self.exact[pair[0]] + Fraction(tol)
+        (i, j), apart = pair, self.lost[pair[0]] + self.lost[pair[1]]
+        gap = self.exact[j] - self.exact[i] + Fraction(tol)
+        return Interval(of_fraction(gap - apart).low, of_fraction(gap + apart).high)
 
 
 def read_candidates(given: Value) -> Candidates:

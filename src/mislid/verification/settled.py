@@ -21,7 +21,7 @@ from mislid.verification.families import (
     families_of,
 )
 from mislid.verification.geometry import Pair, Witness, rounding
-from mislid.verification.intervals import Interval, exactly, log, of_fraction, stack
+from mislid.verification.intervals import Interval, exactly, log, stack
 from mislid.verification.model import Model
 from mislid.verification.noise import UNKNOWN
 from mislid.verification.question import Candidates, Data, Settings, read_moment
@@ -29,6 +29,8 @@ from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, re
 
 # Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
+# What bounds may be apart, relatively, for evidence that is stated to be checked at all.
+NEAR = 1e-3
 # Evidence beyond this is of features that are nearly equal, and asked for with fewer digits.
 AMPLE = 1e6
 
@@ -181,7 +183,7 @@ class _Checker:
     def __init__(self, question: Question, times: dict[int, Data]) -> None:
         self.question, self.times = question, times
         self._moments = {
-            samples: Moment(question.model, data.exact, data.weights)
+            samples: Moment(question.model, data.exact, data.weights, data.lost)
             for samples, data in times.items()
         }
 
@@ -216,7 +218,7 @@ class _Checker:
             return model.by_two_arms(data, pairs, tol) + displaced.total
         if family == TWO_ARMS:
             i, j = np.array(pairs).T
-            gaps = stack([of_fraction(data.gap(pair, tol)) for pair in pairs])
+            gaps = stack([data.gap(pair, tol) for pair in pairs])
             return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j])
         if family == LINEAR:
             found = moment.by_features(displaced, pairs, tol)
@@ -233,8 +235,8 @@ class _Checker:
         if one.stated == low == math.inf:
             return
         data, settings = self.times[one.samples], self.question.settings
-        size, off = abs(low), high - low
-        off += EQUAL * size * max(1.0, size / AMPLE)
+        size = abs(low)
+        off = min(high - low, NEAR * (1.0 + size)) + EQUAL * size * max(1.0, size / AMPLE)
         if one.family == TWO_ARMS and not settings.noise_model.is_known:
             off += settings.noise_model.rounding(float(np.max(data.counts)))
         else:

@@ -58,20 +58,25 @@ PRICES = -log1p(-around(EMPIRICAL)) - around(EMPIRICAL)
 
 @dataclass(frozen=True)
 class Arm:
-    """How many values in [0, 1], their sum, and V; of values 0 and 1 there is none."""
+    """How many values in [0, 1], their sum, and V; of values 0 and 1 there is none.
+
+    Rounding may have taken `lost` from the sum.
+    """
 
     n: int
     total: Fraction
     scatter: float | None
+    lost: Fraction = Fraction(0)
 
     @property
     def reflected(self) -> Arm:
         """The same of one less each value; V does not change."""
-        return Arm(self.n, self.n - self.total, self.scatter)
+        return Arm(self.n, self.n - self.total, self.scatter, self.lost)
 
     @cached_property
     def _sum(self) -> Interval:
-        return of_fraction(self.total)
+        low, high = self.total - self.lost, self.total + self.lost
+        return Interval(of_fraction(low).low, of_fraction(high).high)
 
     def nearly(self, x: float) -> tuple[float, float]:
         """The logarithm of the average if the mean is x, and its slope in x: convex, and falling.
