@@ -176,9 +176,13 @@ def exp(value: Interval | ArrayLike) -> Interval:
 
 def log_sum(logs: Interval) -> Interval:
     """The logarithm of the sum of exponentials, along the last axis."""
-    largest = np.max(logs.low, axis=-1, keepdims=True)
+    return Interval(_log_sum(logs.low).low, _log_sum(logs.high).high)
+
+
+def _log_sum(logs: Vector) -> Interval:
+    largest = np.max(logs, axis=-1, keepdims=True)
     at = np.where(np.isfinite(largest), largest, 0.0)
-    return log(exp(logs - at).sum(axis=-1)) + at[..., 0]
+    return log(exp(exactly(logs) - at).sum(axis=-1)) + at[..., 0]
 
 
 def stack(parts: list[Interval]) -> Interval:
