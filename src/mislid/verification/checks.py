@@ -11,6 +11,7 @@ import numpy as np
 
 from mislid.verification import settled
 from mislid.verification.answer import read_decision, read_projection
+from mislid.verification.changes import check_changes
 from mislid.verification.declared import check_tests
 from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
 from mislid.verification.families import Moment
@@ -58,6 +59,10 @@ class Verification:
         The stopping rule that gave it, and whether the error rate is proven to be at most delta:
         that of the rule is, and the data do not refute what was declared. None where the answer
         does not hold.
+    tested
+        Whether what was declared was tested by all data, as in files of version 3. Files of
+        earlier versions cannot say: there `proven` means, if the declaration is right, and anybody
+        can make one of a file of version 3 that the data refute.
     """
 
     ok: bool
@@ -66,6 +71,7 @@ class Verification:
     answer: tuple[Label, ...]
     rule: str | None
     proven: bool | None
+    tested: bool = False
 
     def __bool__(self) -> bool:
         return self.ok
@@ -89,12 +95,12 @@ class _Trail:
     answer: tuple[Label, ...] = ()
     rule: str | None = None
     stands: bool = True  # what was declared
+    tested: bool = False
 
     def end(self, failure: str | None) -> Verification:
         proven = None if self.rule is None else PROVEN[self.rule] and self.stands
-        return Verification(
-            failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
-        )
+        found = tuple(self.checks), self.answer, self.rule, proven, self.tested
+        return Verification(failure is None, failure, *found)
 
 
 def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verification:
@@ -185,7 +191,7 @@ def _check_settled(
     settled.check_evidence(parts["evidence"], question, times, decision)
     trail.checks.append("evidence of every pair")
     if version == 3:
-        trail.stands = _check_declared(parts, question, data)
+        trail.stands, trail.tested = _check_declared(parts, question, data), True
         if stated != trail.stands:
             wanted = "true" if trail.stands else "false: the data refute what was declared"
             raise decision.proven.fail(wanted)
@@ -201,10 +207,24 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
         settled.refuse_too_calm(data, now, squares, "now.squares")
     moment = Moment(question.model, now.exact, now.weights, now.lost)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
-    log = parts["log"].parts("corrections", "declarations", "contradictions")
+    return tests and _read_log(parts["log"], question)
+
+
+def _read_log(given: Value, question: Question) -> bool:
+    """What happened besides measurements; whether nothing was contradicted."""
+    more: tuple[str, ...] = ()
+    if isinstance(given.given, Mapping) and "changes" in given.given:
+        more = ("changes", "promised")
+    log = given.parts("corrections", "declarations", "contradictions", *more)
     log["corrections"].entries()
     log["declarations"].entries()
-    return tests and not log["contradictions"].entries()
+    late = None if question.candidates.features is None else question.model.late
+    if more:
+        settings = question.settings
+        check_changes(log["changes"], log["promised"], question.candidates, settings, late)
+    elif late:
+        raise Failure("model.late must be those that log.changes has added; there are none")
+    return not log["contradictions"].entries()
 
 
 def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:

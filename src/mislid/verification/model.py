@@ -34,6 +34,7 @@ class Model:
     spanner: Arms
     X: Interval  # (K, d)
     eps: float
+    late: tuple[int, ...] = ()  # arms without a part in the coordinates of the others
 
     @cached_property
     def _whole(self) -> tuple[NDArray[np.object_], int]:
@@ -60,8 +61,13 @@ def level_only(K: int, eps: float) -> Model:
     return Model(ones, np.ones((1, 1)), np.array([0]), exactly(ones), eps)
 
 
-def model_of(features: Matrix, columns: Arms, spanner: Arms, eps: float) -> Model:
-    """The model of features (K, n), of which `columns` (d,) suffice, at arms `spanner` (d,)."""
+def model_of(
+    features: Matrix, columns: Arms, spanner: Arms, eps: float, late: Arms | None = None
+) -> Model:
+    """The model of features (K, n), of which `columns` (d,) suffice, at arms `spanner` (d,).
+
+    Arms that came `late` have no part in the coordinates of the others, and may have larger ones.
+    """
     if spanner.size != columns.size:
         raise Failure(f"model.spanner must have {columns.size} arms, as many as model.columns")
     # By powers of two, which round nothing unless numbers are as far apart as doubles can be.
@@ -71,14 +77,18 @@ def model_of(features: Matrix, columns: Arms, spanner: Arms, eps: float) -> Mode
         raise Failure("candidates.features must not be so far apart within a column")
     A = np.ascontiguousarray(scaled[:, columns])
     inverse, X = _coordinates(A, spanner)
-    largest = float(np.max(X.size))
+    known = np.setdiff1d(np.arange(len(A)), [] if late is None else late)
+    largest = float(np.max(X.size[known], initial=0.0))
     if not largest <= 1.0 + ROUNDING:
         raise Failure(
             "model.spanner must be arms in which all others have coordinates of at most 1; "
             f"the largest is {largest:.9g}"
         )
+    own = np.isin(spanner, [] if late is None else late)
+    if np.any(X.size[np.ix_(known, own)] > ROUNDING):
+        raise Failure("model.late must be arms without a part in the coordinates of the others")
     _refuse_left_out(scaled, columns, spanner, X)
-    return Model(A, inverse, spanner, X, eps)
+    return Model(A, inverse, spanner, X, eps, () if late is None else tuple(late.tolist()))
 
 
 def _refuse_left_out(scaled: Matrix, columns: Arms, spanner: Arms, X: Interval) -> None:

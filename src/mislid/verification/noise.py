@@ -104,6 +104,33 @@ class NoiseModel:
             most = counts * (1.0 + ROUNDING)
             _refuse(scatter > most, f"{name}.scatter[{{}}] must be nearer to that of the next time")
 
+    def refuse_calm(
+        self,
+        name: str,
+        before: tuple[Vector, Vector],
+        after: tuple[Vector, Vector],
+        grown: Vector,
+    ) -> None:
+        """Refuse scatter of bounded values that has `grown` (K,) by less than their guesses ask for.
+
+        Counts and sums (K,) are those of two times. The guess c = (1/2 + S) / (n + 1) moves by
+        e / (n + 1) with a value that is e away from it, so that by Cauchy and Schwarz sum e^2 is at
+        least the squared way over the sum of 1 / (n + 1)^2, which is at most what is taken here.
+        """
+        if self.name != BOUNDED:
+            return
+        (n, total), (more, sums) = before, after
+        guesses = [
+            (0.5 + (part - count * self.low) / self.width) / (count + 1.0)
+            for count, part in ((n, total), (more, sums))
+        ]
+        steps = 1.0 / (n + 1.5) - 1.0 / (more + 1.5)
+        moved = np.square(guesses[1] - guesses[0])
+        least = np.divide(moved, steps, out=np.zeros_like(moved), where=steps > 0.0)
+        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
+        slack = ROUNDING * (1.0 + least) + 1e-13 * level * (1.0 + more)
+        _refuse(grown < least - slack, f"{name}[{{}}] must be larger: the values are not alike")
+
     def by_two_arms(self, data: Measured, pairs: list[Pair], tol: float) -> Interval:
         """What the own two arms of pairs (n,) prove, but for the pairs' share."""
         n, scatter = data.counts.tolist(), data.scatter.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -209,6 +210,8 @@ def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
     if "scatter" in parts:
         model.refuse_sums(parts["sums"].name, counts, settings.sign * sums)
         scatter = model.read_scatter(parts["scatter"], counts)
+        nothing, now = (np.zeros(K), np.zeros(K)), (counts, settings.sign * sums)
+        model.refuse_calm(parts["scatter"].name, nothing, now, scatter)
     return Data(samples, counts, settings.sign * sums, settings.sign * means, weights, scatter)
 
 
@@ -219,6 +222,8 @@ def read_model(given: Value, candidates: Candidates, eps: float) -> Model:
         if not given.absent:
             raise given.fail("null for candidates without features")
         return level_only(candidates.K, eps)
-    parts = given.parts("columns", "spanner")
+    late = ("late",) if isinstance(given.given, Mapping) and "late" in given.given else ()
+    parts = given.parts("columns", "spanner", *late)
     columns = parts["columns"].arms(features.shape[1])
-    return model_of(features, columns, parts["spanner"].arms(candidates.K), eps)
+    came_late = parts["late"].arms(candidates.K) if late else np.zeros(0, np.int64)
+    return model_of(features, columns, parts["spanner"].arms(candidates.K), eps, came_late)

@@ -40,8 +40,8 @@ EMPIRICAL = np.array([0.005 * 2.0**power for power in range(8)])
 CENTRE, TAIL = 0.1, 2.0
 # An infimum is known to this, in nats, or after so many steps as well as doubles allow.
 CLOSE, MOST_STEPS = 1e-11, 200
-# How far a bracket is widened until slopes have a certain sign.
-MOST_WIDENINGS = 60
+# How far from there slopes have a certain sign: tried first, and fourfold so often.
+FIRST_STEP, MOST_WIDENINGS = 1e-11, 30
 
 
 def _logs(sizes: Vector) -> Interval:
@@ -120,28 +120,29 @@ def by_two_arms(challenger: Arm, incumbent: Arm, tol: Fraction) -> Interval:
     convex. Let f fall at x1, or x1 = 0, and rise at x2 >= x1, or x2 >= 1 - tol: then the infimum is
     between them, above every average of the two tangents, a line that is least at one of its ends.
     """
-    other = challenger.reflected
-    x1, x2 = _bracket(other, incumbent, tol)
+    other, end = challenger.reflected, float(above(float(1 - tol)))
+    near, step = _nearest(other, incumbent, tol), FIRST_STEP
 
     def both(x: float) -> tuple[Interval, Interval]:
         up = incumbent.log(exactly(x))
         down = other.log(of_fraction(1 - Fraction(x) - tol))
         return up[0] + down[0], up[1] - down[1]
 
-    end = float(above(float(1 - tol)))
-    step = max(x2 - x1, 1e-16)
-    (f1, s1), (f2, s2) = both(x1), both(x2)
+    x1 = x2 = near
+    falls = rises = False
     for _ in range(MOST_WIDENINGS):
-        if x1 == 0.0 or s1.high <= 0.0:
+        if not falls:
+            x1 = max(near - step, 0.0)
+            f1, s1 = both(x1)
+            falls = x1 == 0.0 or bool(s1.high <= 0.0)
+        if not rises:
+            x2 = min(near + step, end)
+            f2, s2 = both(x2)
+            rises = x2 == end or bool(s2.low >= 0.0)
+        if falls and rises:
             break
-        x1, step = max(x1 - step, 0.0), 2.0 * step
-        f1, s1 = both(x1)
-    for _ in range(MOST_WIDENINGS):
-        if x2 == end or s2.low >= 0.0:
-            break
-        x2, step = min(x2 + step, end), 2.0 * step
-        f2, s2 = both(x2)
-    if not ((x1 == 0.0 or s1.high <= 0.0) and (x2 == end or s2.low >= 0.0)):
+        step *= 4.0
+    else:
         return exactly(math.nan)
     fall, rise = min(float(s1.middle), 0.0), max(float(s2.middle), 0.0)
     share = rise / (rise - fall) if rise > fall else float(fall >= 0.0)
@@ -152,8 +153,8 @@ def by_two_arms(challenger: Arm, incumbent: Arm, tol: Fraction) -> Interval:
     return Interval(np.asarray(least), np.minimum(f1.high, f2.high))
 
 
-def _bracket(other: Arm, incumbent: Arm, tol: Fraction) -> tuple[float, float]:
-    """Two points around the infimum, in doubles."""
+def _nearest(other: Arm, incumbent: Arm, tol: Fraction) -> float:
+    """Where the infimum is, nearly: tangents meet at what a point has, less CLOSE."""
     apart = float(tol)
 
     def both(x: float) -> tuple[float, float]:
@@ -163,9 +164,9 @@ def _bracket(other: Arm, incumbent: Arm, tol: Fraction) -> tuple[float, float]:
     low, high = 0.0, float(above(float(1 - tol)))
     (left, fall), (right, rise) = both(low), both(high)
     if fall >= 0.0:
-        return low, low
+        return low
     if rise <= 0.0:
-        return high, high
+        return high
     for _ in range(MOST_STEPS):
         meet = (left - right + rise * high - fall * low) / (rise - fall)
         bound = left + fall * (meet - low)
@@ -177,4 +178,4 @@ def _bracket(other: Arm, incumbent: Arm, tol: Fraction) -> tuple[float, float]:
             low, left, fall = middle, value, slope
         else:
             high, right, rise = middle, value, slope
-    return low, high
+    return low if left < right else high

@@ -187,12 +187,13 @@ def by_two_arms(challenger: Arm, incumbent: Arm, gap: Interval) -> Interval:
     """
     if not gap.low > 0.0:
         return exactly(-math.inf)
-    cells = _cells(challenger, incumbent, float(gap.middle))
+    cells = _cells(challenger, incumbent, float(gap.low))
     if cells is None:
         return exactly(-math.inf)
     edges = np.unique(np.array(cells))
     anywhere = [-math.inf]
-    up = incumbent.log(np.concatenate([below(gap.low - edges), anywhere]))
+    apart = np.where(edges == gap.low, 0.0, below(gap.low - edges))
+    up = incumbent.log(np.concatenate([apart, anywhere]))
     down = challenger.log(np.concatenate([edges, anywhere]))
     whole = joined([up[1:-1] + down[:-2], up[:1] + down[-1:], up[-1:] + down[-2:-1]])
     return Interval(np.min(whole.low), np.min(whole.high))
@@ -207,7 +208,7 @@ def _cells(challenger: Arm, incumbent: Arm, gap: float) -> list[float] | None:
     low, high = -challenger.reach, gap + incumbent.reach
     if not math.isfinite(high - low):
         return None
-    points = [both(low + (high - low) * cell / CELLS) for cell in range(CELLS + 1)]
+    points = [both(low + (high - low) * cell / CELLS) for cell in range(CELLS)] + [both(high)]
     least = min(up + down for _, up, down in points)
     found = [point[0] for point in points]
     cells = [(points[cell], points[cell + 1]) for cell in range(CELLS)]
