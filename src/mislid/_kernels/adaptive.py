@@ -77,7 +77,7 @@ def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
 @inner
 def _tilted_arm(setting: Setting, state: State, k: int) -> tuple[float, float, float]:
     n = state.counts[k]
-    total = (state.sums[k] - n * setting.low) / setting.width
+    total = (state.sums[k] - n * setting.low + state.lost[k]) / setting.width
     return n, min(max(total, 0.0), n), state.scatter[k]
 
 

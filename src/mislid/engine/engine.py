@@ -199,7 +199,7 @@ class Engine:
     @property
     def sums(self) -> Vector:
         """Sums of the values of every arm (K,)."""
-        return self._state.sums.copy()
+        return self._state.sums + self._state.lost
 
     @property
     def means(self) -> Vector:

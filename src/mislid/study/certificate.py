@@ -383,11 +383,13 @@ class Log:
         self._values = np.array([one.value for one in observations])
 
     def after(self, samples: int) -> Data:
-        """Counts, sums and scatter, added up in the order in which the rules did."""
-        arms, K = self._arms[:samples], self._candidates.K
-        counts, sums = np.bincount(arms, minlength=K), np.bincount(arms, self._values[:samples], K)
+        """Counts, sums and scatter; sums are rounded once, as those of the rules nearly are."""
+        arms, values, K = self._arms[:samples], self._values[:samples], self._candidates.K
+        counts = np.bincount(arms, minlength=K)
+        parts = np.split(values[np.argsort(arms, kind="stable")], np.cumsum(counts)[:-1])
+        sums = np.array([math.fsum(part.tolist()) for part in parts])
         scatter = scatter_after(self._scatter, self._arms, samples, K)
-        return Data(counts.astype(np.float64), sums.astype(np.float64), scatter)
+        return Data(counts.astype(np.float64), sums, scatter)
 
     @cached_property
     def _scatter(self) -> Vector | None:

@@ -13,6 +13,7 @@ from mislid.engine import Engine, Script, Verdict
 from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
+from mislid.study.digits import holds, is_coarse
 from mislid.study.events import (
     Accepted,
     Added,
@@ -29,7 +30,7 @@ from mislid.study.events import (
     Voided,
 )
 from mislid.study.guide import Guide, mixed
-from mislid.study.settings import is_python
+from mislid.study.settings import UNKNOWN, is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
@@ -259,4 +260,14 @@ class Replay:
             raise
         # The first verdict counts, also where the process that reached it could not record it.
         if self._verdict is None and verdict is not None:
-            self._verdict = decision_of(self.state.settings, verdict)
+            found = decision_of(self.state.settings, verdict)
+            if not self._is_coarse(engine) or holds(self.state, found):
+                self._verdict = found
+
+    def _is_coarse(self, engine: Engine) -> bool:
+        """Whether rounding of the means may matter for a decision."""
+        counts, settings = engine.counts.astype(np.float64), self.state.settings
+        deviations = settings.deviations(counts.size)
+        if settings.noise_model == UNKNOWN:
+            deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
+        return is_coarse(counts, engine.means, deviations)
