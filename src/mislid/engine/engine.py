@@ -5,16 +5,26 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
+from mislid._validation import (
+    Vector,
+    as_arm,
+    as_count,
+    as_flag,
+    as_number,
+    as_seed,
+    as_vector,
+    shown,
+)
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
+from mislid.engine.cost import as_cost, first_arms
 from mislid.engine.frozen import Frozen, changes, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
@@ -74,6 +84,9 @@ class Engine:
         Whether to measure all arms once first; None leaves that to the algorithm.
     truth
         The instance itself, for algorithms that know it; only a simulation has it.
+    cost
+        What a measurement costs, (K,) in any unit; infinity where none can be made any more. By
+        default all cost the same. Rules of the kind `mislid` measure what proves most for its cost.
 
     Raises
     ------
@@ -101,9 +114,10 @@ class Engine:
         gamma: float = 1.0,
         every_arm: bool | None = None,
         truth: Instance | None = None,
+        cost: ArrayLike | None = None,
     ) -> None:
         if not isinstance(question, Question):
-            raise ProblemError(f"question must be a mislid.Question; got {question!r}")
+            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
@@ -112,7 +126,9 @@ class Engine:
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
+        self._truth, self._seed = truth, seed
+        self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
         self._rules, self._design = self._new_rules()
@@ -125,7 +141,7 @@ class Engine:
         from mislid.engine import compiled
 
         rule, question = self.algorithm, self.question
-        setting = compiled.new_setting(question, rule, self.stopping.guaranteed)
+        setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
         name = "heuristic" if self.stopping.judge is not None else self.stopping.name
         stopping = compiled.STOPPING[name](setting)
@@ -133,11 +149,14 @@ class Engine:
         every = self._every_arm
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
-        design = np.arange(question.K, dtype=np.int64) if every else setting.basis
+        can = np.arange(question.K, dtype=np.int64)
+        if self.cost is not None:
+            can = can[np.isfinite(self.cost)]
+        design = can if every else first_arms(question.model, setting.basis, can)
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
-            design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
-        root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
+            design = np.tile(can, FIRST_VALUES)
+        root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
@@ -181,7 +200,7 @@ class Engine:
     @property
     def sums(self) -> Vector:
         """Sums of the values of every arm (K,)."""
-        return self._state.sums.copy()
+        return self._state.sums + self._state.lost
 
     @property
     def means(self) -> Vector:
@@ -351,6 +370,7 @@ class Engine:
         rules, state = self._rules, self._state
         if test is None:
             test = state.samples > max(rules.patience, rules.gamma * state.last_test)
+        test = as_flag(test, "test")
         if self.stopping.judge is None:
             decided = self._judge(rules.setting, rules.stopping, state, test)
             self._verdict = Verdict(bool(decided))
@@ -645,13 +665,18 @@ class Engine:
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
-    def follow(self, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def follow(
+        self, script: Script, successor: Callable[[Engine], Engine] | None = None
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
         """Take in what happened to a study.
 
         Parameters
         ----------
         script
             Measurements and requests for trials, in order; more is better.
+        successor
+            What is called with this engine at a verdict, and gives the one that goes on from there;
+            for compiled rules.
 
         Returns
         -------
@@ -661,4 +686,6 @@ class Engine:
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
         refuse_impossible(script, self.question)
-        return (follow_compiled if self.is_compiled else follow_in_python)(self, script)
+        if successor is not None or self.is_compiled:
+            return follow_compiled(self, script, successor)
+        return follow_in_python(self, script)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mislid._validation import Matrix, Vector, as_array, as_count, as_number
+from mislid._validation import LARGEST_SEED, Matrix, Vector, as_array, as_count, as_number
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.representation.observations import Rows, numbered
 
@@ -53,7 +53,7 @@ class Recipe(NamedTuple):
             ),
             epochs=as_count(self.epochs, "epochs", 1),
             standardize=bool(self.standardize),
-            seed=as_count(self.seed, "seed", 0),
+            seed=as_count(self.seed, "seed", 0, LARGEST_SEED),
         )
 
 

@@ -128,6 +128,34 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """The question is about these candidates as well; any decision is made anew.
+
+    `noise` and `cost` are theirs, where candidates differ in that. `informed` says whether they may
+    have been chosen after a look at values of the study.
+    """
+
+    candidates: Candidates
+    noise: tuple[float, ...] | None
+    cost: tuple[float, ...] | None
+    informed: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """An arm cannot be measured any more; one that `leaves` is not in the question either.
+
+    Any decision is then made anew. `informed` as for `Added`; one that stays has no use for it.
+    """
+
+    arm: int
+    leaves: bool
+    informed: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradicted:
     """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
 
@@ -157,6 +185,8 @@ Fact = (
     | Redeclared
     | Accepted
     | Contradicted
+    | Added
+    | Retired
 )
 _KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
 # Facts with numbers that JSON does not have: infinity.
@@ -212,6 +242,8 @@ def entry_of(event: Event) -> Entry:
             del plain["more"]
         if isinstance(fact, Asked) and fact.proposed is None:
             del plain["proposed"]
+        if isinstance(fact, Added):
+            plain["candidates"] = fact.candidates.written()
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
     if event.key is not None:
@@ -259,6 +291,8 @@ def _fact(kind: str, plain: dict[str, Any]) -> Fact:
     fact = _KINDS[kind]
     for name in _UNBOUNDED.get(fact, ()):
         plain[name] = None if plain[name] is None else float(plain[name])
+    if fact is Added:
+        plain["candidates"] = Candidates.of(plain["candidates"])
     if fact is Decided:
         plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():

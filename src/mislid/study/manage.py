@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number
+from mislid._validation import as_number, as_text
 from mislid.errors import (
     DuplicatedStudyError,
     ProblemError,
@@ -52,6 +52,7 @@ def create_study(
     rewards: str | None = None,
     decide_at: float | None = None,
     budget: int | None = None,
+    cost: Any = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
 
@@ -110,6 +111,10 @@ def create_study(
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
+    cost
+        What a measurement of each candidate costs, in any unit, as a list or a dict by labels. What
+        proves most for its cost is measured, and forecasts say what is to be spent. Infinity is for
+        candidates that can never be measured, and are judged by their features.
 
     Returns
     -------
@@ -148,6 +153,7 @@ def create_study(
         reward_range=reward_range,
         rewards=rewards,
         budget=budget,
+        cost=cost,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
@@ -161,7 +167,11 @@ def create_study(
     study = Study(name, place.find(name), place, rules=rules)
     if intercept is None and study.candidates == plain:
         arms = plain  # of a release that added no ones, or begun without
-    refuse_others(name, (study.settings, study.candidates), (settings, arms))
+    state = study._now()
+    was = (state.settings, state.candidates)
+    if state.changes and state.begun is not None:  # goes on with what came and left since
+        was = (state.begun.settings, state.begun.candidates)
+    refuse_others(name, was, (settings, arms))
     return study
 
 
@@ -370,6 +380,4 @@ def _given(storage: Address | None) -> Address:
 
 
 def _as_name(name: Any) -> str:
-    if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise ProblemError(f"study_name must be a text that is not empty; got {name!r}")
-    return name
+    return as_text(name, "study_name")

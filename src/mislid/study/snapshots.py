@@ -40,12 +40,14 @@ EVERY = 20_000
 _MOST, _LARGEST = 16, 2**30
 _STATES = ("open", "replaced", "complete", "fail", "void")
 # What a state is made of: one that has more is not kept until it is known here how.
-_ALWAYS_EMPTY = ("void", "withdrawn", "corrections", "declarations", "contradictions")
+_ALWAYS_EMPTY = (
+    "changes", "void", "withdrawn", "corrections", "declarations", "contradictions",
+)  # fmt: skip
 _FIELDS = {
     StudyState: (
-        "sequence time elapsed keys created created_at trials waiting rows void observations "
-        "decision withdrawn corrections declarations contradictions contradicted_at revision "
-        "repeats _rows_of_trials"
+        "sequence time elapsed keys begun created_at changes trials waiting rows void "
+        "observations decision withdrawn corrections declarations contradictions contradicted_at "
+        "revision repeats _census _recorded _rows_of_trials"
     ),
     TrialRecord: "id arm worker expires state value asked until",
     Observation: "row sequence time trial arm value",
@@ -172,9 +174,9 @@ def _packed(replay: Replay, chain: Chain) -> bytes:
         "time": state.time,
         "elapsed": state.elapsed,
         "keys": state.keys,
-        "created": _body(Event(1, state.created_at, state.created)) if state.created else None,
+        "begun": _body(Event(1, state.created_at, state.begun)) if state.begun else None,
         "created_at": state.created_at,
-        "decision": _decision(state.decision),
+        "decision": _decision(state._recorded),
         "repeats": state.repeats,
         "workers": list(dict.fromkeys(trial.worker for trial in state.trials)),
         "verdict": _decision(replay.verdict),
@@ -199,15 +201,16 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
 
 def _fill(replay: Replay, header: dict[str, Any], arrays: Arrays) -> None:
     state = replay.state
-    created = event_of(Entry(1, header["created_at"], "created", header["created"]))
+    state.apply(event_of(Entry(1, header["created_at"], "created", header["begun"])))
     state.sequence, state.time = header["sequence"], header["time"]
     state.elapsed, state.repeats = header["elapsed"], header["repeats"]
-    state.created, state.created_at = created.fact, header["created_at"]  # type: ignore[assignment]
     state.keys = {
         key: Kept(digest, sequence, tuple(trials))
         for key, (digest, sequence, trials) in header["keys"].items()
     }
-    state.decision = _decided(header["decision"])
+    state._recorded = _decided(header["decision"])
+    if state._recorded is not None:
+        state.decision = state.census.present(state._recorded)
     _fill_trials(state, arrays, header["workers"])
     _fill_rows(state, arrays)
     replay.thaw(arrays, _decided(header["verdict"]), header["diverged"])

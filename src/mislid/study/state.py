@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +13,10 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study.census import Census
 from mislid.study.events import (
     Accepted,
+    Added,
     Asked,
     Contradicted,
     Corrected,
@@ -24,6 +27,7 @@ from mislid.study.events import (
     Observed,
     Redeclared,
     Renewed,
+    Retired,
     Told,
     Voided,
 )
@@ -62,7 +66,8 @@ class TrialRecord:
 class Observation:
     """One measurement: of an arm, by a trial or from elsewhere, in the user's sign.
 
-    `sequence` and `time` are those of the event that brought it, `row` its place among all.
+    `sequence` and `time` are those of the event that brought it, `row` its place among all. The arm
+    is that of the register in a state's `rows`, and of the question in its `observations`.
     """
 
     row: int
@@ -97,7 +102,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A decision that was withdrawn by the event `sequence`, and why."""
+    """A decision that was withdrawn by the event `sequence`, and why; arms of the register."""
 
     sequence: int
     time: float
@@ -122,10 +127,15 @@ class StudyState:
         All of them, in order: a trial's id is its position.
     waiting
         Ids of the open ones, in the order in which they were handed out.
+    census
+        All candidates, and which of them the question is about. Trials and `rows` go by it.
+    changes
+        Events that added or retired candidates.
     rows, void
         All measurements of the log, mended ones as they are by now, and the rows of void ones.
     observations
-        Those that count, in their order. A correction makes a new list.
+        Those that count, in their order: not void, and of candidates of the question. A correction
+        makes a new list.
     decision
         The first one that was recorded since the last correction or declaration. Later
         measurements do not revoke it.
@@ -143,8 +153,9 @@ class StudyState:
     time: float = 0.0
     elapsed: float = 0.0
     keys: dict[str, Kept] = field(default_factory=dict)
-    created: Created | None = None
+    begun: Created | None = None
     created_at: float = 0.0
+    changes: list[Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
     waiting: dict[int, None] = field(default_factory=dict)
     rows: list[Observation] = field(default_factory=list)
@@ -153,11 +164,13 @@ class StudyState:
     decision: Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
-    declarations: list[tuple[Event, Settings]] = field(default_factory=list)
+    declarations: list[Event] = field(default_factory=list)
     contradictions: dict[str, Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
     repeats: bool = False
+    _census: Census | None = None
+    _recorded: Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -170,22 +183,28 @@ class StudyState:
     @property
     def settings(self) -> Settings:
         """The question, with what was declared last."""
-        return self.declarations[-1][1] if self.declarations else self._begun.settings
+        return self.census.question
 
     @property
     def candidates(self) -> Candidates:
-        """The arms."""
-        return self._begun.candidates
+        """The arms of the question."""
+        return self.census.candidates
 
     @property
-    def _begun(self) -> Created:
-        if self.created is None:
+    def census(self) -> Census:
+        """All candidates that there were, and what is asked about them."""
+        if self._census is None:
             raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
-        return self.created
+        return self._census
 
     def waiting_arms(self) -> list[int]:
-        """The arms of the open trials."""
-        return [self.trials[trial_id].arm for trial_id in self.waiting]
+        """The arms of the open trials, all of which are in the question, as it counts them."""
+        return self.places([self.trials[trial_id].arm for trial_id in self.waiting])
+
+    def places(self, arms: Iterable[int]) -> list[int]:
+        """Arms of the register as the question counts them; those that left are left out."""
+        found = (self.census.place(arm) for arm in arms)
+        return [place for place in found if place is not None]
 
     def trial(self, trial_id: int) -> TrialRecord:
         """The trial of this id."""
@@ -261,7 +280,8 @@ class StudyState:
     def _take_in(self, event: Event) -> None:
         match event.fact:
             case Created():
-                self.created, self.created_at = event.fact, event.time
+                self.begun, self.created_at = event.fact, event.time
+                self._census = Census(event.fact.candidates, event.fact.settings)
             case Asked():
                 self._hand_out(event.fact, event.time)
             case Renewed(trials, _, expires):
@@ -281,13 +301,15 @@ class StudyState:
                     self._observe(event, None, arm, value)
             case Decided():
                 if self.decision is None:
-                    self.decision = event.fact
+                    self.decision, self._recorded = self.census.present(event.fact), event.fact
             case Corrected() | Voided():
                 self._mend(event, event.fact)
             case Redeclared(misspecification, noise, _):
                 self._declare(event, misspecification, noise)
             case Accepted(misspecification, _):
                 self._declare(event, misspecification, None)
+            case Added() | Retired():
+                self._change(event, event.fact)
             case Contradicted():
                 self.contradictions[event.fact.what] = event.fact
                 self.contradicted_at[event.fact.what] = event.sequence
@@ -308,9 +330,36 @@ class StudyState:
                 trial.state, trial.value = (VOID if value is None else COMPLETE), value
             mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
             self.corrections.append(mended)
-        self.observations = [one for one in self.rows if one.row not in self.void]
-        self.contradictions.clear()
+        self._count_again()
         self._begin_anew(event, f"{mended.what} was {mended.verb}")
+
+    def _count_again(self) -> None:
+        kept = [one for one in self.rows if one.row not in self.void]
+        self.observations = [] if self.census.gone else kept
+        if self.census.gone:
+            places = {arm: place for place, arm in enumerate(self.census.arms)}
+            self.observations = [
+                replace(one, arm=places[one.arm]) for one in kept if one.arm in places
+            ]
+        self.contradictions.clear()
+
+    def _change(self, event: Event, fact: Added | Retired) -> None:
+        """Add candidates to the question, or let one be measured no more."""
+        self.changes.append(event)
+        if isinstance(fact, Added):
+            more = fact.noise, fact.cost, fact.informed
+            self._census = self.census.with_more(fact.candidates, *more)
+            names = ", ".join(repr(label) for label in fact.candidates.labels)
+            self._count_again()
+            self._begin_anew(event, f"{names} added")
+            return
+        self._census = self.census.without(fact.arm, fact.leaves, fact.informed)
+        for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
+            self.trials[trial_id].state = REPLACED  # what comes of it late counts
+            del self.waiting[trial_id]
+        if fact.leaves:
+            self._count_again()
+            self._begin_anew(event, f"{self.census.register.labels[fact.arm]!r} left the question")
 
     def _declare(
         self, event: Event, misspecification: float | None, noise: tuple[float, ...] | None
@@ -323,16 +372,15 @@ class StudyState:
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
-        # One M for all declarations: features keep the weight that they had from the beginning.
-        now = replace(self.settings, **changes, structured=self.settings.is_structured)
-        self.declarations.append((event, now))
+        self._census = self.census.declared(changes)
+        self.declarations.append(event)
         self._begin_anew(event, f"{' and '.join(changes)} declared anew")
 
     def _begin_anew(self, event: Event, cause: str) -> None:
         self.revision += 1
-        if self.decision is not None:
-            self.withdrawn.append(Withdrawal(event.sequence, event.time, self.decision, cause))
-            self.decision = None
+        if self._recorded is not None:
+            self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
+            self.decision = self._recorded = None
 
     def _until(self, expires: float | None, time: float) -> float | None:
         return None if expires is None else self.elapsed + (expires - time)
@@ -359,7 +407,9 @@ class StudyState:
         if trial is not None:
             self._rows_of_trials.setdefault(trial, []).append(row)
         self.rows.append(one)
-        self.observations.append(one)
+        place = self.census.place(arm)
+        if place is not None:
+            self.observations.append(one if place == arm else replace(one, arm=place))
 
 
 def _in_words(state: str, value: float | None) -> str:

@@ -7,12 +7,12 @@ import operator
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from mislid._validation import as_count, as_number
+from mislid._validation import as_count, as_number, as_text, shown
 from mislid.errors import (
     ContradictedWarning,
     ImplausibleValueWarning,
@@ -24,9 +24,18 @@ from mislid.errors import (
 )
 from mislid.study import snapshots
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
-from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
+from mislid.study.batches import (
+    LONGEST_LEASE,
+    MOST_TRIALS,
+    Batch,
+    Limits,
+    as_limits,
+    fill,
+    refuse_too_many,
+)
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.chain import Chain
+from mislid.study.changes import addition, retirement
 from mislid.study.claims import Claims
 from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
@@ -52,7 +61,7 @@ from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings, as_candidates
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 from mislid.study.writing import Attempt, Decide, Lost, log_time
@@ -214,11 +223,11 @@ class Study:
         Trial or list of Trial
             What to measure: the label in `arm`.
         """
-        count = as_count(1 if n is None else n, "n", 1)
+        count = as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
         limits = as_limits(count, at_most, same_arm, replicates)
         _refuse_worker(worker, key)
         if lease is not None:
-            lease = as_number(lease, "lease", low=0, high=float("inf"), low_open=True)
+            lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
         trial_ids: list[int] = []
         request = None
         if worker is None:
@@ -226,7 +235,7 @@ class Study:
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
-            refuse_too_many(count, limits, replay.state.candidates.K)
+            refuse_too_many(count, limits, len(replay.state.census.measurable))
             facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
@@ -271,10 +280,7 @@ class Study:
         trial_id = _as_trial_id(trial)
         request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
         doubts: list[str] = []
-        if state not in (COMPLETE, FAIL):
-            raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {state!r}")
-        if state == FAIL and value is not None:
-            raise ProblemError(f"value must be left out for a trial that failed; got {value!r}")
+        _refuse_state(state, value)
         told = None if state == FAIL else as_value(value)
         if told is None and (n is not None or sd is not None):
             raise ProblemError("n and sd must be left out for a trial that failed")
@@ -284,7 +290,13 @@ class Study:
             known = replay.state.trial(trial_id)
             if told is None:
                 return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
-            values = standing_for(replay.state.settings, known.arm, told, n, sd)
+            place = replay.state.census.place(known.arm)
+            if place is None and (n is not None or sd is not None):
+                raise ProblemError(
+                    "n and sd must be left out for a candidate that left the question: its values "
+                    "do not count"
+                )
+            values = standing_for(replay.state.settings, place or 0, told, n, sd)
             if not replay.state.news(trial_id, state, values[0]):
                 replay.state.refuse_other_values(trial_id, values)
                 return []
@@ -316,8 +328,9 @@ class Study:
         2
         """
         known = self._now()
-        arms, values = as_history(observations, known.candidates, known.settings.reward_range)
+        places, values = as_history(observations, known.candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
+        arms = tuple(known.census.arms[place] for place in places)
         if arms:
             request = request_of(key, "observe", arms, values)
             self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
@@ -354,7 +367,8 @@ class Study:
         ('decided', ('b',))
         """
         known = self._now()
-        at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
+        at = known.census.arms[known.candidates.arm(arm)]
+        values = counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
         request = request_of(key, "observe", at, values)
         self._write_news(
@@ -492,6 +506,90 @@ class Study:
             request=request_of(key, "accept", misspecification, reason),
         )
 
+    def add_candidates(
+        self,
+        candidates: Any,
+        *,
+        names: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        noise: Any = None,
+        cost: Any = None,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+
+        Parameters
+        ----------
+        candidates, names, columns
+            As in `create_study`, with the same features as the others; one is enough.
+        noise, cost
+            Theirs, where each candidate has its own.
+        informed
+            Whether they may have been chosen after a look at values of this study. If so, a part of
+            delta pays for it; if not, nothing does. docs/changing.md says what is proven.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+        >>> study.result.answer
+        ('b',)
+        >>> study.add_candidates(["c"], reason="came with the second plate")
+        >>> study.status, study.ask().arm
+        ('running', 'c')
+        """
+        more = as_candidates(candidates, names, columns, fewest=1)
+        self._write_news(
+            lambda replay, _: addition(replay.state, more, noise, cost, informed, reason),
+            request=request_of(key, "add", more.plain(), informed, reason),
+        )
+
+    def retire(
+        self,
+        arm: Label,
+        *,
+        leave: bool = False,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Measure a candidate no more, such as one that is used up.
+
+        Parameters
+        ----------
+        arm
+            Its label.
+        leave
+            Whether it leaves the question. If not, it stays in the comparison with the values that
+            it has, and nothing changes in what is proven.
+        informed
+            Whether it may leave because of values of this study, as in `add_candidates`.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
+        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        self._write_news(
+            lambda replay, _: retirement(replay.state, arm, leave, informed, reason),
+            request=request_of(key, "retire", arm, leave, informed, reason),
+        )
+
     @property
     def status(self) -> str:
         """`running`, `decided`, or `contradicted`: the data refute what was declared.
@@ -560,8 +658,10 @@ class Study:
                     state.observations,
                     Mended(
                         tuple(state.corrections),
-                        tuple(event for event, _ in state.declarations),
+                        tuple(state.declarations),
                         tuple(contradictions.values()),
+                        state.census,
+                        tuple(state.changes),
                     ),
                 ),
             )
@@ -1120,7 +1220,7 @@ class Study:
             )
 
     def _trial(self, state: StudyState, trial_id: int) -> Trial:
-        record, candidates = state.trials[trial_id], state.candidates
+        record, candidates = state.trials[trial_id], state.census.register
         features = None if candidates.features is None else candidates.features[record.arm]
         label = candidates.labels[record.arm]
         study = self._chain.first[:16]
@@ -1165,7 +1265,10 @@ def _hand_out(
 def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     """Whether a value is far outside of what was to be expected, in words."""
     state = replay.state
-    arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
+    arm = state.census.place(state.trials[trial_id].arm)
+    if arm is None:
+        return []  # it does not count
+    label = state.candidates.labels[arm]
     noise = state.settings.deviations(state.candidates.K)
     if state.settings.noise_model == UNKNOWN:
         noise = np.zeros_like(noise)
@@ -1200,18 +1303,28 @@ def _as_trial_id(trial: Any) -> int:
     try:
         if isinstance(trial_id, bool):
             raise TypeError
-        return operator.index(trial_id)
+        number = operator.index(trial_id)
+        if abs(number) >= 1 << 63:
+            raise TypeError
+        return number
     except TypeError:
         raise UnknownTrialError(
-            f"trial must be a trial or its id, an integer; got {trial!r}"
+            f"trial must be a trial or its id, an integer; got {shown(trial)}"
         ) from None
 
 
+def _refuse_state(state: Any, value: Any) -> None:
+    if not isinstance(state, str) or state not in (COMPLETE, FAIL):
+        raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
+    if state == FAIL and value is not None:
+        raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
+
+
 def _refuse_worker(worker: Any, key: Any) -> None:
-    if worker is not None and (not isinstance(worker, str) or not worker):
-        raise ProblemError(f"worker must be a name, or None; got {worker!r}")
+    if worker is not None:
+        as_text(worker, "worker", "a name, or None")
     if worker is not None and key is not None:
         raise ProblemError(
             f"key must be left out where a worker is named, who gets its own trials again; got "
-            f"{key!r}"
+            f"{shown(key)}"
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mislid.study.events import (
+    Added,
     Asked,
     Contradicted,
     Corrected,
@@ -20,6 +21,7 @@ from mislid.study.events import (
     Observed,
     Redeclared,
     Renewed,
+    Retired,
     Told,
     Voided,
 )
@@ -58,7 +60,7 @@ def _complaint(state: StudyState, event: Event) -> str | None:
         case Observed(arms, values):
             if len(arms) != len(values):
                 return "has more arms than values, or fewer"
-            return _not_among(arms, state.candidates.K, "arm") or _not_values(state, values)
+            return _not_among(arms, state.census.register.K, "arm") or _not_values(state, values)
         case Corrected(rows, values):
             if len(rows) != len(values):
                 return "has more rows than values, or fewer"
@@ -69,6 +71,10 @@ def _complaint(state: StudyState, event: Event) -> str | None:
             return _undecidable(state, fact)
         case Redeclared(_, noise) if noise is not None:
             return None if len(noise) in (1, state.candidates.K) else "has noise for other arms"
+        case Added():
+            return _unaddable(state, fact)
+        case Retired():
+            return _unretirable(state, fact)
         case Contradicted(what=what) if what not in ("misspecification", "noise"):
             return f"contradicts {what!r}, which is never declared"
     return None
@@ -86,14 +92,14 @@ def _unaskable(state: StudyState, asked: Asked) -> str | None:
     if len(set(again)) != len(again) or (proposed and (not fresh or fresh % len(proposed))):
         return "asks again for one trial twice, or has proposals without trials"
     return (
-        _not_among((*asked.arms, *proposed), state.candidates.K, "arm")
+        _not_asked_about(state, (*asked.arms, *proposed))
         or _first(_not_waiting(state, one) for one in again)
         or _not_time(asked.expires)
     )
 
 
 def _undecidable(state: StudyState, decided: Decided) -> str | None:
-    answer, K = decided.answer, state.candidates.K
+    answer = decided.answer
     if len(answer) != state.settings.m or len(set(answer)) != len(answer):
         return f"decides for {len(answer)} arms, not for {state.settings.m} different ones"
     if not 0 < decided.samples <= len(state.observations):
@@ -101,7 +107,39 @@ def _undecidable(state: StudyState, decided: Decided) -> str | None:
     if decided.samples % 1 or math.isnan(decided.threshold + decided.statistic):
         return "decides by what is no number"
     challenger, incumbent = decided.pair
-    return _not_among((*answer, challenger, incumbent), K, "arm")
+    return _not_asked_about(state, (*answer, challenger, incumbent))
+
+
+def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
+    """Whether an arm is not in the register, or has left the question."""
+    wrong = _not_among(arms, state.census.register.K, "arm")
+    left = [arm for arm in arms if arm in state.census.gone]
+    return wrong or (f"names arm {left[0]}, which left the question" if left else None)
+
+
+def _unaddable(state: StudyState, added: Added) -> str | None:
+    """What is wrong with new candidates."""
+    register, more = state.census.register, added.candidates
+    shapes = [None if one.features is None else one.features.shape[1] for one in (register, more)]
+    if (
+        more.K < 1
+        or shapes[0] != shapes[1]
+        or not register.positions.keys().isdisjoint(more.positions)
+    ):
+        return "adds candidates that do not fit the others"
+    numbers = (*(added.noise or ()), *(added.cost or ()))
+    if any(one is not None and len(one) != more.K for one in (added.noise, added.cost)) or not all(
+        math.isfinite(number) and number > 0.0 for number in numbers
+    ):
+        return "has noise or costs that do not fit its candidates"
+    return None
+
+
+def _unretirable(state: StudyState, retired: Retired) -> str | None:
+    census = state.census
+    if retired.leaves and len(census.arms) - 1 <= census.settings.m:
+        return "leaves too few candidates in the question"
+    return _not_asked_about(state, (retired.arm,))
 
 
 def _unmendable(state: StudyState, rows: Sequence[Any]) -> str | None:

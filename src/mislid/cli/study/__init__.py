@@ -15,6 +15,8 @@ _COMMANDS = {
     "correct": "Put the right value in the place of a wrong one.",
     "void": "Let a measurement count no more.",
     "redeclare": "Declare another misspecification or noise, without losing data.",
+    "add": "Ask about more candidates, without losing data.",
+    "retire": "Measure a candidate no more, or leave it out of the question.",
     "accept": "Take the present answer, proved up to some misspecification.",
     "status": "How far the study is, what limits it, and how much is left.",
     "result": "The answer and what it rests on.",
@@ -36,6 +38,7 @@ _COMMANDS = {
 _MODULES = {
     **dict.fromkeys(("tell", "import"), "tell"),
     **dict.fromkeys(("correct", "void", "redeclare", "accept"), "mend"),
+    **dict.fromkeys(("add", "retire"), "change"),
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("now", "threshold", "ranking"), "now"),

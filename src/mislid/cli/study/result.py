@@ -116,7 +116,7 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "proven": result.proven,
         "guarantee": guarantee(study.settings, contradicted=bool(result.contradictions)),
         "stopping": result.stopping,
-        "delta": study.settings.delta,
+        "delta": study.settings.error_rate,
         "samples": result.samples,
         "statistic": result.statistic,
         "threshold": result.threshold,

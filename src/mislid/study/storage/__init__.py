@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mislid._validation import shown
 from mislid._words import without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
@@ -125,7 +126,7 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {_shown(address)!r}"
+            f"'postgresql://user@host/database', or None; got {shown(_shown(address))}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(
