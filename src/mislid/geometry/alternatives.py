@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights, shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -404,7 +404,7 @@ def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> N
     if incumbents is None:
         return top_arms(given, m)
     if not isinstance(incumbents, Iterable):
-        raise ProblemError(f"incumbents must be {m} different arms; got {incumbents!r}")
+        raise ProblemError(f"incumbents must be {m} different arms; got {shown(incumbents)}")
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")
