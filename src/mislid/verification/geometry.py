@@ -82,7 +82,7 @@ class Directions:
         if not np.all(np.isfinite(scaled)):
             raise OverflowError("weights are too large")
         K, d = scaled.shape
-        self.Q: Matrix = np.asarray(np.linalg.svd(scaled, full_matrices=K < d)[2].T, np.float64)
+        self.Q: Matrix = np.asarray(np.linalg.svd(scaled, full_matrices=d > K)[2].T, np.float64)
         self.Y = product(X, self.Q) * sqrt(weights)[:, None]
         self.D = self.Y.square.sum(axis=0)
         self.q = _largest_row((product(self.Q.T, self.Q) - np.eye(d)).size)
