@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number, as_text
+from mislid._validation import as_number, as_text, shown
 from mislid.errors import (
     DuplicatedStudyError,
     ProblemError,
@@ -198,7 +198,7 @@ def _wanted(misspecification: Any, decide_at: Any) -> Any:
     if misspecification not in (None, UNKNOWN):
         raise ProblemError(
             "decide_at must be left out where misspecification is a number, at which the study "
-            f"decides; got {decide_at!r} and {misspecification!r}"
+            f"decides; got {shown(decide_at)} and {shown(misspecification)}"
         )
     return as_number(decide_at, "decide_at", low=0, high=math.inf)
 

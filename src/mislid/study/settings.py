@@ -181,7 +181,7 @@ def as_candidates(
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
-            f"array (K, d) or a list of labels; got {candidates!r}"
+            f"array (K, d) or a list of labels; got {shown(candidates)}"
         )
     if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
         candidates = candidates.tolist()
@@ -471,7 +471,7 @@ def redeclared(
         if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
             raise ProblemError(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {noise!r} where it is {was.noise_words}"
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
         changes["noise"] = _as_deviations(noise, candidates.K)
     return dataclasses.replace(was, **changes)
@@ -489,7 +489,8 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     if rewards is not None:
         if rewards != BERNOULLI:
             raise ProblemError(
-                f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
+                "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
+                f"{shown(rewards)}"
             )
         if noise is not None or reward_range not in (None, (0.0, 1.0)):
             raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
@@ -503,7 +504,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
         if noise != UNKNOWN or reward_range is not None:
             raise ProblemError(
                 f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
-                f"reward_range; got {noise!r}"
+                f"reward_range; got {shown(noise)}"
             )
         return UNKNOWN
     return KNOWN if reward_range is None else BOUNDED
@@ -514,7 +515,9 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
         return None
     low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
     if not low < high or math.isinf(high - low):
-        raise ProblemError(f"reward_range must be (low, high) with low below high; got {value!r}")
+        raise ProblemError(
+            f"reward_range must be (low, high) with low below high; got {shown(value)}"
+        )
     return low, high
 
 
@@ -531,7 +534,7 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "
-            f"got {noise!r}"
+            f"got {shown(noise)}"
         )
     return 0.5 * (reward_range[1] - reward_range[0])
 
@@ -542,7 +545,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
         if value is not None and value not in (math.inf, UNKNOWN):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         return math.inf, None
     if value is None or (isinstance(value, str) and value == UNKNOWN):
@@ -550,7 +553,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
     if isinstance(value, str):
         raise ProblemError(
             "misspecification must be how far a mean may be from linear in the features, a number "
-            f"at least 0 or inf, or {UNKNOWN!r}; got {value!r}"
+            f"at least 0 or inf, or {UNKNOWN!r}; got {shown(value)}"
         )
     return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
 
@@ -558,7 +561,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {shown(value)}")
     return value
 
 
@@ -609,7 +612,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
                 "algorithm must be a name or an object with propose(view) for a study, whose log "
-                f"holds names alone; got {value!r}"
+                f"holds names alone; got {shown(value)}"
             )
         return _called(value)
     featureless = candidates.features is None

@@ -20,10 +20,15 @@ ROUNDING = 1e-9
 
 
 class Measured(Protocol):
-    """Counts and scatter (K,), exact means and gaps."""
+    """What was measured of K arms."""
 
-    counts: Vector
-    scatter: Vector
+    @property
+    def counts(self) -> Vector:
+        """How often each arm was measured."""
+
+    @property
+    def scatter(self) -> Vector:
+        """How far its values are apart."""
 
     @property
     def exact(self) -> list[Fraction]:
@@ -111,7 +116,7 @@ class NoiseModel:
         after: tuple[Vector, Vector],
         grown: Vector,
     ) -> None:
-        """Refuse scatter of bounded values that has `grown` (K,) by less than their guesses ask for.
+        """Refuse scatter of bounded values that has `grown` (K,) by less than guesses ask for.
 
         Counts and sums (K,) are those of two times. The guess c = (1/2 + S) / (n + 1) moves by
         e / (n + 1) with a value that is e away from it, so that by Cauchy and Schwarz sum e^2 is at
@@ -165,9 +170,7 @@ class NoiseModel:
     def _exact_width(self) -> Fraction:
         return Fraction(self.high) - Fraction(self.low)
 
-    def _scaled(
-        self, count: float, mean: Fraction, lost: Fraction, scatter: float
-    ) -> tilted.Arm:
+    def _scaled(self, count: float, mean: Fraction, lost: Fraction, scatter: float) -> tilted.Arm:
         """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
         n, low = int(count), Fraction(self.low)
         scaled = min(max((mean - low) / self._exact_width, Fraction(0)), Fraction(1))

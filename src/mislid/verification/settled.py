@@ -129,9 +129,7 @@ def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> Non
     counts, sums = after.counts - before.counts, after.sums - before.sums
     settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
     ends = (before.counts, before.sums), (after.counts, after.sums)
-    settings.noise_model.refuse_calm(
-        "scatter after " + name, *ends, after.scatter - before.scatter
-    )
+    settings.noise_model.refuse_calm("scatter after " + name, *ends, after.scatter - before.scatter)
     if settings.noise_model.name == UNKNOWN:
         refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
 
@@ -240,9 +238,10 @@ class _Checker:
             gaps = stack([data.gap(pair, tol) for pair in pairs])
             return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j])
         if family == LINEAR:
-            found = moment.by_features(displaced, pairs, tol)
             impossible = np.array([question.is_impossible(pair) for pair in pairs])
-            return found.where(~impossible, math.inf)
+            if np.all(impossible):
+                return exactly(np.full(len(pairs), math.inf))
+            return moment.by_features(displaced, pairs, tol).where(~impossible, math.inf)
         return stack([
             moment.by_all_arms(displaced, one.scale, one.witness, one.pair, tol)
             for one in entries

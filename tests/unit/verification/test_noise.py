@@ -170,3 +170,46 @@ def test_the_noise_is_tested_only_where_it_was_declared() -> None:
     assert certificate_of("unknown noise")["tests"] == []
     assert [one["of"] for one in certificate_of("bounded")["tests"]] == ["misspecification"]
     assert certificate_of("rates, one by one")["tests"] == []
+
+
+def test_values_that_are_all_as_guessed_cannot_have_another_mean() -> None:
+    """A guess only moves with values that are away from it."""
+    found = certificate_of("bounded")
+    for size in (0.0, 1e-6):
+        forged = changed(found, ("data", "scatter"), [size for _ in found["data"]["scatter"]])
+        forged["now"]["scatter"] = list(forged["data"]["scatter"])
+        assert "must be larger: the values are not alike" in refusal(forged)
+
+
+def test_the_least_scatter_of_bounded_values_is_reached() -> None:
+    """Values that move the guess by equal shares of what they cost; others cost more."""
+    rng, model = np.random.default_rng(3), NoiseModel("bounded")
+    for n in (1, 2, 5, 60):
+        steps = 0.3 / np.arange(2.0, n + 2.0)
+        total, scatter = 0.0, 0.0
+        for t, step in enumerate(steps.tolist()):
+            guess = (0.5 + total) / (t + 1)
+            total, scatter = total + guess + step, scatter + step**2
+        ends = (np.zeros(1), np.zeros(1)), (np.array([float(n)]), np.array([total]))
+        model.refuse_calm("scatter", *ends, np.array([scatter]))
+        with pytest.raises(Failure, match="must be larger"):
+            model.refuse_calm("scatter", *ends, np.array([0.9 * scatter]))
+        for _ in range(50):
+            before = rng.random(rng.integers(0, 9))
+            values = np.concatenate([before, rng.random(n)])
+            cut = len(before)
+            scatters = [scatter_of(values[:end]) for end in (cut, len(values))]
+            ends = [
+                (np.array([float(end)]), np.array([values[:end].sum()]))
+                for end in (cut, len(values))
+            ]
+            model.refuse_calm("scatter", *ends, np.array([scatters[1] - scatters[0]]))
+
+
+def scatter_of(values: Any) -> float:
+    """V, value by value."""
+    total, scatter = 0.0, 0.0
+    for t, value in enumerate(values.tolist()):
+        scatter += (value - (0.5 + total) / (t + 1)) ** 2
+        total += value
+    return scatter
