@@ -223,9 +223,9 @@ def certain_bound(
 
     Examples
     --------
-    >>> model = Model([[1.0, 0.0], [1.0, 1e-11], [0.0, 1.0]], misspecification=0.0)
-    >>> means, z = np.array([1.0, 0.0, 0.0]), np.array([1.0, -1.0, 0.0])
-    >>> [round(bound(model, means, np.ones(3), z), 3) for bound in (proved_bound, certain_bound)]
+    >>> model = Model([[1.0, 0.0], [1.0, 1e-11]], misspecification=0.0)
+    >>> means, z = np.array([1.0, 0.0]), np.array([1.0, -1.0])
+    >>> [round(bound(model, means, np.ones(2), z), 3) for bound in (proved_bound, certain_bound)]
     [0.25, 0.0]
     """
     from mislid.geometry.coordinates import coordinates
