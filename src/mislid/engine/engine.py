@@ -33,6 +33,8 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 MOST_SAMPLES = 1 << 53
 # Of every arm, where the variance is unknown.
 FIRST_VALUES = 5
+# Of all arms together, beyond the first of each, where they share one.
+FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
@@ -136,6 +138,8 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
+        elif question.noise_model == "unknown-equal":
+            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
         root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
