@@ -65,7 +65,7 @@ def take_noise(setting: Setting, families: Families, spread: Spread, state: Stat
     _scale(spread.units.two_arms, unit, families.two_arms)
     _scale(spread.units.linear, unit, families.linear)
     _scale(spread.units.diagonal, unit, families.diagonal)
-    return spread.freedom > 0.0
+    return spread.scatter > 0.0
 
 
 @inner
@@ -187,7 +187,7 @@ def _is_enough(spread: Spread, count: int, cell: int, gap: float, level: float) 
 
     They grow with 1 / variance, tilts fall: those are taken at the lower end, these at the upper.
     """
-    unit = spread.freedom / spread.scatter if spread.scatter > 0.0 else 1.0
+    unit = spread.freedom / spread.scatter
     lower, upper = math.sqrt(unit * spread.ends[cell]), np.inf
     if cell + 1 < spread.ends.shape[0]:
         upper = unit * spread.ends[cell + 1]

@@ -21,6 +21,7 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.rules.noise import UNDECLARED
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import Batch, Limits, as_limits, fill, refuse_too_many
 from mislid.study.certificate import Certificate, Mended
@@ -46,7 +47,7 @@ from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
+from mislid.study.settings import KNOWN, Candidates, Settings
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Storage
 
@@ -990,7 +991,7 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     state = replay.state
     arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
     noise = state.settings.deviations(state.candidates.K)
-    if state.settings.noise_model == UNKNOWN:
+    if state.settings.noise_model in UNDECLARED:
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
         return []  # whatever is in the range is plausible

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mislid.verification.equal import Cells, cells_of
 from mislid.verification.families import DIAGONAL, Family, Moment
 from mislid.verification.geometry import Duality, Model, cost
 from mislid.verification.question import Data, Settings
@@ -44,7 +45,10 @@ def check_tests(
         wanted[NOISE] = NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, scaled)
     if math.isfinite(settings.eps) and DIAGONAL in families:
         family = families[DIAGONAL]
-        wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family)
+        cells = None
+        if settings.noise_model.is_equal:
+            cells = cells_of(now.counts, now.scatter, family, now.counts.size)
+        wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family, cells)
     entries = given.entries(len(wanted))
     stands, seen = True, set()
     for entry in entries:
@@ -89,15 +93,19 @@ def log_scatter(n: float, square: float) -> float:
     return float(np.logaddexp.reduce(np.concatenate([[0.0], np.cumsum(logs)]))) - math.log(a)
 
 
-def against_tube(moment: Moment, family: Family) -> float:
-    """Evidence against every model of the tube, by displacements of every arm."""
-    found = -math.inf
-    for scale, log in zip(family.scales, family.logs, strict=True):
+def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> float:
+    """Evidence against every model of the tube, by displacements of every arm.
+
+    With cells, the least over all standard deviations that arms may share.
+    """
+    far, prices = np.zeros_like(family.scales), np.zeros_like(family.scales)
+    for n, scale in enumerate(family.scales):
         expected = moment.weights * scale**2
-        q, price = moment.weights * expected / (1.0 + expected), float(np.sum(np.log1p(expected)))
-        far = distance(moment.model, moment.means, q)
-        found = float(np.logaddexp(found, log + far - 0.5 * price))
-    return found
+        q, prices[n] = moment.weights * expected / (1.0 + expected), np.sum(np.log1p(expected)) / 2.0
+        far[n] = distance(moment.model, moment.means, q)
+    if cells is not None:
+        return cells.least(lambda at, logs: float(np.logaddexp.reduce(logs + at * far - prices)))
+    return float(np.logaddexp.reduce(family.logs + far - prices))
 
 
 def distance(model: Model, means: Vector, q: Vector) -> float:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mislid.verification.equal import Cells, cells_of
 from mislid.verification.evidence import read_pair
 from mislid.verification.families import (
     DIAGONAL,
@@ -21,7 +22,7 @@ from mislid.verification.families import (
     families_of,
 )
 from mislid.verification.geometry import Model, Pair, Witness
-from mislid.verification.noise import UNKNOWN
+from mislid.verification.noise import BOUNDED
 from mislid.verification.question import Candidates, Data, Settings, read_moment
 from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, refuse_difference
 
@@ -108,7 +109,7 @@ def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> Non
         raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
     counts, sums = after.counts - before.counts, after.sums - before.sums
     settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
-    if settings.noise_model.name == UNKNOWN:
+    if settings.noise_model.has_scatter and settings.noise_model.name != BOUNDED:
         refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
 
 
@@ -156,6 +157,8 @@ class _Checker:
     def __init__(self, question: Question, times: dict[int, Data]) -> None:
         self.question, self.times = question, times
         self.used: set[int] = set()
+        self._known_cells: dict[tuple[int, str], Cells] = {}
+        self._other_moments: dict[tuple[int, float], Moment] = {}
         self._moments = {
             samples: Moment(question.model, data.means, data.weights)
             for samples, data in times.items()
@@ -184,18 +187,63 @@ class _Checker:
     ) -> tuple[float, float]:
         """What proves a pair, and by how much rounding may change that."""
         settings = self.question.settings
-        if family == TWO_ARMS and not settings.noise_model.is_known:
+        if family == TWO_ARMS and settings.noise_model.has_own_evidence:
             data, share = self.times[samples], self.question.families[family].total
             given = data.counts, data.sums, data.scatter
             found, rounding = settings.noise_model.evidence(*given, pair, settings.tol)
             return found + share, rounding
-        found = self._displaced(parts, family, samples, pair)
+        if settings.noise_model.is_equal:
+            found = self._for_every_noise(parts, family, samples, pair)
+        else:
+            found = self._displaced(parts, family, self._moments[samples], pair)
         finite = math.isfinite(found)
         return found, self._moments[samples].rounding(abs(found)) if finite else 0.0
 
-    def _displaced(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
-        question, moment = self.question, self._moments[samples]
-        displaced, tol = question.families[family], question.settings.tol
+    def _for_every_noise(
+        self, parts: dict[str, Value], family: str, samples: int, pair: Pair
+    ) -> float:
+        """The least evidence over all standard deviations that arms may share."""
+        question, data, (i, j) = self.question, self.times[samples], pair
+        if family == TWO_ARMS and not data.means[j] - data.means[i] + question.settings.tol > 0.0:
+            return -math.inf
+        cells = self._cells(samples, family)
+
+        def at(precision: float, logs: Vector) -> float:
+            unit, base = math.sqrt(precision), question.families[family]
+            moment = self._scaled(samples, unit)
+            return self._displaced(parts, family, moment, pair, Family(base.scales, logs), unit)
+
+        return cells.least(at)
+
+    def _cells(self, samples: int, family: str) -> Cells:
+        """What values say of the noise, for the displacements of one family."""
+        if (samples, family) not in self._known_cells:
+            data, question = self.times[samples], self.question
+            dimension = question.model.X.shape[1] if family == LINEAR else data.counts.size
+            given = data.counts, data.scatter, question.families[family]
+            self._known_cells[samples, family] = cells_of(*given, dimension)
+        return self._known_cells[samples, family]
+
+    def _scaled(self, samples: int, unit: float) -> Moment:
+        """The data in other units, as many times larger."""
+        if (samples, unit) not in self._other_moments:
+            data, model = self.times[samples], self.question.model
+            other = Model(model.X, unit * model.eps)
+            self._other_moments[samples, unit] = Moment(other, unit * data.means, data.weights)
+        return self._other_moments[samples, unit]
+
+    def _displaced(
+        self,
+        parts: dict[str, Value],
+        family: str,
+        moment: Moment,
+        pair: Pair,
+        displaced: Family | None = None,
+        unit: float = 1.0,
+    ) -> float:
+        """What displacements prove, of data in units of their own."""
+        question, tol = self.question, unit * self.question.settings.tol
+        displaced = displaced or question.families[family]
         if family != TWO_ARMS and math.isinf(question.settings.eps):
             raise parts["family"].fail("two arms where the misspecification is infinite")
         if family == TWO_ARMS:
@@ -209,7 +257,7 @@ class _Checker:
             return found if found < math.inf else math.nan
         scale = parts["scale"].whole(0, displaced.scales.size - 1)
         values = question.settings.sign * parts["values"].vector(question.model.X.shape[1])
-        witness = Witness(values, parts["alpha"].number(0.0))
+        witness = Witness(unit * values, unit * parts["alpha"].number(0.0))
         return moment.by_all_arms(displaced, scale, witness, pair, tol)
 
 

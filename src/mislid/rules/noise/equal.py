@@ -39,6 +39,31 @@ EVEN, END, WIDE, LAST = 256, 1.5, 16, 8.0
 AT_ONCE = 2_000_000
 
 
+def spread_of(noise_model: str, counts: Vector, scatter: Vector | None) -> Spread | None:
+    """What values say of a noise that all arms share, where that is the noise model.
+
+    Parameters
+    ----------
+    noise_model
+        What is known of the noise.
+    counts, scatter
+        As of `Spread`.
+
+    Returns
+    -------
+    Spread or None
+        None for all other noise models.
+
+    Examples
+    --------
+    >>> spread_of("known", np.ones(2), None) is None
+    True
+    """
+    if noise_model != "unknown-equal":
+        return None
+    return Spread(counts, np.zeros_like(counts) if scatter is None else scatter)
+
+
 def cell_ends() -> Vector:
     """Lower ends of the cells (J,), in units of the estimated 1/sigma^2.
 
@@ -64,8 +89,8 @@ class Spread:
     Examples
     --------
     >>> spread = Spread(np.array([50.0, 51.0, 1.0]), np.array([180.0, 216.0, 0.0]))
-    >>> spread.freedom, spread.deviation
-    (99.0, 2.0)
+    >>> spread.freedom, spread.variance
+    (99.0, 4.0)
     """
 
     counts: Vector
@@ -82,16 +107,14 @@ class Spread:
         return float(np.sum(self.scatter))
 
     @property
-    def deviation(self) -> float:
-        """The estimated standard deviation; infinite before an arm was measured twice."""
-        return math.sqrt(self.total / self.freedom) if self.freedom > 0.0 else math.inf
+    def variance(self) -> float:
+        """What values let one expect of sigma^2; 1 where they do not scatter at all."""
+        return self.total / self.freedom if self.total > 0.0 else 1.0
 
     @cached_property
     def precisions(self) -> Vector:
         """Lower ends (J,) of the cells of 1/sigma^2."""
-        # Where values do not scatter at all the process does not depend on sigma.
-        estimate = self.freedom / self.total if self.total > 0.0 else 1.0
-        return estimate * cell_ends()
+        return cell_ends() / self.variance
 
     def logs(self, sizes: Vector, dimension: int) -> Matrix:
         """ln of the tilts' average at the upper ends of the cells, for scales (S,): (S, J).
@@ -106,16 +129,18 @@ class Spread:
         Returns
         -------
         ndarray
-            In the last cell, which has no end, what is left is the share of the tilt 0.
+            In the last cell, which has no end, what is left is the share of the tilt 0; so it is
+            everywhere where values do not scatter at all, which is not taken for a sign that there
+            is no noise: they may be rounded.
         """
         upper = np.append(self.precisions[1:], math.inf)
         found = np.full((len(sizes), len(upper)), math.log(SHARES[0]))
+        if self.total == 0.0:
+            return found
         for tilt, share in zip(TILTS[1:], SHARES[1:], strict=True):
             h = tilt / dimension * sizes**2
             halves = np.array([0.5 * self.volume(one) for one in h.tolist()])
-            fallen = np.zeros_like(found)
-            if self.total > 0.0:
-                fallen = 0.5 * self.total * h[:, None] * upper
+            fallen = 0.5 * self.total * h[:, None] * upper
             found = np.logaddexp(found, math.log(share) + halves[:, None] - fallen)
         return found
 
@@ -126,6 +151,11 @@ class Spread:
         n, eta = self.counts[self.counts > 0.0], h / (1.0 + h)
         parts = n * math.log1p(h) + gammaln(n + 1.0 - eta) - gammaln(n + 1.0)
         return float(np.sum(parts)) - n.size * math.lgamma(1.0 - eta)
+
+    def by_costs(self, sizes: Vector, heights: Vector, costs: Vector) -> float:
+        """The least evidence over sigma of exp(heights + costs / sigma^2) at scales (S,)."""
+        given = heights[None, :], costs[None, :], np.ones(1)
+        return float(self.least(sizes, len(self.counts), *given)[0])
 
     def least(
         self,
@@ -156,8 +186,6 @@ class Spread:
             Bounds from below (n,); minus infinity where a gap is not above 0.
         """
         found = np.full(len(gaps), -math.inf)
-        if self.freedom == 0.0:
-            return found
         roots, logs = np.sqrt(self.precisions), self.logs(sizes, dimension)
         begun = np.zeros((1, 1)) if starts is None else starts
         heights, rates, begun = (
