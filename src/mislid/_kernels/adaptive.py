@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mislid._kernels.aims import patience_with
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import copy
 from mislid._kernels.noise_tilted import (
@@ -143,7 +144,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
                 ):
                     continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

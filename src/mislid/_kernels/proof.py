@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from mislid._kernels.aims import patience_with
 from mislid._kernels.all_arms import AllArms, forecast_all_arms
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
@@ -114,7 +115,11 @@ def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
     for k in range(at.shape[0]):
         gap = setting.tol + max(at[k] - highest, lowest - at[k])
         rule.wanted[k] = 4.0 / (gap * gap)
-        left += max(price * rule.wanted[k] * setting.variance[k] - state.counts[k], 0.0)
+        need = price * rule.wanted[k] * setting.variance[k]
+        if setting.price[k] < np.inf:
+            left += max(need - state.counts[k], 0.0)
+        elif state.counts[k] < 0.5 * need:  # all measurements of the other arm are too few
+            left = np.inf
     return PRACTICE * left
 
 
@@ -194,7 +199,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
                     if _is_proved(setting, rule, state, cost, found, i, j, gap, -1.0, 0.0):
                         continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

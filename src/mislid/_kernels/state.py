@@ -41,6 +41,8 @@ class Setting(Struct):
     widening: float  # of the tube, for alternatives to the projected means
     responds: bool  # whether the sampling rule uses the alternative of a stopping test
     structured: bool  # whether features have a weight in a proof
+    price: Vector  # (K,) of a measurement; infinite where none can be made
+    priced: bool  # whether prices differ
 
 
 class State(Struct):

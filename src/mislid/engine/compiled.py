@@ -32,7 +32,7 @@ from mislid._kernels.proof import judge_proof, new_proof
 from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
 from mislid._kernels.state import EQUAL, KNOWN, UNKNOWN, Setting
-from mislid._kernels.structs import Matrix, Struct
+from mislid._kernels.structs import Matrix, Struct, Vector
 from mislid.algorithms import compositions, parts
 from mislid.algorithms.published import PHANTOM, WIDENING
 from mislid.errors import ProblemError
@@ -85,8 +85,10 @@ class Stopping(NamedTuple):
     judge: Kernel
 
 
-def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Setting:
-    """What the rules are told.
+def new_setting(
+    question: Question, algorithm: Any, proven: bool = False, price: Vector | None = None
+) -> Setting:
+    """What the rules are told; a price (K,) that is infinite means that nothing can be measured.
 
     Phantom measurements of the published runs have no place where something is to be proven.
     """
@@ -111,6 +113,8 @@ def new_setting(question: Question, algorithm: Any, proven: bool = False) -> Set
         widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=responds,
         structured=question.structured,
+        price=np.ones(model.K) if price is None else price,
+        priced=price is not None and bool(np.any(price != price[0])),
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
+from mislid.engine.cost import as_cost, first_arms
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -75,6 +76,9 @@ class Engine:
         Whether to measure all arms once first; None leaves that to the algorithm.
     truth
         The instance itself, for algorithms that know it; only a simulation has it.
+    cost
+        What a measurement costs, (K,) in any unit; infinity where none can be made any more. By
+        default all cost the same. Rules of the kind `mislid` measure what proves most for its cost.
 
     Raises
     ------
@@ -102,6 +106,7 @@ class Engine:
         gamma: float = 1.0,
         every_arm: bool | None = None,
         truth: Instance | None = None,
+        cost: ArrayLike | None = None,
     ) -> None:
         if not isinstance(question, Question):
             raise ProblemError(f"question must be a mislid.Question; got {question!r}")
@@ -114,6 +119,7 @@ class Engine:
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
         self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
         self._rules, self._design = self._new_rules()
@@ -126,7 +132,7 @@ class Engine:
         from mislid.engine import compiled
 
         rule, question = self.algorithm, self.question
-        setting = compiled.new_setting(question, rule, self.stopping.guaranteed)
+        setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
         name = "heuristic" if self.stopping.judge is not None else self.stopping.name
         stopping = compiled.STOPPING[name](setting)
@@ -134,10 +140,13 @@ class Engine:
         every = self._every_arm
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
-        design = np.arange(question.K, dtype=np.int64) if every else setting.basis
+        can = np.arange(question.K, dtype=np.int64)
+        if self.cost is not None:
+            can = can[np.isfinite(self.cost)]
+        design = can if every else first_arms(question.model, setting.basis, can)
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
-            design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
+            design = np.tile(can, FIRST_VALUES)
         elif question.noise_model == "unknown-equal":
             design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
         root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)

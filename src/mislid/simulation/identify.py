@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix, Vector, as_costs
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
 from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
@@ -55,6 +55,8 @@ class Identification:
         What was asked.
     scatter
         What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
+    cost
+        What all measurements cost; None where no costs were given.
     """
 
     answer: tuple[int, ...] | None
@@ -68,6 +70,7 @@ class Identification:
     unsolved: int
     question: Question = field(repr=False)
     scatter: Vector = field(repr=False)
+    cost: float | None = None
 
     @property
     def intervals(self) -> Matrix:
@@ -100,6 +103,7 @@ def identify(
     gamma: float = 1.0,
     environment: Environment | None = None,
     assume_noise: AssumedNoise = None,
+    cost: ArrayLike | None = None,
     callback: Callback | None = None,
     every: int | None = None,
 ) -> Identification:
@@ -135,6 +139,8 @@ def identify(
         "bounded": that rewards are within the environment's range, (0, 1) where it names none.
         "bernoulli": that they are 0 or 1. Without an environment the last two draw from
         `Bounded(means)` and `Bernoulli(means)`.
+    cost
+        What a measurement of every arm costs (K,): `mislid` measures what proves most for its cost.
     callback
         A function that is called with a `Progress` as the run goes on and once at its end. It
         changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
@@ -183,11 +189,15 @@ def identify(
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
     root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
-    engine = Engine(question, algorithm, stopping, seed=root, gamma=gamma, truth=instance)
+    prices = None if cost is None else as_costs(cost, instance.K)
+    engine = Engine(
+        question, algorithm, stopping, seed=root, gamma=gamma, truth=instance, cost=prices
+    )
     run = Run(engine, source, root)
     start = time.perf_counter()
     status = run.go(budget, listener, step)
-    return run.outcome(status, instance, time.perf_counter() - start)
+    found = run.outcome(status, instance, time.perf_counter() - start)
+    return found if prices is None else replace(found, cost=float(found.counts @ prices))
 
 
 def _as_positive(value: int | None, name: str) -> int | None:
