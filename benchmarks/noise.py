@@ -77,11 +77,15 @@ def gaussian(quick: bool) -> list[Told]:
         (family.name, family.instance(900), family.m, 4 if quick else 200)
         for family in (FAMILIES[4], FAMILIES[7])
     ]
-    return [
-        Told(*case, words, options)
-        for case in found
-        for words, options in (("known", {}), ("unknown", {"assume_noise": "unknown"}))
-    ]
+    every = []
+    for name, instance, m, runs in found:
+        models = ["known", "unknown-equal", "unknown"]
+        if np.ptp(instance.noise) > 0.0:
+            models.remove("unknown-equal")
+        for words in models:
+            options = {} if words == "known" else {"assume_noise": words}
+            every.append(Told(name, instance, m, runs, words, options))
+    return every
 
 
 def rates(quick: bool) -> list[Told]:
