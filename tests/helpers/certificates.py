@@ -221,9 +221,6 @@ CASES |= {
     "equal noise, by the features": Case(
         "guaranteed", K=9, m=1, eps=0.0, n=3, noise=1.0, seed=41, model="unknown-equal"
     ),
-    "equal noise, by all arms": Case(
-        "guaranteed", K=12, d=3, m=2, eps=0.1, noise=0.3, n=1, seed=2, model="unknown-equal"
-    ),
     "equal noise, one by one": Case(
         "guaranteed", K=8, d=3, m=2, eps=0.2, n=0, noise=0.3, tol=0.05, seed=42,
         direction="minimize", model="unknown-equal",

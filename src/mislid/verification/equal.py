@@ -12,6 +12,7 @@ lower end of the cell times S_h at its upper end; the least over cells that cove
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from mislid.verification.reading import Matrix, Vector
 TILTS = {0.0: 0.2, 1.0: 0.3, 4.0: 0.3, 16.0: 0.2}
 # 256 cells of 1/sigma^2 up to 1.5 times the estimated one, 16 ever wider ones from there to 8 times
 # that, of which the last has no end.
-EDGES = np.array([*(1.5 * n / 256 for n in range(256)), *(1.5 * (8 / 1.5) ** (n / 15) for n in range(16))])
+EDGES = np.concatenate([1.5 / 256 * np.arange(256), 1.5 * (8.0 / 1.5) ** (np.arange(16) / 15)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,24 +39,23 @@ class Cells:
     def least(self, at: Callable[[float, Vector], float]) -> float:
         """The least of what `at` says of the lower end of a cell and the logarithms there.
 
-        It grows with both. So for several cells in a row it is at least what it says of the first
-        one's lower end and the last one's logarithms: where that is more than what was found in
-        another cell, none of them is looked at.
+        It grows with both. So for cells in a row it is at least what it says of the first one's
+        lower end and the last one's logarithms. Rows with the least bound are halved first: a
+        single cell that has it is the least of all.
         """
-        found, groups = math.inf, [(0, len(self.precisions))]
-        while groups:
-            first, end = groups.pop()
-            bound = at(float(self.precisions[first]), self.logs[end - 1])
-            if not bound < found:
-                if math.isnan(bound):
-                    return bound
-                continue
-            if end - first == 1:
-                found = bound
-                continue
+
+        def row(first: int, end: int) -> tuple[float, int, int]:
+            found = at(float(self.precisions[first]), self.logs[end - 1])
+            return (-math.inf if math.isnan(found) else found), first, end
+
+        rows = [row(0, len(self.precisions))]
+        while True:
+            bound, first, end = heapq.heappop(rows)
+            if end - first == 1 or not math.isfinite(bound):
+                return bound
             middle = (first + end) // 2
-            groups += [(first, middle), (middle, end)]
-        return found
+            heapq.heappush(rows, row(first, middle))
+            heapq.heappush(rows, row(middle, end))
 
 
 def cells_of(counts: Vector, scatter: Vector, family: Family, dimension: int) -> Cells:
