@@ -2,9 +2,9 @@
 
 M(mu) at the true means and the true standard deviation is watched at every time, as in
 `test_noise`, for samplers that try to bring it to 1/delta; one of them measures again what is near
-its true mean, which makes values scatter too little around the means of their arms. The twins put in
-an estimated standard deviation, count degrees of freedom as if the arms had been chosen beforehand, or
-have arms of unequal noise.
+its true mean, which makes values scatter too little around the means of their arms. The twins put
+in an estimated standard deviation, count degrees of freedom as if the arms had been chosen
+beforehand, or have arms of unequal noise.
 """
 
 from __future__ import annotations

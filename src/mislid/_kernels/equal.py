@@ -24,6 +24,7 @@ FEW = 3.0
 # Logarithms beyond this are enough whatever is added.
 AMPLE = 600.0
 
+
 class Spread(Struct):
     """Tilts, cells, and what values say of the noise; the rest is work."""
 

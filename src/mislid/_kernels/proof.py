@@ -250,9 +250,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
             ):
                 found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
                 beyond, cost = found[1], found[1] * found[1] / (2.0 * width)
-                if _is_proved(
-                    setting, rule, state, cost, found[0], i, j, beyond, width, curvature
-                ):
+                if _is_proved(setting, rule, state, cost, found[0], i, j, beyond, width, curvature):
                     rule.open -= 1
                     continue
             size = beyond / math.sqrt(max(width, 1e-300))

@@ -17,8 +17,8 @@ import numpy as np
 
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
-from mislid.rules.noise import UNDECLARED
 from mislid.rules.evidence import Families, LinearForms, by_two_arms, families_of
+from mislid.rules.noise import UNDECLARED
 from mislid.study.settings import Candidates, Settings
 
 # Pairs, those that the features tell apart worst, whose evidence is looked at.

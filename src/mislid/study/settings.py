@@ -424,8 +424,8 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     if isinstance(noise, str):
         if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
-                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, without "
-                f"a reward_range; got {noise!r}"
+                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
+                f"without a reward_range; got {noise!r}"
             )
         return str(noise)
     return KNOWN if reward_range is None else BOUNDED

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -48,7 +49,8 @@ def check_tests(
         cells = None
         if settings.noise_model.is_equal:
             cells = cells_of(now.counts, now.scatter, family, now.counts.size)
-        wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family, cells)
+        against = partial(against_tube, moment, family, cells)
+        wanted[MISSPECIFICATION] = settings.delta, CLOSE, against
     entries = given.entries(len(wanted))
     stands, seen = True, set()
     for entry in entries:
@@ -101,7 +103,7 @@ def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> 
     far, prices = np.zeros_like(family.scales), np.zeros_like(family.scales)
     for n, scale in enumerate(family.scales):
         expected = moment.weights * scale**2
-        q, prices[n] = moment.weights * expected / (1.0 + expected), np.sum(np.log1p(expected)) / 2.0
+        q, prices[n] = moment.weights * expected / (1.0 + expected), np.sum(np.log1p(expected)) / 2
         far[n] = distance(moment.model, moment.means, q)
     if cells is not None:
         return cells.least(lambda at, logs: float(np.logaddexp.reduce(logs + at * far - prices)))
