@@ -21,6 +21,8 @@ from mislid._kernels.structs import Struct, Vector
 PAUSE = 1.005
 # The variance that rules are told is the one estimated, times 1 + this over degrees of freedom.
 FEW = 3.0
+# Of the level of the means, the part below which distances from them are rounding.
+DIGITS = 1e-14
 # Logarithms beyond this are enough whatever is added.
 AMPLE = 600.0
 
@@ -53,9 +55,13 @@ class Spread(Struct):
 def take_noise(setting: Setting, families: Families, spread: Spread, state: State) -> bool:
     """Let rules know the noise that values let one expect; whether anything can be proved by it."""
     spread.freedom, spread.scatter, spread.tilted = 0.0, 0.0, NOTHING
+    level = 0.0
     for k in range(state.counts.shape[0]):
         spread.freedom += max(state.counts[k] - 1.0, 0.0)
         spread.scatter += state.scatter[k]
+        level = max(level, abs(state.means[k]))
+    if spread.scatter <= state.samples * (DIGITS * level) * (DIGITS * level):
+        spread.scatter = 0.0
     variance = 1.0
     if spread.scatter > 0.0:
         variance = spread.scatter / spread.freedom * (1.0 + FEW / spread.freedom)

@@ -86,7 +86,7 @@ class Identification:
         if question.reward_range is not None:
             kind, ends = question.noise_model, question.reward_range
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
-        spread = spread_of(question.noise_model, counts, self.scatter)
+        spread = spread_of(question.noise_model, counts, self.means, self.scatter)
         return mean_intervals(model, counts, self.means, question.noise, delta, spread)
 
 

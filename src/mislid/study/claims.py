@@ -112,7 +112,7 @@ class Claims:
         weights, means = self.engine.counts / question.noise**2, self.engine.means
         own = None if question.noise_model in (KNOWN, EQUAL) else self._own_values
         counts = self.engine.counts.astype(np.float64)
-        spread = spread_of(question.noise_model, counts, self.engine.scatter)
+        spread = spread_of(question.noise_model, counts, means, self.engine.scatter)
         data = Standing(question.model, families, question.tolerance, weights, means, own, spread)
         found = AnswerEvidence(data, answer)
         if structured != question.structured:
@@ -154,7 +154,7 @@ class Claims:
             weights = counts / question.noise**2
             gap = means[j] - means[i] + question.tolerance
             scatter = scatter_after(running, self.arms, time, question.K)
-            spread = spread_of(question.noise_model, counts, scatter)
+            spread = spread_of(question.noise_model, counts, means, scatter)
             then = by_two_arms(families.two_arms, gap, weights[i], weights[j], spread)
             found = np.maximum(found, then)
         return found

@@ -149,7 +149,7 @@ def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> 
         tallies.counts,
         settings.sign * tallies.means,
         settings.deviations(candidates.K),
-        spread_of(settings.noise_model, tallies.counts, tallies.squares),
+        spread_of(settings.noise_model, tallies.counts, tallies.means, tallies.squares),
     )
 
 

@@ -102,7 +102,7 @@ class Moment:
         self.samples = int(np.sum(counts))
         self.means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         self.weights = counts / claim.noise**2
-        self.spread = spread_of(claim.noise_model, counts, scatter)
+        self.spread = spread_of(claim.noise_model, counts, self.means, scatter)
 
     def closed_forms(self, pairs: Pairs) -> Matrix:
         """Evidence of pairs (n, 2) by their two arms and by the features, (2, n)."""

@@ -59,7 +59,7 @@ def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
 def residuals_of(engine: Engine) -> Residuals:
     """What the features leave of the means by now."""
     counts, question = engine.counts.astype(np.float64), engine.question
-    spread = spread_of(question.noise_model, counts, engine.scatter)
+    spread = spread_of(question.noise_model, counts, engine.means, engine.scatter)
     return Residuals.of(question.model, counts, engine.means, question.noise, spread)
 
 

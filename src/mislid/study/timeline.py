@@ -146,7 +146,7 @@ def intervals_of(
         known = settings.noise_model, settings.oriented_range
         ends = bounded_intervals(model, *known, counts, means, apart, delta)
     else:
-        spread = spread_of(settings.noise_model, counts, scatter)
+        spread = spread_of(settings.noise_model, counts, means, scatter)
         noise = settings.deviations(candidates.K)
         ends = mean_intervals(model, counts, means, noise, delta, spread)
     return ends if settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0

@@ -48,7 +48,7 @@ def check_tests(
         family = families[DIAGONAL]
         cells = None
         if settings.noise_model.is_equal:
-            cells = cells_of(now.counts, now.scatter, family, now.counts.size)
+            cells = cells_of(now.counts, now.means, now.scatter, family, now.counts.size)
         against = partial(against_tube, moment, family, cells)
         wanted[MISSPECIFICATION] = settings.delta, CLOSE, against
     entries = given.entries(len(wanted))

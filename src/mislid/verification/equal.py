@@ -27,6 +27,8 @@ TILTS = {0.0: 0.2, 1.0: 0.3, 4.0: 0.3, 16.0: 0.2}
 # 256 cells of 1/sigma^2 up to 1.5 times the estimated one, 16 ever wider ones from there to 8 times
 # that, of which the last has no end.
 EDGES = np.concatenate([1.5 / 256 * np.arange(256), 1.5 * (8.0 / 1.5) ** (np.arange(16) / 15)])
+# Of the level of the means, the part below which distances from them are rounding.
+DIGITS = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +60,15 @@ class Cells:
             heapq.heappush(rows, row(middle, end))
 
 
-def cells_of(counts: Vector, scatter: Vector, family: Family, dimension: int) -> Cells:
+def cells_of(
+    counts: Vector, means: Vector, scatter: Vector, family: Family, dimension: int
+) -> Cells:
     """The cells for displacements that have a noise of 1 as their unit."""
     freedom = float(np.sum(np.maximum(counts - 1.0, 0.0)))
     total = math.fsum(scatter.tolist())
     logs = np.tile(family.logs + math.log(TILTS[0.0]), (len(EDGES), 1))
-    if total == 0.0:  # not taken for a sign that there is no noise
+    # Values that do not scatter but by rounding are not taken for a sign that there is no noise.
+    if total <= float(np.sum(counts)) * (DIGITS * float(np.max(np.abs(means)))) ** 2:
         return Cells(EDGES, logs)
     precisions = freedom / total * EDGES
     upper = np.append(precisions[1:], math.inf)

@@ -220,7 +220,7 @@ class _Checker:
         if (samples, family) not in self._known_cells:
             data, question = self.times[samples], self.question
             dimension = question.model.X.shape[1] if family == LINEAR else data.counts.size
-            given = data.counts, data.scatter, question.families[family]
+            given = data.counts, data.means, data.scatter, question.families[family]
             self._known_cells[samples, family] = cells_of(*given, dimension)
         return self._known_cells[samples, family]
 

@@ -35,19 +35,23 @@ TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
 # Lower ends of the cells, in units of the estimated 1/sigma^2: even, then ever wider; from the last
 # one on to infinity.
 EVEN, END, WIDE, LAST = 256, 1.5, 16, 8.0
+# Of the level of the means, the part below which distances from them are rounding.
+DIGITS = 1e-14
 # Numbers that are in memory at once.
 AT_ONCE = 2_000_000
 
 
-def spread_of(noise_model: str, counts: Vector, scatter: Vector | None) -> Spread | None:
+def spread_of(
+    noise_model: str, counts: Vector, means: Vector, scatter: Vector | None
+) -> Spread | None:
     """What values say of a noise that all arms share, where that is the noise model.
 
     Parameters
     ----------
     noise_model
         What is known of the noise.
-    counts, scatter
-        As of `Spread`.
+    counts, means, scatter
+        Numbers of values, their means, and sums of squared distances from these (K,).
 
     Returns
     -------
@@ -56,12 +60,13 @@ def spread_of(noise_model: str, counts: Vector, scatter: Vector | None) -> Sprea
 
     Examples
     --------
-    >>> spread_of("known", np.ones(2), None) is None
+    >>> spread_of("known", np.ones(2), np.ones(2), None) is None
     True
     """
     if noise_model != "unknown-equal":
         return None
-    return Spread(counts, np.zeros_like(counts) if scatter is None else scatter)
+    apart = np.zeros_like(counts) if scatter is None else scatter
+    return Spread(counts, apart, float(np.max(np.abs(means))))
 
 
 def cell_ends() -> Vector:
@@ -85,6 +90,8 @@ class Spread:
     ----------
     counts, scatter
         Numbers of values, and sums of their squared distances from the mean of their arm (K,).
+    level
+        The largest absolute value of the means: less than its last digits is no scatter.
 
     Examples
     --------
@@ -95,6 +102,7 @@ class Spread:
 
     counts: Vector
     scatter: Vector
+    level: float = 0.0
 
     @property
     def freedom(self) -> float:
@@ -103,8 +111,9 @@ class Spread:
 
     @property
     def total(self) -> float:
-        """The scatter of all arms together."""
-        return float(np.sum(self.scatter))
+        """The scatter of all arms together; 0 where it is but rounding."""
+        found = float(np.sum(self.scatter))
+        return found if found > float(np.sum(self.counts)) * (DIGITS * self.level) ** 2 else 0.0
 
     @property
     def variance(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mislid import Model
+from mislid._validation import Vector
 from mislid.rules.evidence import by_features, by_two_arms, diagonal_weights, families_of
 from mislid.rules.intervals import by_single_arms, by_the_features, mean_intervals
 from mislid.rules.noise.equal import SHARES, TILTS, Spread, cell_ends, spread_of
@@ -38,15 +39,16 @@ def test_cells_cover_everything() -> None:
     assert TILTS[0] == 0.0
 
 
-def log_process(spread: Spread, size: float, dimension: int, precision: float) -> float:
-    """ln of the average of the tilts of one scale, at one noise."""
+def log_process(spread: Spread, size: float, dimension: int, precisions: Vector) -> Vector:
+    """ln of the average of the tilts of one scale, at noises (n,)."""
     logs = [
         math.log(share)
         + 0.5 * spread.volume(tilt / dimension * size**2)
-        - 0.5 * tilt / dimension * size**2 * spread.total * precision
+        - 0.5 * tilt / dimension * size**2 * spread.total * precisions
         for tilt, share in zip(TILTS, SHARES, strict=True)
     ]
-    return float(np.logaddexp.reduce(logs))
+    found: Vector = np.logaddexp.reduce(logs)
+    return found
 
 
 def test_evidence_of_two_arms_is_that_of_the_least_favourable_noise() -> None:
@@ -59,17 +61,13 @@ def test_evidence_of_two_arms_is_that_of_the_least_favourable_noise() -> None:
         ni, nj = spread.counts[rng.integers(0, K, 2)]
         gap = unit * float(rng.choice([0.03, 0.3, 2.0]))
         found = by_two_arms(family, *(np.array([one]) for one in (gap, ni, nj)), spread)[0]
-        least = math.inf
-        for precision in (np.geomspace(1e-4, 20.0, 400) / spread.variance).tolist():
-            sigma = 1.0 / math.sqrt(precision)
-            total = -math.inf
-            for size, log in zip(family.scales, family.logs, strict=True):
-                one = type(family)(np.array([sigma * size]), np.array([log]))
-                known = by_two_arms(
-                    one, np.array([gap]), np.array([ni / sigma**2]), np.array([nj / sigma**2])
-                )[0]
-                total = np.logaddexp(total, known + log_process(spread, size, K, precision))
-            least = min(least, float(total))
+        precisions = np.geomspace(1e-4, 20.0, 400) / spread.variance
+        total, root = np.full(400, -math.inf), np.sqrt(precisions)
+        for size, log in zip(family.scales, family.logs, strict=True):
+            one = type(family)(np.array([size]), np.array([log]))
+            known = by_two_arms(one, root * gap, np.full(400, ni), np.full(400, nj))
+            total = np.logaddexp(total, known + log_process(spread, size, K, precisions))
+        least = float(total.min())
         assert found <= least + 1e-9 * (1.0 + abs(least))
         if abs(least) < 30.0:
             near.append(least - found)
@@ -109,7 +107,8 @@ def test_nothing_is_proved_without_scatter() -> None:
     """Equal values are rounded ones rather than without noise."""
     counts, gap, one = np.full(3, 100.0), np.array([5.0]), np.array([100.0])
     families = families_of(3, 1, 0.0, 0.05, np.ones(3))
-    for spread in (Spread(counts, np.zeros(3)), Spread(np.ones(3), np.zeros(3))):
+    rounding = Spread(counts, np.full(3, 1e-29), level=7.0)
+    for spread in (Spread(counts, np.zeros(3)), Spread(np.ones(3), np.zeros(3)), rounding):
         assert by_two_arms(families.two_arms, gap, one, one, spread)[0] < 0.0
         logs, costs = families.diagonal.logs, np.full(6, 1e9)
         assert spread.by_costs(families.diagonal.scales, logs, costs) < 0.0
@@ -194,7 +193,7 @@ def test_costs_of_all_arms() -> None:
 
 def test_only_this_noise_model_has_a_spread() -> None:
     for name in ("known", "unknown", "bounded", "bernoulli"):
-        assert spread_of(name, np.ones(2), np.ones(2)) is None
-    found = spread_of("unknown-equal", np.ones(2), np.ones(2))
+        assert spread_of(name, np.ones(2), np.ones(2), np.ones(2)) is None
+    found = spread_of("unknown-equal", np.ones(2), np.ones(2), np.ones(2))
     assert found is not None
     assert found.total == 2.0
