@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from mislid import Instance, Model, identify
+from mislid import Identification, Instance, Model, identify
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Table
 
 from .cases import Floats, MissingData, published_case
@@ -126,6 +126,12 @@ def skewed() -> dict[str, Floats]:
     return found
 
 
+def answered(found: list[Identification]) -> list[str]:
+    """How many runs came to an answer, and what part of all to a wrong one."""
+    wrong = sum(one.correct is False for one in found)
+    return [str(sum(one.answer is not None for one in found)), f"{wrong / len(found):.1%}"]
+
+
 def wrong_answers(quick: bool) -> list[list[str]]:
     """How often answers are wrong if noise is taken for Gaussian of unknown variance.
 
@@ -151,8 +157,7 @@ def wrong_answers(quick: bool) -> list[list[str]]:
                 )
                 for number in range(runs)
             ]
-            wrong = sum(one.correct is False for one in found)
-            row += [str(sum(one.answer is not None for one in found)), f"{wrong / runs:.1%}"]
+            row += answered(found)
         rows.append(row)
         progress(f"noise: {name}")
     return rows
@@ -182,8 +187,7 @@ def unequal(quick: bool) -> list[list[str]]:
                 )
                 for number in range(runs)
             ]
-            wrong = sum(one.correct is False for one in found)
-            row += [str(sum(one.answer is not None for one in found)), f"{wrong / runs:.1%}"]
+            row += answered(found)
         rows.append(row)
         progress(f"noise: not equal, {quiet:g}")
     return rows

@@ -23,6 +23,7 @@ from mislid.rules.evidence import SPREAD, families_of
 from mislid.rules.noise.equal import SHARES, TILTS, Spread
 from mislid.simulation.environments import Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
+from statistical import test_noise
 from statistical.samplers import SAMPLERS, Sampler, Watched, adversary, blind
 from statistical.trials import too_often
 
@@ -31,20 +32,15 @@ DELTA, RUNS, SAMPLES, SIGMA = 0.3, 400, 150, 2.0
 MEANS = np.array([0.4, 0.2, 0.2, 0.0])  # best first, m = 2
 
 
-class Side:
-    """Many runs side by side: counts, sums and scatter (R, K)."""
+class Side(test_noise.Watched):
+    """Many runs side by side, all arms with the same noise; two are to be found."""
 
     def __init__(self, means: Floats, runs: int) -> None:
-        self.means = means
-        self.counts, self.sums, self.scatter = np.zeros((3, runs, means.size))
-
-    @property
-    def missed(self) -> Floats:
-        averages = self.sums / np.maximum(self.counts, 1.0)
-        return np.where(self.counts > 0, averages - self.means, 0.0)
+        super().__init__(means, 2, runs)
 
     @property
     def weights(self) -> Floats:
+        """Counts over variances."""
         weights: Floats = self.counts / SIGMA**2
         return weights
 
@@ -88,8 +84,8 @@ def log_truth(side: Side, plugged: bool = False) -> Floats:
 
     `plugged` puts in the estimated standard deviation and leaves out the tilts.
     """
-    K, m = side.means.size, 2
-    family = families_of(K, m, math.inf, DELTA, np.ones(K)).two_arms
+    K = side.means.size
+    family = families_of(K, side.m, math.inf, DELTA, np.ones(K)).two_arms
     total = np.full(len(side.counts), -math.inf)
     n, sigma = side.counts, np.full(len(side.counts), SIGMA)
     if plugged:
@@ -104,14 +100,14 @@ def log_truth(side: Side, plugged: bool = False) -> Floats:
             - 0.5 * np.log1p(n / precision)
             for sign in (1, -1)
         )
-        pair = up[:, m:, None] + down[:, None, :m]
-        means = np.logaddexp.reduce(pair.reshape(len(n), -1), axis=1)
+        means = side.by_pairs(up, down)  # which gives the pairs their share
         tilted = [
             math.log(share) + log_process(side, tilt / K * s**2)
             for tilt, share in zip(TILTS, SHARES, strict=True)
             if not plugged or tilt == 0.0
         ]
-        total = np.logaddexp(total, log + means + np.logaddexp.reduce(tilted))
+        share = log - family.total
+        total = np.logaddexp(total, share + means + np.logaddexp.reduce(tilted))
     return total
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mislid
+from helpers.tampering import sealed
 from mislid.errors import ContradictedWarning, ProblemError
 from mislid.study import Study
+from mislid.study.certificate import Log
+from mislid.study.proof import Claim, Moment
 
 PLACES = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
 TABLE = {arm: [1.0, x] for arm, x in PLACES.items()}
@@ -60,7 +64,7 @@ def test_sensitivity_and_accept() -> None:
     assert dial.largest is not None
     assert 0.0 < dial.largest < math.inf
     shares = [row.statistic for row in dial.table if row.answer == ("h",)]
-    assert all(a >= b - 1e-9 for a, b in zip(shares, shares[1:], strict=False))
+    assert all(a >= b - 1e-9 for a, b in pairwise(shares))
     study.accept(0.9 * dial.largest)
     assert study.status == "decided"
     assert mislid.verify(study.result.certificate.to_dict()).ok
@@ -129,3 +133,31 @@ def test_values_that_do_not_scatter_prove_nothing() -> None:
     assert study.status == "running"
     assert study.result_now().p_value == 1.0
     assert study.warnings() == ()
+
+
+def test_all_arms_prove_as_the_checker_derives_it() -> None:
+    """They are seldom the first to do so: here a certificate is changed to rest on them."""
+    study, rng = measured(rounds=0, misspecification=0.02), np.random.default_rng(5)
+    study.add_observations(
+        [(arm, x + 0.2 * rng.normal()) for _ in range(400) for arm, x in PLACES.items()]
+    )
+    certificate = study.result.certificate.to_dict()
+    log = Log(study.settings, study.candidates, study._replay.state.observations)
+    counts, sums, scatter = log.after(certificate["data"]["samples"])
+    moment = Moment(Claim(study.settings, study.candidates), counts, sums, scatter)
+    index, by_all = study.candidates.positions, 0
+    for entry in certificate["evidence"]:
+        pair = index[entry["challenger"]], index[entry["incumbent"]]
+        for one in moment.settle_by_all_arms(np.array([pair])).values():
+            assert one.values is not None
+            entry |= {"family": "diagonal", "evidence": one.evidence, "scale": one.scale}
+            entry |= {"values": one.values.tolist(), "alpha": one.alpha}
+            by_all += 1
+    least = min(certificate["evidence"], key=lambda entry: entry["evidence"])
+    certificate["decision"]["evidence"] = least["evidence"]
+    certificate["decision"]["pair"] = [least["challenger"], least["incumbent"]]
+    assert by_all > 3
+    assert mislid.verify(sealed(certificate)).failure is None
+    least["evidence"] += 1e-3
+    certificate["decision"]["evidence"] = least["evidence"]
+    assert "evidence must be" in str(mislid.verify(sealed(certificate)).failure)
