@@ -77,7 +77,7 @@ def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
 @inner
 def _tilted_arm(setting: Setting, state: State, k: int) -> tuple[float, float, float]:
     n = state.counts[k]
-    total = (state.sums[k] - n * setting.low) / setting.width
+    total = (state.sums[k] - n * setting.low + state.lost[k]) / setting.width
     return n, min(max(total, 0.0), n), state.scatter[k]
 
 
@@ -144,7 +144,8 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
                 ):
                     continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
+            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue += patience_with(setting, state.weights, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

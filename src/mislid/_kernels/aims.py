@@ -10,15 +10,17 @@ from mislid._kernels.compile import inner, inner_loop
 from mislid._kernels.linalg import cholesky_solve, dot
 from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid._kernels.state import LINEAR, Setting, State
-from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct
+from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct, Vector
 from mislid._kernels.two_arms import list_challengers, pair_cost
 
 # Arms whose effect on the bias is looked at, besides the pair's own.
 SHORTLIST = 6
-# Weights w of a lagging pair's arms are compared as w price^PRICED, 3/2 of the power they shall have.
+# Weights of a lagging pair's arms are compared times price^PRICED: 3/2 of the power they get.
 PRICED = 0.4
 # Nats, more than any pair that can be measured has.
 NO_HURRY = 1e12
+# Beside an arm that cannot be measured any more, one that has so many times its weight will do.
+ENOUGH = 10.0
 
 
 class Aims(Struct):
@@ -43,9 +45,16 @@ def new_aims(setting: Setting) -> Aims:
 
 
 @inner
-def patience_with(setting: Setting, i: int, j: int) -> float:
-    """How long a pair can wait: very long, if neither of its arms can be measured."""
-    return 0.0 if setting.price[i] < np.inf or setting.price[j] < np.inf else NO_HURRY
+def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
+    """How long a pair can wait: very long, if no measurement that can be made helps it much."""
+    if not setting.priced:
+        return 0.0
+    can_i, can_j = setting.price[i] < np.inf, setting.price[j] < np.inf
+    if can_i and can_j:
+        return 0.0
+    if can_i:
+        return 0.0 if weights[i] < ENOUGH * weights[j] else NO_HURRY
+    return 0.0 if can_j and weights[j] < ENOUGH * weights[i] else NO_HURRY
 
 
 @inner
@@ -65,7 +74,7 @@ def find_overdue(setting: Setting, state: State) -> None:
         for b in range(m):
             j = incumbents[b]
             cost = pair_cost(state.means, state.weights, i, j, setting.tol)
-            overdue = cost + logs[i] + logs[j] + patience_with(setting, i, j)
+            overdue = cost + logs[i] + logs[j] + patience_with(setting, state.weights, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

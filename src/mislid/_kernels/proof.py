@@ -199,7 +199,7 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
                     if _is_proved(setting, rule, state, cost, found, i, j, gap, -1.0, 0.0):
                         continue
             rule.open += 1
-            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, i, j)
+            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, w, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

@@ -51,6 +51,7 @@ class State(Struct):
     samples: int
     counts: PerArm
     sums: PerArm
+    lost: PerArm  # what rounding took from the sums
     scatter: PerArm  # see `add_scatter`; 0 where the noise is known
     weights: PerArm  # counts / variance
     means: PerArm  # empirical, 0 before the first measurement
@@ -108,7 +109,7 @@ def begin_with(
         setattr(state, f"{pair}_incumbent", -1)
     state.test.exempt[:] = 0
     state.samples = int(counts.sum())
-    state.counts[:], state.sums[:] = counts, sums
+    state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
     state.scatter[:] = 0.0 if scatter is None else scatter
     state.weights[:] = (counts + setting.phantom) / setting.variance
     state.means[:] = sums / np.maximum(counts, 1.0)
@@ -146,9 +147,19 @@ def observe_sum(
         add_scatter(setting, state, arm, times, total, scatter)
     state.samples += times
     state.counts[arm] += times
-    state.sums[arm] += total
+    add_up(state, arm, total)
     state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
-    state.means[arm] = state.sums[arm] / state.counts[arm]
+    state.means[arm] = (state.sums[arm] + state.lost[arm]) / state.counts[arm]
+
+
+@inner
+def add_up(state: State, arm: int, total: float) -> None:
+    """Add to a sum, and what rounding takes from it to what was lost: exactly (Knuth)."""
+    before = state.sums[arm]
+    after = before + total
+    back = after - before
+    state.sums[arm] = after
+    state.lost[arm] += (before - (after - back)) + (total - back)
 
 
 @inner
@@ -165,7 +176,7 @@ def add_scatter(
         away = mean - state.means[arm]
         state.scatter[arm] += scatter + n * times / (n + times) * away * away
         return
-    before = (state.sums[arm] - n * setting.low) / setting.width
+    before = (state.sums[arm] - n * setting.low + state.lost[arm]) / setting.width
     away = (mean - setting.low) / setting.width - (0.5 + before) / (n + 1.0)
     state.scatter[arm] += scatter / (setting.width * setting.width) + times * away * away
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_vector, as_weights
+from mislid._validation import Vector, as_means, as_weights
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
     balanced,
+    certain_bound,
     cost_failures,
     membership_failures,
     multiplier_failures,
     negligible_cost,
-    proved_bound,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.problem import NewtonSpace
@@ -75,9 +75,7 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proved = proved_bound(
-            self.model, self.given, self.weights, self.multipliers, theta=self.theta
-        )
+        proved = certain_bound(self.model, self.given, self.weights, self.multipliers)
         failures += cost_failures(
             self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )
@@ -117,7 +115,8 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     >>> bool(p.check())
     True
     """
-    given = as_vector(means, "means", model.K)
+    as_model(model)
+    given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     fitted = orthogonal_parameters(model, given, w).theta
     linear = model.features @ fitted

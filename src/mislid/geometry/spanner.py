@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number
+from mislid._validation import as_number, integer_from, is_one_of, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.intp]
@@ -88,6 +88,13 @@ def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
     )
 
 
+def coordinates_in(features: Array, basis: Arms) -> Array:
+    """The coordinates X (K, d) of all arms in d of them, A = X A_B; X[basis] is the identity."""
+    scaled = np.ldexp(features, -np.frexp(np.max(np.abs(features), axis=0))[1])
+    rows = np.linalg.qr(scaled)[0]
+    return _refined(scaled, np.linalg.solve(rows[basis].T, rows.T).T, basis)
+
+
 def _largest_volume_start(features: Array) -> tuple[Arms, Array]:
     """Greedy choice of d arms: each the farthest from the span of those before it."""
     d = features.shape[1]
@@ -131,7 +138,7 @@ def _refined(features: Array, X: Array, basis: Arms) -> Array:
         X = X + change
         # Adding 0.0 removes the sign of -0.0.
         X[basis] = np.eye(basis.size)
-        if np.max(np.abs(change)) <= 4 * np.finfo(np.float64).eps:
+        if np.max(np.abs(change)) <= 4 * np.finfo(np.float64).eps * max(1.0, np.max(np.abs(X))):
             return X + 0.0
     raise CertificateError(
         f"the coordinates in arms {basis.tolist()} do not converge: the last change is "
@@ -227,9 +234,8 @@ class InitialDesign:
         ProblemError
             The design has no such pull.
         """
-        if not 0 <= t < self.length:
-            raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
-        return int(self.spanner[t % self.spanner.size])
+        rule = f"t must be a pull from 0 to {self.length - 1}; got {shown(t)}"
+        return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
 
     def __iter__(self) -> Iterator[int]:
         return islice(cycle(self.spanner.tolist()), self.length)
@@ -301,10 +307,9 @@ def initial_design(
     >>> print(initial_design(model, rule="eigenvalue"))
     initial design of 400 pulls: arms [0, 1], 200 times each in turn
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
-    if rule not in ("spanner", "eigenvalue"):
-        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
+    as_model(model)
+    if not is_one_of(rule, ("spanner", "eigenvalue")):
+        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {shown(rule)}')
     arms = spanner(model, C)
     rounds = 1 if rule == "spanner" else _rounds(_smallest_eigenvalue(model.features, arms))
     return InitialDesign(model=model, rule=rule, spanner=arms, rounds=rounds)

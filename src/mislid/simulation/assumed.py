@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import as_noise
+from mislid._validation import as_noise, shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.rules.noise import NOISE_MODELS, UNDECLARED
@@ -45,7 +45,7 @@ def as_assumed(
         names = ", ".join(repr(name) for name in NOISE_MODELS[1:])
         raise ProblemError(
             f"assume_noise must be None, standard deviations, or one of {names}; "
-            f"got {assume_noise!r}"
+            f"got {shown(assume_noise)}"
         )
     if environment is None and assume_noise not in UNDECLARED:
         kind = Bounded if assume_noise == "bounded" else Bernoulli

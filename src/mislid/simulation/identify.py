@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Matrix, Vector, as_costs
+from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed, shown
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
 from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
@@ -175,6 +175,8 @@ def identify(
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """
+    if not isinstance(instance, Instance):
+        raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     source, told = as_assumed(assume_noise, environment, instance)
     question = Question(
         instance.model,
@@ -188,7 +190,7 @@ def identify(
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
-    root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+    root = as_seed(seed)
     prices = None if cost is None else as_costs(cost, instance.K)
     engine = Engine(
         question, algorithm, stopping, seed=root, gamma=gamma, truth=instance, cost=prices
@@ -204,10 +206,8 @@ def _as_positive(value: int | None, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ProblemError(f"{name} must be a whole number or None; got {value!r}")
-    if value < 1:
-        raise ProblemError(f"{name} must be at least 1; got {value}")
-    return int(value)
+        raise ProblemError(f"{name} must be a whole number or None; got {shown(value)}")
+    return as_count(value, name, 1)
 
 
 class Run:

@@ -20,7 +20,7 @@ from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Candidates, Settings
-from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
+from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]
 # How often noise that was declared rightly is contradicted, over a whole study.
@@ -155,6 +155,12 @@ def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> 
 
 def in_words(found: Contradicted, state: StudyState) -> str:
     """What was found, and what to do."""
+    if found.what == DECISION:
+        return (
+            f"the log records a decision after {found.samples:,} measurements that does not follow "
+            "from them by the rules of this release. Nothing is proven: find out who wrote it, and "
+            "add the observations to a new study; no measurement is lost"
+        )
     if found.what == NOISE:
         says = (
             "the measurements scatter more than the declared noise allows: it takes at least "

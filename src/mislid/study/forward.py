@@ -169,6 +169,10 @@ class Forward:
             rounds += 1
         return engine.samples - self.data.samples - (repeats - 1) // 2
 
+    def spent(self, costs: Vector) -> float:
+        """What the measurements of the last run cost."""
+        return float(costs @ (self._engine.counts - self.data.counts))
+
     def _repeats(self, count: float, done: int, rounds: int) -> int:
         """How often to measure an arm that is proposed and has been measured `count` times."""
         arm_share = min(1.0, max(ARM_SHARE, self.data.counts.size / MANY_ARMS))

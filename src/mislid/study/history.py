@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mislid._validation import as_number
+from mislid._validation import as_number, shown
 from mislid.errors import ProblemError
 from mislid.study.settings import Candidates
 
 COLUMNS = ("arm", "value")
+# Beyond, evidence is no number with the least noise that is allowed.
+LARGEST = 1e75
 
 
 def as_value(value: Any, name: str = "value") -> float:
-    """A measurement: a finite number.
+    """A measurement: a finite number, whose square over that of any noise is one too.
 
     >>> as_value(float("nan"))
     Traceback (most recent call last):
     ...
     mislid.errors.ProblemError: value must be a finite number; got nan
     """
-    return as_number(value, name, low=-float("inf"), high=float("inf"))
+    found = as_number(value, name, low=-float("inf"), high=float("inf"))
+    if abs(found) > LARGEST:
+        raise ProblemError(
+            f"{name} must be between {-LARGEST:g} and {LARGEST:g}; got {found!r}: give values in "
+            "another unit"
+        )
+    return found
 
 
 def refuse_outside(
@@ -78,10 +86,20 @@ def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(observations, str | bytes) or not isinstance(observations, Iterable):
         raise ProblemError(
             "observations must be a table with columns arm and value, or pairs of them; "
-            f"got {observations!r}"
+            f"got {shown(observations)}"
         )
-    pairs = list(observations)
+    try:
+        pairs = list(observations)
+    except TypeError:  # an array without a dimension
+        pairs = [observations]
     for row, pair in enumerate(pairs):
-        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ProblemError(f"observation {row} must be a pair (arm, value); got {pair!r}")
+        if not _is_pair(pair):
+            raise ProblemError(f"observation {row} must be a pair (arm, value); got {shown(pair)}")
     return pairs
+
+
+def _is_pair(pair: Any) -> bool:
+    try:
+        return not isinstance(pair, str | bytes) and len(pair) == 2
+    except TypeError:
+        return False

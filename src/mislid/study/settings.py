@@ -12,19 +12,24 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import (
+    LARGEST_SEED,
     Labels,
     Matrix,
     Vector,
     as_array,
+    as_costs,
     as_count,
     as_labels,
     as_noise,
     as_number,
     as_top_m,
     as_vector,
+    is_unicode,
+    shown,
 )
 from mislid.errors import ProblemError
 from mislid.files import as_plain
+from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 from mislid.question import Question
 from mislid.rules.noise import UNDECLARED
@@ -40,12 +45,15 @@ ONES, IN_SPAN = "(ones)", 1e-9
 class Candidates:
     """The arms: K labels and, unless nothing is known about them, features (K, d).
 
-    `columns` names the features, where that is known.
+    `columns` names the features, where that is known. `late` are those that were added after a look
+    at values of others: what is proved by features is stated in coordinates that they have no part
+    in, as far as the others' span what they do.
     """
 
     labels: Labels
     features: Matrix | None
     columns: tuple[str, ...] | None = None
+    late: tuple[int, ...] = ()
 
     @property
     def K(self) -> int:
@@ -74,12 +82,19 @@ class Candidates:
         """
         known = isinstance(label, str | int | np.integer) and not isinstance(label, bool)
         if not known or label not in self.positions:
-            shown = ", ".join(repr(label) for label in self.labels[:3])
+            some = ", ".join(repr(label) for label in self.labels[:3])
             more = ", ..." if self.K > 3 else ""
             raise ProblemError(
-                f"{name} must be one of the {self.K} candidates, {shown}{more}; got {label!r}"
+                f"{name} must be one of the {self.K} candidates, {some}{more}; got {shown(label)}"
             )
         return self.positions[label]
+
+    def called(self, text: str) -> str | int:
+        """The label that somebody typed: a whole number where the labels are."""
+        try:
+            return int(text) if isinstance(self.labels[0], int) else text
+        except ValueError:
+            return text  # which is not among them
 
     def model(self, misspecification: float) -> Model:
         """The model of their means.
@@ -88,7 +103,10 @@ class Candidates:
         and its one column costs less than K of them.
         """
         features = np.ones((self.K, 1)) if self.features is None else self.features
-        return Model(features, misspecification)
+        model = Model(features, misspecification)
+        if self.late:
+            set_late(model, self.late)
+        return model
 
     @property
     def shown(self) -> dict[str, int]:
@@ -133,7 +151,11 @@ def _spans_ones(features: Matrix) -> bool:
 
 
 def as_candidates(
-    candidates: Any, names: Iterable[Any] | None = None, columns: Iterable[Any] | None = None
+    candidates: Any,
+    names: Iterable[Any] | None = None,
+    columns: Iterable[Any] | None = None,
+    *,
+    fewest: int = 2,
 ) -> Candidates:
     """Read candidates from what a user has.
 
@@ -149,19 +171,19 @@ def as_candidates(
     """
     if isinstance(candidates, Mapping):
         _refuse_names(names, "a dict")
-        return _from_table(list(candidates), list(candidates.values()), columns)
+        return _from_table(list(candidates), list(candidates.values()), columns, fewest)
     if hasattr(candidates, "index") and hasattr(candidates, "to_numpy"):
         _refuse_names(names, "a DataFrame")
         if getattr(candidates, "shape", (0, 1))[1:] == (0,):
-            return _from_labels(list(candidates.index))
+            return _from_labels(list(candidates.index), fewest)
         if columns is not None:
             raise ProblemError("columns must be left out where candidates are a DataFrame")
         known = getattr(candidates, "columns", None)
-        return _from_table(list(candidates.index), candidates, known)
+        return _from_table(list(candidates.index), candidates, known, fewest)
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
-            f"array (K, d) or a list of labels; got {candidates!r}"
+            f"array (K, d) or a list of labels; got {shown(candidates)}"
         )
     if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
         candidates = candidates.tolist()
@@ -169,18 +191,19 @@ def as_candidates(
         candidates = list(candidates)
         if all(np.ndim(entry) == 0 for entry in candidates):
             _refuse_names(names, "labels")
-            return _from_labels(candidates)
+            return _from_labels(candidates, fewest)
     labels = range(len(candidates)) if names is None else names
-    return _from_table(labels, candidates, columns)
+    return _from_table(labels, candidates, columns, fewest)
 
 
 def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
     """With a feature that is 1 for all, unless that is refused or there are no features."""
-    if intercept not in (None, True, False):
-        raise ProblemError(f"intercept must be True, False or None; got {intercept!r}")
+    if intercept is not None and not isinstance(intercept, bool | np.bool_):
+        raise ProblemError(f"intercept must be True, False or None; got {shown(intercept)}")
     if intercept and candidates.features is None:
         raise ProblemError("intercept must be left out for candidates without features; got True")
-    return candidates if intercept is False else candidates.with_ones()
+    refused = intercept is not None and not intercept
+    return candidates if refused else candidates.with_ones()
 
 
 def _has_entries(candidates: Any) -> bool:
@@ -192,16 +215,19 @@ def _refuse_names(names: Iterable[Any] | None, what: str) -> None:
         raise ProblemError(f"names must be left out where candidates are {what}: they have theirs")
 
 
-def _from_labels(labels: list[Any]) -> Candidates:
-    if len(labels) < 2:
-        raise ProblemError(f"candidates must be at least 2; got {len(labels)}")
+def _from_labels(labels: list[Any], fewest: int) -> Candidates:
+    if len(labels) < fewest:
+        raise ProblemError(f"candidates must be at least {fewest}; got {len(labels)}")
     return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
 
 
-def _from_table(labels: Iterable[Any], features: Any, columns: Iterable[Any] | None) -> Candidates:
+def _from_table(
+    labels: Iterable[Any], features: Any, columns: Iterable[Any] | None, fewest: int
+) -> Candidates:
     given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
     known = as_labels(labels, given.shape[0], "the labels of candidates")
-    Model(given, math.inf)  # refuses what no model can be made of
+    if len(given) >= min(fewest, 2) > 1:
+        Model(given, math.inf)  # refuses what no model can be made of
     given.setflags(write=False)
     called = None if columns is None else _as_columns(columns, given.shape[1])
     return Candidates(known, given, called)
@@ -209,7 +235,15 @@ def _from_table(labels: Iterable[Any], features: Any, columns: Iterable[Any] | N
 
 def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
     """Names of features; those that would be confused with another are numbered."""
-    given = [str(name).strip() for name in columns]
+    try:
+        given = [str(name).strip() for name in columns]
+    except (TypeError, ValueError):  # no sequence, or an integer without end
+        raise ProblemError(
+            f"columns must be names of the {d} features; got {shown(columns)}"
+        ) from None
+    for name in given:
+        if not is_unicode(name):
+            raise ProblemError(f"columns must be text of Unicode characters; got {shown(name)}")
     if len(given) != d:
         raise ProblemError(f"columns must name all {d} features; got {len(given)} names")
     clear = [
@@ -229,7 +263,10 @@ class Settings:
     whether features have a weight in the proof, None if that follows from the misspecification:
     an infinite one with a weight is one that is not known. `noise_model` says what is known of the
     noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
-    rule looks at it.
+    rule looks at it. `cost` is what a measurement of each candidate costs, if that was said; it is
+    infinite where none can be made any more. `promised` is the error rate that was asked for, where
+    delta is only a part of it: after candidates came or left. `guided` says whether features choose
+    every other trial while the misspecification is unknown.
     """
 
     m: int
@@ -246,6 +283,14 @@ class Settings:
     structured: bool | None = None
     noise_model: str = KNOWN
     budget: int | None = None
+    cost: tuple[float, ...] | None = None
+    promised: float | None = None
+    guided: bool = False
+
+    @property
+    def error_rate(self) -> float:
+        """How often an answer may be wrong; the rules go by `delta`."""
+        return self.delta if self.promised is None else self.promised
 
     @property
     def is_structured(self) -> bool:
@@ -254,6 +299,11 @@ class Settings:
             return False  # features prove nothing then
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether features choose trials without proving: until a misspecification is declared."""
+        return self.guided and math.isinf(self.misspecification)
 
     @property
     def declared(self) -> float | str:
@@ -313,11 +363,13 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        for name in ("reward_range", "structured", "budget"):
+        for name in ("reward_range", "structured", "budget", "cost", "promised"):
             if given[name] is None:  # so are the logs of releases that knew of none
                 del given[name]
         if self.noise_model == KNOWN:
             del given["noise_model"]
+        if not self.guided:
+            del given["guided"]
         return given
 
     @classmethod
@@ -331,6 +383,8 @@ class Settings:
         if "reward_range" in plain:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
+        if "cost" in plain:
+            read["cost"] = tuple(float(value) for value in plain["cost"])
         return cls(**read)
 
 
@@ -369,15 +423,45 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
         stopping=_as_stopping(given["stopping"]),
-        seed=as_count(given["seed"], "seed", 0),
+        seed=as_count(given["seed"], "seed", 0, LARGEST_SEED),
         mean_bound=as_number(
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
+        cost=_as_cost(given.get("cost"), candidates),
+        guided=_is_guided(structured, noise_model, given),
     )
-    _check_rules(given["algorithm"], given["stopping"], question_of(settings, candidates))
+    question = question_of(settings, candidates)
+    _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
     return settings
+
+
+def _is_guided(structured: bool | None, noise_model: str, given: Mapping[str, Any]) -> bool:
+    """Whether features that prove nothing by themselves choose what to measure."""
+    rules = given["algorithm"], given["stopping"]
+    return structured is True and noise_model != UNKNOWN and rules == ("mislid", "guaranteed")
+
+
+def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
+    """What a measurement costs, or None; infinite for what has features and is never measured."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        missing = [label for label in candidates.labels if label not in value]
+        if missing or len(value) != candidates.K:
+            raise ProblemError(
+                "cost must have one number for every candidate; got a dict of "
+                f"{len(value)} that lacks {', '.join(map(repr, missing[:3])) or 'none of them'}"
+            )
+        value = [value[label] for label in candidates.labels]
+    costs = as_costs(value, candidates.K, allow_inf=True)
+    if np.isinf(costs).any() and candidates.features is None:
+        raise ProblemError(
+            "cost must be finite for candidates without features: one that is never measured could "
+            "not be compared"
+        )
+    return tuple(costs.tolist())
 
 
 def redeclared(
@@ -393,7 +477,7 @@ def redeclared(
         if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
             raise ProblemError(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {noise!r} where it is {was.noise_words}"
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
         changes["noise"] = _as_deviations(noise, candidates.K)
     return dataclasses.replace(was, **changes)
@@ -411,7 +495,8 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     if rewards is not None:
         if rewards != BERNOULLI:
             raise ProblemError(
-                f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
+                "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
+                f"{shown(rewards)}"
             )
         if noise is not None or reward_range not in (None, (0.0, 1.0)):
             raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
@@ -425,7 +510,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
         if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
                 f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
-                f"without a reward_range; got {noise!r}"
+                f"without a reward_range; got {shown(noise)}"
             )
         return str(noise)
     return KNOWN if reward_range is None else BOUNDED
@@ -436,7 +521,9 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
         return None
     low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
     if not low < high or math.isinf(high - low):
-        raise ProblemError(f"reward_range must be (low, high) with low below high; got {value!r}")
+        raise ProblemError(
+            f"reward_range must be (low, high) with low below high; got {shown(value)}"
+        )
     return low, high
 
 
@@ -453,7 +540,7 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "
-            f"got {noise!r}"
+            f"got {shown(noise)}"
         )
     return 0.5 * (reward_range[1] - reward_range[0])
 
@@ -464,7 +551,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
         if value is not None and value not in (math.inf, UNKNOWN):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         return math.inf, None
     if value is None or (isinstance(value, str) and value == UNKNOWN):
@@ -472,7 +559,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
     if isinstance(value, str):
         raise ProblemError(
             "misspecification must be how far a mean may be from linear in the features, a number "
-            f"at least 0 or inf, or {UNKNOWN!r}; got {value!r}"
+            f"at least 0 or inf, or {UNKNOWN!r}; got {shown(value)}"
         )
     return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
 
@@ -480,7 +567,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {shown(value)}")
     return value
 
 
@@ -531,7 +618,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
                 "algorithm must be a name or an object with propose(view) for a study, whose log "
-                f"holds names alone; got {value!r}"
+                f"holds names alone; got {shown(value)}"
             )
         return _called(value)
     featureless = candidates.features is None
@@ -539,14 +626,19 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_rules(algorithm: Any, stopping: Any, question: Question) -> None:
+def _check_rules(
+    algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
+) -> None:
     from mislid.algorithms import as_algorithm
+    from mislid.engine.cost import as_cost
     from mislid.engine.noise import refuse_unfit_rules
     from mislid.rules.stopping import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):
         rule.check(question)
+    if cost is not None:
+        as_cost(question, rule, np.array(cost))
     refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
 
 
@@ -562,7 +654,13 @@ def refuse_others(
 
 
 def _is_older(key: str, was: Settings) -> bool:
-    """Before 0.3 values within bounds were taken for noise of half of the range: that goes on."""
+    """Whether a study of an older release differs in this, which then goes on as it was.
+
+    Before 0.3 values within bounds were taken for noise of half of the range, and features did not
+    guide.
+    """
+    if key == "guided":
+        return not was.guided
     return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 
