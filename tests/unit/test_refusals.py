@@ -184,5 +184,5 @@ def test_integers_without_end() -> None:
         lambda: mislid.load_instance(10**5000),
         lambda: mislid.Question(MODEL, 10**5000),
     ):
-        with pytest.raises(ProblemError, match="got (m=)?an integer of 16610 bits"):
+        with pytest.raises(ProblemError, match=r"got (m=)?an integer of 16610 bits"):
             call()

@@ -44,6 +44,8 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 MOST_SAMPLES = 1 << 53
 # Of every arm, where the variance is unknown.
 FIRST_VALUES = 5
+# Of all arms together, beyond the first of each, where they share one.
+FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
@@ -156,6 +158,8 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(can, FIRST_VALUES)
+        elif question.noise_model == "unknown-equal":
+            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
         root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(

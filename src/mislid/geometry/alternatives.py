@@ -124,7 +124,8 @@ class Alternative(Certified):
 
     def _proved(self) -> float:
         pair = self.multipliers, self.alpha, self.pair, self.tolerance
-        return certain_bound(self.model, self.given, self.weights, *pair)
+        theta = self.theta if math.isfinite(self.cost) else None
+        return certain_bound(self.model, self.given, self.weights, *pair, theta)
 
 
 def pair_alternative(

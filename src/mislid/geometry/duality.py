@@ -214,31 +214,30 @@ def certain_bound(
     alpha: float = 0.0,
     pair: tuple[int, int] | None = None,
     tolerance: float = 0.0,
+    theta: Vector | None = None,
 ) -> float:
     """The same for any multipliers, with all rounding bounded, and what is left of A'z as well.
 
-    Where the arms with weights do not span the features, that cannot be bounded, and is forgiven.
+    Where the arms with weights do not span the features, or weights are so uneven that this cannot
+    be told, that cannot be bounded, and is forgiven.
 
     Examples
     --------
-    >>> model = Model([[1.0, 0.0], [1.0, 1e-11], [0.0, 1.0]], misspecification=0.0)
-    >>> means, z = np.array([1.0, 0.0, 0.0]), np.array([-1.0, 1.0, 0.0])
-    >>> [round(bound(model, means, np.ones(3), z), 3) for bound in (proved_bound, certain_bound)]
+    >>> model = Model([[1.0, 0.0], [1.0, 1e-11]], misspecification=0.0)
+    >>> means, z = np.array([1.0, 0.0]), np.array([1.0, -1.0])
+    >>> [round(bound(model, means, np.ones(2), z), 3) for bound in (proved_bound, certain_bound)]
     [0.25, 0.0]
     """
     from mislid.geometry.coordinates import coordinates
     from mislid.verification import certain_distance
 
-    nearly = proved_bound(model, means, weights, multipliers, alpha, pair, tolerance)
+    nearly = proved_bound(model, means, weights, multipliers, alpha, pair, tolerance, theta)
     if math.isinf(model.misspecification) or math.isinf(nearly):
         return nearly
     basis, eps = coordinates(model).basis, model.misspecification
     given = model.features, np.asarray(basis), eps, means, weights
     found = certain_distance(*given, multipliers, alpha, pair, tolerance)
-    if found is None:
-        theta = linear_fit(model, means)
-        return proved_bound(model, means, weights, multipliers, alpha, pair, tolerance, theta)
-    return found
+    return nearly if found is None else found
 
 
 def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:

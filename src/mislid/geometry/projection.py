@@ -75,7 +75,9 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proved = certain_bound(self.model, self.given, self.weights, self.multipliers)
+        proved = certain_bound(
+            self.model, self.given, self.weights, self.multipliers, theta=self.theta
+        )
         failures += cost_failures(
             self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )

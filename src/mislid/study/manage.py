@@ -76,7 +76,8 @@ def create_study(
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate; or "unknown", for Gaussian values of which every candidate has a standard
-        deviation of its own. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
+        deviation of its own, or "unknown-equal", if all have the same. It must be given, or
+        `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction

@@ -32,9 +32,11 @@ from mislid.files import as_plain
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 from mislid.question import Question
+from mislid.rules.noise import UNDECLARED
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # What the column is called that is added to the features, and how far ones may be from their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
@@ -313,7 +315,11 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
+            words = {
+                UNKNOWN: "unknown, Gaussian",
+                EQUAL: "unknown, Gaussian, the same for all candidates",
+                BERNOULLI: "of values 0 and 1",
+            }
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -322,7 +328,7 @@ class Settings:
     @property
     def oriented_range(self) -> tuple[float, float] | None:
         """Where values are in the sign in which more is better, if that is part of the proof."""
-        if self.noise_model in (KNOWN, UNKNOWN) or self.reward_range is None:
+        if self.noise_model in (KNOWN, *UNDECLARED) or self.reward_range is None:
             return None
         low, high = self.reward_range
         return (low, high) if self.direction == MAXIMIZE else (-high, -low)
@@ -336,8 +342,8 @@ class Settings:
         """What `as_settings` makes these settings of, for a question that differs in a part."""
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
-        if self.noise_model == UNKNOWN:
-            given["noise"] = UNKNOWN
+        if self.noise_model in UNDECLARED:
+            given["noise"] = self.noise_model
         elif self.reward_range is not None:
             given["noise"] = None
         elif len(self.noise) == 1:
@@ -410,7 +416,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         misspecification=misspecification,
         structured=structured,
         noise=(1.0,)
-        if noise_model == UNKNOWN
+        if noise_model in UNDECLARED
         else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
@@ -501,12 +507,12 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
             )
         return BERNOULLI
     if isinstance(noise, str):
-        if noise != UNKNOWN or reward_range is not None:
+        if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
-                f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
-                f"reward_range; got {shown(noise)}"
+                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
+                f"without a reward_range; got {shown(noise)}"
             )
-        return UNKNOWN
+        return str(noise)
     return KNOWN if reward_range is None else BOUNDED
 
 

@@ -22,6 +22,7 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownTrialError,
 )
+from mislid.rules.noise import UNDECLARED
 from mislid.study import snapshots
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import (
@@ -61,7 +62,7 @@ from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings, as_candidates
+from mislid.study.settings import KNOWN, Candidates, Settings, as_candidates
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 from mislid.study.writing import Attempt, Decide, Lost, log_time
@@ -1270,7 +1271,7 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
         return []  # it does not count
     label = state.candidates.labels[arm]
     noise = state.settings.deviations(state.candidates.K)
-    if state.settings.noise_model == UNKNOWN:
+    if state.settings.noise_model in UNDECLARED:
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
         return []  # whatever is in the range is plausible

@@ -11,6 +11,9 @@ from mislid.verification.intervals import exactly
 from mislid.verification.model import model_of
 from mislid.verification.reading import Arms, Failure, Matrix, Vector
 
+# Beyond this ratio of weights, rounding of the heavy ones may matter for the light ones.
+UNEVEN = 1e10
+
 
 def certain_distance(
     features: Matrix,
@@ -44,15 +47,20 @@ def certain_distance(
     -------
     float or None
         A lower bound on half the squared distance; None where the arms that have weights do not
-        span the features, and nothing is certain.
+        span the features, or these differ by more than doubles can tell: nothing is certain then.
     """
+    heavy = weights[weights > 0.0]
+    if heavy.size == 0 or float(np.max(heavy)) > UNEVEN * float(np.min(heavy)):
+        return None
     with np.errstate(all="ignore"):
         try:
             model = model_of(features, np.arange(features.shape[1]), spanner, eps)
             centred = Centred(model, [Fraction(mean) for mean in means.tolist()], weights)
             duality = Duality(model, exactly(weights), centred.off)
             gap = None if pair is None else centred.gap(pair, tolerance)
-            found = float(duality.distance(multipliers, alpha, pair, gap).low)
+            # Those at hand, or with what rounding left of X'z taken from where it costs least.
+            both = multipliers, duality.balanced(multipliers)
+            found = max(float(duality.distance(z, alpha, pair, gap).low) for z in both)
         except (np.linalg.LinAlgError, ArithmeticError, Failure):
             return None
     return max(found, 0.0) if found == found else None

@@ -83,14 +83,15 @@ class Interval:
     @property
     def middle(self) -> Vector:
         """Numbers in between, as they are."""
-        found: Vector = 0.5 * self.low + 0.5 * self.high
+        found: Vector = np.where(self.low == self.high, self.low, 0.5 * self.low + 0.5 * self.high)
         return found
 
     @property
     def radius(self) -> Vector:
         """How far the ends are from `middle`, at most."""
         middle = self.middle
-        return above(np.maximum(above(self.high - middle), above(middle - self.low)))
+        ends = above(np.maximum(above(self.high - middle), above(middle - self.low)))
+        return np.where(self.low == self.high, 0.0, ends)
 
     @property
     def square(self) -> Interval:
