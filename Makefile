@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+INPUTS ?= 20000
 # Where the published instances and runs are; without it, where `mislid data fetch` puts them.
 DATA ?= $(MISLID_DATA)
 REPRODUCED ?= build/reproduce
@@ -11,7 +12,7 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench reproduce docs clean
+.PHONY: help demo test lint fuzz bench reproduce docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -29,6 +30,9 @@ lint: $(READY) ## check style, types, layers, docstrings and what git tracks
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_docstrings.py
 	$(BIN)/python scripts/check_tree.py
+
+fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten minutes
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(INPUTS)
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks

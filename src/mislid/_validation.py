@@ -56,6 +56,26 @@ def as_vector(value: Any, name: str, size: int, *, what: str = "one number per a
     return vector
 
 
+# The squares of distances between means must be numbers.
+LARGEST_MEAN = 1e150
+
+
+def as_means(means: Any, size: int) -> Vector:
+    """Give means (size,) whose distances can be squared.
+
+    >>> as_means([0.4, 0.5], 2)
+    array([0.4, 0.5])
+    """
+    vector = as_vector(means, "means", size)
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if largest > LARGEST_MEAN:
+        raise ProblemError(
+            f"means must be from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}; got one of size "
+            f"{largest:g}: give them in another unit"
+        )
+    return vector
+
+
 def as_weights(weights: Any, size: int, name: str = "weights") -> Vector:
     """Give a vector of shape (size,) with no negative entry and at least one positive one.
 
@@ -97,8 +117,12 @@ def as_number(
     below = number < high if high_open else number <= high
     if not (above and below) or (math.isinf(number) and not allow_inf):
         allowed = _range_in_words(low, high, low_open, high_open, allow_inf)
-        raise ProblemError(f"{name} must be {allowed}; got {_shown(value)}")
+        raise ProblemError(f"{name} must be {allowed}; got {shown(value)}")
     return number
+
+
+# The memory that rules take grows with pairs; so many are about 3 GB.
+MOST_PAIRS = 10**8
 
 
 def as_top_m(m: Any, K: int) -> int:
@@ -107,8 +131,15 @@ def as_top_m(m: Any, K: int) -> int:
     >>> as_top_m(3, K=5)
     3
     """
-    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={_shown(m)}"
-    return _integer_from(m, 1, K - 1, rule)
+    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={shown(m)}"
+    number = integer_from(m, 1, K - 1, rule)
+    if number * (K - number) > MOST_PAIRS:
+        raise ProblemError(
+            f"m and K must leave at most {MOST_PAIRS:,} pairs of an arm that is among the m best "
+            f"and one that is not, since every pair is looked at; got m={number} and K={K}, which "
+            f"have {number * (K - number):,}: look for fewer, or leave out arms without a chance"
+        )
+    return number
 
 
 def as_arm(value: Any, name: str, K: int) -> int:
@@ -117,33 +148,103 @@ def as_arm(value: Any, name: str, K: int) -> int:
     >>> as_arm(4, "challenger", K=5)
     4
     """
-    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {_shown(value)}"
-    return _integer_from(value, 0, K - 1, rule)
+    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {shown(value)}"
+    return integer_from(value, 0, K - 1, rule)
 
 
-def _integer_from(value: Any, low: int, high: int, rule: str) -> int:
+def integer_from(value: Any, low: int, high: int, rule: str) -> int:
+    """Give an integer from `low` to `high`, or say the `rule`."""
     number = _integer_or_none(value)
     if number is None or not low <= number <= high:
         raise ProblemError(rule)
     return number
 
 
-def as_count(value: Any, name: str, low: int) -> int:
-    """Give an integer that is at least `low`.
+def as_count(value: Any, name: str, low: int, high: int = (1 << 63) - 1) -> int:
+    """Give an integer from `low` to `high`, by default the largest of 64 bits.
 
     >>> as_count(100, "runs", 1)
     100
     """
     number = _integer_or_none(value)
-    if number is None or number < low:
-        raise ProblemError(f"{name} must be an integer at least {low}; got {_shown(value)}")
+    if number is None or not low <= number <= high:
+        most = f" and at most {shown(high)}" if number is not None and number > high else ""
+        raise ProblemError(f"{name} must be an integer at least {low}{most}; got {shown(value)}")
     return number
 
 
+# Random numbers take seeds of any size; this one can still be written down.
+LARGEST_SEED = 1 << 1024
+
+
+def as_seed(seed: Any) -> np.random.SeedSequence:
+    """Give the source of all random numbers from a seed, or from a source.
+
+    >>> as_seed(7).entropy
+    7
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    try:
+        if isinstance(seed, bool | str | float) or (isinstance(seed, int) and seed > LARGEST_SEED):
+            raise TypeError
+        return np.random.SeedSequence(seed)
+    except (TypeError, ValueError):
+        raise ProblemError(f"seed must be an integer at least 0; got {shown(seed)}") from None
+
+
+def as_text(value: Any, name: str, what: str = "a text that is not empty") -> str:
+    """Give a text with something in it that can be written down.
+
+    Half of a pair of surrogates cannot: commands get one for bytes that are no UTF-8.
+
+    >>> as_text("tea", "study_name")
+    'tea'
+    """
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ProblemError(f"{name} must be {what}; got {shown(value)}")
+    if not is_unicode(value):
+        raise ProblemError(f"{name} must be text of Unicode characters; got {shown(value)}")
+    return value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8.
+
+    >>> is_unicode("\u00e4"), is_unicode("\ud800")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_one_of(value: Any, names: Iterable[str]) -> bool:
+    """Whether a value is one of these names; arrays and other things are not.
+
+    >>> is_one_of("a", ("a", "b")), is_one_of(["a"], ("a", "b"))
+    (True, False)
+    """
+    return isinstance(value, str) and value in tuple(names)
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Give True or False.
+
+    >>> as_flag(True, "partial")
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ProblemError(f"{name} must be True or False; got {shown(value)}")
+    return bool(value)
+
+
 # Squares of weights, noise^-4, must be numbers.
+LEAST_NOISE = 1e-70
 # Between the least and the largest cost of a measurement.
 MOST_COST_RATIO = 1e6
-LEAST_NOISE = 1e-70
 
 
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
@@ -206,8 +307,12 @@ def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
     ('a', 'b')
     """
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
-        raise ProblemError(f"{name} must be a sequence of {K} labels; got {_shown(names)}")
-    labels = tuple(_label(label, k, name) for k, label in enumerate(names))
+        raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}")
+    try:
+        given = list(names)
+    except TypeError:  # an array without a dimension
+        raise ProblemError(f"{name} must be a sequence of {K} labels; got {shown(names)}") from None
+    labels = tuple(_label(label, k, name) for k, label in enumerate(given))
     if len(labels) != K:
         raise ProblemError(f"{name} must have {K} labels, one per arm; got {len(labels)}")
     if len({type(label) for label in labels}) > 1:
@@ -216,7 +321,7 @@ def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
     for k, label in enumerate(labels):
         if label in first:
             raise ProblemError(
-                f"{name} must be distinct; got {label!r} for arm {first[label]} and arm {k}"
+                f"{name} must be distinct; got {shown(label)} for arm {first[label]} and arm {k}"
             )
         first[label] = k
     return labels  # type: ignore[return-value]  # one type of label, checked above
@@ -224,10 +329,14 @@ def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:
 
 def _label(label: Any, k: int, name: str) -> str | int:
     if isinstance(label, str):
+        if not is_unicode(label):
+            raise ProblemError(
+                f"{name} must be text of Unicode characters; got {shown(label)} for arm {k}"
+            )
         return str(label)
     number = _integer_or_none(label)
     if number is None:
-        raise ProblemError(f"{name} must be strings or integers; got {_shown(label)} for arm {k}")
+        raise ProblemError(f"{name} must be strings or integers; got {shown(label)} for arm {k}")
     return number
 
 
@@ -253,7 +362,7 @@ def _from_objects(given: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]
             numbers[index] = float(entry)
         except (TypeError, ValueError, OverflowError):
             raise ProblemError(
-                f"{name} must hold real numbers; got {_shown(entry)} at {_place(index)}"
+                f"{name} must hold real numbers; got {shown(entry)} at {_place(index)}"
             ) from None
     return numbers
 
@@ -279,7 +388,7 @@ def _dimensions(ndim: int) -> str:
 
 def _shape_in_words(given: npt.NDArray[Any]) -> str:
     if given.ndim == 0:
-        return _shown(given.item())
+        return shown(given.item())
     return f"an array of shape {given.shape}"
 
 
@@ -323,8 +432,19 @@ def _range_in_words(
     return f"{words} (inf is allowed)" if allow_inf and math.isinf(high) else words
 
 
-def _shown(value: Any, limit: int = 60) -> str:
+def shown(value: Any, limit: int = 60) -> str:
+    """A value as messages show it, whatever it is.
+
+    >>> shown([1, 2]), shown("a" * 100, limit=9), shown(10**5000)
+    ('[1, 2]', "'aaaaa...", 'an integer of 16610 bits')
+    """
     if isinstance(value, np.generic):
         value = value.item()
-    text = " ".join(repr(value).split())
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001 - a message must not fail for what it is about
+        return f"a value of type {type(value).__name__}"
+    text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -226,8 +226,7 @@ class Instance:
         noise: float | npt.ArrayLike = 1.0,
         names: Iterable[str] | Iterable[int] | None = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+        as_model(model)
         true_means = as_vector(means, "means", model.K)
         _refuse_other_labels(means, model)
         _fill(
@@ -351,6 +350,13 @@ class Instance:
                 OutsideTubeWarning,
                 stacklevel=3,
             )
+
+
+def as_model(model: Any) -> Model:
+    """Give the model; refuses what is none."""
+    if not isinstance(model, Model):
+        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    return model
 
 
 def load_instance(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_noise, as_number, as_top_m, as_vector
+from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, shown
 from mislid.errors import ProblemError
-from mislid.model import Model
-from mislid.rules.noise import NOISE_MODELS
+from mislid.model import Model, as_model
+from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -29,8 +29,8 @@ class Question:
     m
         Number of arms to find.
     noise
-        Standard deviation of a measurement, one for all arms or (K,); or "unknown", which is the
-        same as the noise model of that name.
+        Standard deviation of a measurement, one for all arms or (K,); or "unknown" or
+        "unknown-equal", which is the same as the noise model of that name.
     delta
         How often the answer may be wrong.
     tolerance
@@ -39,7 +39,8 @@ class Question:
         A bound on the absolute values of the means (the paper's M), where one is known.
     noise_model
         What is known of the noise: "known", its standard deviation; "unknown", only that it is
-        Gaussian; "bounded", that values are in `reward_range`; "bernoulli", that they are 0 or 1.
+        Gaussian; "unknown-equal", also that its standard deviation is the same for all arms;
+        "bounded", that values are in `reward_range`; "bernoulli", that they are 0 or 1.
         Then `noise` is not given; the attribute is half of the range, or 1 where it is unknown.
     reward_range
         Of bounded values, the least and the largest possible one; (0, 1) unless given.
@@ -84,8 +85,7 @@ class Question:
         reward_range: tuple[float, float] | None = None,
         structured: bool | None = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+        as_model(model)
         kind = _as_noise_model(noise, noise_model)
         range_ = _as_range(reward_range, kind)
         deviations = _as_deviations(noise, kind, range_, model.K)
@@ -102,7 +102,7 @@ class Question:
             "reward_range": range_,
             "structured": math.isfinite(model.misspecification)
             if structured is None
-            else bool(structured),
+            else as_flag(structured, "structured"),
         }
         if range_ is not None and tolerance >= range_[1] - range_[0]:
             raise ProblemError(
@@ -139,24 +139,25 @@ class Question:
 
 
 def _as_noise_model(noise: Any, noise_model: Any) -> str:
-    """The noise model; noise="unknown" says it too."""
+    """The noise model; a noise of its name says it too."""
     if isinstance(noise, str):
-        if noise != "unknown" or noise_model not in ("known", "unknown"):
+        if noise not in UNDECLARED or noise_model not in ("known", noise):
             raise ProblemError(
-                f"noise must be a number, one number per arm, or 'unknown'; got {noise!r}"
+                "noise must be a number, one number per arm, 'unknown' or 'unknown-equal'; "
+                f"got {noise!r}"
             )
-        return "unknown"
+        return noise
     if not isinstance(noise_model, str) or noise_model not in NOISE_MODELS:
         names = ", ".join(repr(name) for name in NOISE_MODELS)
-        raise ProblemError(f"noise_model must be one of {names}; got {noise_model!r}")
+        raise ProblemError(f"noise_model must be one of {names}; got {shown(noise_model)}")
     return noise_model
 
 
 def _as_range(given: Any, kind: str) -> tuple[float, float] | None:
-    if kind in ("known", "unknown"):
+    if kind in ("known", *UNDECLARED):
         if given is not None:
             raise ProblemError(
-                f"reward_range is for noise_model='bounded'; got {given!r} with {kind!r}"
+                f"reward_range is for noise_model='bounded'; got {shown(given)} with {kind!r}"
             )
         return None
     if given is None:
@@ -164,7 +165,7 @@ def _as_range(given: Any, kind: str) -> tuple[float, float] | None:
     low, high = as_vector(given, "reward_range", 2, what="the least and the largest reward")
     if not low < high or (kind == "bernoulli" and (low, high) != (0.0, 1.0)):
         allowed = "(0, 1) for values 0 and 1" if kind == "bernoulli" else "(low, high), low < high"
-        raise ProblemError(f"reward_range must be {allowed}; got {given!r}")
+        raise ProblemError(f"reward_range must be {allowed}; got {shown(given)}")
     return float(low), float(high)
 
 
@@ -180,7 +181,7 @@ def _as_deviations(
         given = found if isinstance(noise, str) else as_noise(noise, K)
         if not (np.all(given == 1.0) or np.all(given == found)):
             raise ProblemError(
-                f"noise must be left out where noise_model is {kind!r}; got {noise!r}"
+                f"noise must be left out where noise_model is {kind!r}; got {shown(noise)}"
             )
     found.setflags(write=False)
     return found

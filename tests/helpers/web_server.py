@@ -15,6 +15,7 @@ class Page:
     status: int | None = None
     shift: int = 0  # send a range that begins so many bytes later than asked
     length: bool = True  # whether Content-Length is told
+    first: str | None = None  # what Content-Range says of the first byte, if not the truth
 
 
 class WebServer:
@@ -41,7 +42,8 @@ class WebServer:
             request.send_header(name, value)
         if start is not None:
             whole = len(page.content)
-            request.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
+            first = start if page.first is None else page.first
+            request.send_header("Content-Range", f"bytes {first}-{whole - 1}/{whole}")
         if page.length:
             request.send_header("Content-Length", str(len(body)))
         request.end_headers()

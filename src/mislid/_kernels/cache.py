@@ -2,7 +2,8 @@
 
 numba looks at a function's own file only, so that a kernel whose parts were edited would run stale.
 Here the stamp of every kernel covers the sources of all of them. Stored code is run as it is
-loaded: a folder that another user could have written to is not looked at.
+loaded: a folder that another user could have written to is not looked at, and a file that was
+damaged is compiled again.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from numba import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    _CacheLocator,
+)
 
 _HERE = Path(__file__).parent
+_SEAL = hashlib.sha256().digest_size
 
 
 @cache
@@ -37,16 +44,23 @@ def source_stamp() -> str:
 
 
 def is_ones_own(folder: Path) -> bool:
-    """Whether nobody but this user can have written to a folder."""
+    """Whether nobody but this user can have written to a folder, or put another in its place."""
     if not hasattr(os, "getuid"):
         return True  # access lists of other systems say more than owner and mode
     about = folder.stat()
-    return about.st_uid == os.getuid() and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    return not any(_lets_all_rename(parent.stat().st_mode) for parent in folder.parents)
+
+
+def _lets_all_rename(mode: int) -> bool:
+    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def _is_usable(folder: Path) -> bool:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for part in (*reversed(folder.parents), folder):
+            part.mkdir(mode=0o700, exist_ok=True)
         if not is_ones_own(folder):
             return False
         tempfile.TemporaryFile(dir=folder).close()
@@ -72,7 +86,9 @@ def _candidates() -> Iterator[Path]:
 @cache
 def cache_folder() -> Path:
     """The first folder that can be written to and is trusted; else a temporary one."""
-    for folder in _candidates():
+    for candidate in _candidates():
+        # What a link points to now is looked at, and used, wherever it may point later.
+        folder = candidate.resolve()
         if _is_usable(folder):
             return folder
     temporary = tempfile.mkdtemp(prefix="mislid-")
@@ -117,6 +133,42 @@ class _Storage(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class _SealedFile(IndexDataCacheFile):
+    """numba's files, each after a digest of its content, of the sources and of numba's version.
+
+    What does not have the right one is not there: nothing of it is unpickled or run.
+    """
+
+    def _seal(self, data: bytes) -> bytes:
+        return hashlib.sha256(f"{self._version} {self._source_stamp} ".encode() + data).digest()
+
+    def _load(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except OSError:
+            return None
+        seal, data = content[:_SEAL], content[_SEAL:]
+        # The digest is that of what this user wrote to a folder of their own.
+        return pickle.loads(data) if seal == self._seal(data) else None  # noqa: S301
+
+    def _save(self, path: str, value: Any) -> None:
+        data = self._dump(value)
+        with self._open_for_write(path) as file:
+            file.write(self._seal(data) + data)
+
+    def _load_index(self) -> dict[Any, str]:
+        return self._load(self._index_path) or {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._save(self._index_path, overloads)
+
+    def _load_data(self, name: str) -> Any:
+        return self._load(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._save(self._data_path(name), data)
+
+
 class KernelCache(FunctionCache):
     """numba's cache of one function, in that folder and with that stamp."""
 
@@ -125,14 +177,13 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any], missed: Callable[[], None]) -> None:
         super().__init__(function)
         self._missed = missed
+        self._cache_file = _SealedFile(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is stored; calls `missed` where there is nothing, which is compiled then."""
-        found = None
-        try:
-            found = super().load_overload(sig, target_context)
-        except (EOFError, pickle.UnpicklingError):
-            self.flush()  # of a file that was damaged
+        found = super().load_overload(sig, target_context)
         if found is None:
             self._missed()
         return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mislid._words import without_password
 from mislid.errors import Interrupted, MislidError
 from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
 
@@ -161,7 +162,8 @@ assume_noise_option = click.option(
     metavar="WHAT",
     callback=_as_assumed,
     help="What the rules are told of the noise: another standard deviation, or unknown (Gaussian), "
-    "bounded (values from 0 to 1) or bernoulli (0 or 1); the latter two are drawn so.",
+    "unknown-equal (Gaussian, the same for all arms), bounded (values from 0 to 1) or bernoulli "
+    "(0 or 1); the latter two are drawn so.",
 )
 
 
@@ -243,8 +245,25 @@ def one_sentence_errors(function: F) -> F:
             raise click.ClickException(f"{interruption}.") from None
         except (MislidError, OSError) as problem:
             raise click.ClickException(sentence(problem)) from None
+        except MemoryError:
+            raise click.ClickException(
+                "there is not enough memory for this: ask about fewer candidates or less data."
+            ) from None
+        except Exception as problem:
+            if not _is_of_database(problem):
+                raise
+            said = without_password(str(problem).partition("\n")[0])
+            raise click.ClickException(
+                f"the storage does not work as it should: {said}; check it, or restore a copy."
+            ) from None
 
     return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
+
+
+def _is_of_database(problem: Exception) -> bool:
+    """Whether a database, its driver or what speaks to it complains."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
+    return not packages.isdisjoint({"sqlalchemy", "sqlite3", "psycopg"})
 
 
 def sentence(problem: Exception) -> str:

@@ -22,17 +22,23 @@ def as_json(value: Any) -> str:
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Comma-separated lines; None is empty.
+    """Comma-separated lines; None is empty, and no cell is a formula.
 
-    >>> print(as_csv(["a", "b"], [[1, None]]))
+    >>> print(as_csv(["a", "b"], [[1, None], ["=1+1", -2]]))
     a,b
     1,
+    '=1+1,-2
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")
+    from mislid.files import guarded
+
+    return "\n".join(_line(map(guarded, row)) for row in [heading, *rows])
+
+
+def _line(cells: Iterable[Any]) -> str:
+    """Cells in one line; the writer puts those with line breaks of either kind in quotes."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().removesuffix("\r\n")
 
 
 def as_table(rows: Sequence[tuple[str, str]]) -> str:

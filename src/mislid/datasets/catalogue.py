@@ -9,6 +9,7 @@ from functools import partial
 from urllib.parse import quote
 
 from mislid.datasets import conversion
+from mislid.datasets.download import LARGEST
 from mislid.errors import ProblemError
 
 _DRUGS = "https://raw.githubusercontent.com/clreda/linear-top-m/42f3eb327c8e4adcdc3f2a743f4d9971b7149324/"
@@ -22,10 +23,15 @@ _PAPER_CITATION = (
 
 @dataclass(frozen=True)
 class Download:
-    """A file on the web, and what it is called while it is kept here."""
+    """A file on the web, and what it is called while it is kept here.
+
+    Where `checksum`, its SHA-256, is known, nobody looks at what has another one.
+    """
 
     url: str
     name: str
+    checksum: str | None = None
+    largest: int = LARGEST
 
 
 def _unchanged(contents: Sequence[bytes]) -> bytes:
@@ -102,15 +108,19 @@ def collection_of(path: str) -> Collection | None:
 
 
 def _drug_file(name: str, checksum: str) -> DataFile:
-    return DataFile(f"epilepsy/{name}", checksum, (Download(f"{_DRUGS}DR_Data/{name}", name),))
+    original = Download(f"{_DRUGS}DR_Data/{name}", name, checksum)
+    return DataFile(f"epilepsy/{name}", checksum, (original,))
 
 
-def _instance(name: str, checksum: str, settings: str, bonus: float = 0.0) -> DataFile:
+def _instance(
+    name: str, checksum: str, settings: str, pickled: str, bonus: float = 0.0
+) -> DataFile:
+    """An instance, with the checksums of its numbers and of the file that the authors pickled."""
     original = f"DATA_type={settings}.pck"
     return DataFile(
         f"instances/{name}.npz",
         checksum,
-        (Download(_PAPER + quote(f"data/{original}"), original),),
+        (Download(_PAPER + quote(f"data/{original}"), original, pickled),),
         partial(conversion.instance_file, bonus_of_fourth=bonus),
         conversion.instance_digest,
     )
@@ -149,6 +159,7 @@ _RESULTS = (
     _results("D", "MisLid tricks AdaHedge", "D_AdaHedge", "MisLid" + _settings("0.02")),
 )
 
+_PICKLED_LINEAR = "cdfcc606742c3c62901c8495ba59ab7c155b1c66f9984980280f0f0cbe448c30"
 _LINEAR = "misspecified_linear_omega=1.0471975511965976_K=10_N=5_c=0.0_M=1.0"
 
 CATALOGUE = {
@@ -164,27 +175,32 @@ CATALOGUE = {
                     "A_eps0",
                     "f1a5d33cf00e607fac4ae226475ad7c751d01532053be26a6cb4ad7ba2c5360a",
                     _LINEAR,
+                    _PICKLED_LINEAR,
                 ),
                 _instance(
                     "A_eps5",
                     "392cdad03e77c38246894402b9e8b4cbcbf2abe7cf16fbf1480c3eec031424cc",
                     _LINEAR,
+                    _PICKLED_LINEAR,
                     bonus=5.0,
                 ),
                 _instance(
                     "B",
                     "e51d3e88e0d0a93a2ca4586c8adfd1b061ab8e3cc37684ed7c631ebd89ff9754",
                     "deviation_Linf_omega=1.0471975511965976_K=15_N=8_c=1.0_m=3_M=2.0",
+                    "6f15305e0812750d3a1b6513be491ed25bc6f8e95031e58417043c01d70c7ada",
                 ),
                 _instance(
                     "D",
                     "35c32e72f9a6721422371897dcd3899f524c4685eb245658c4fd25b26184b7ed",
                     "linearized_dr_omega=1.0471975511965976_K=10_N=5_c=0.02_M=1.0",
+                    "22983569b9d3fff8bb219a18d2f39b06909dcca01d7c81b0371902713159f560",
                 ),
                 _instance(
                     "E",
                     "e224195962931ef89dde4539578d468c75bdde275d1af1839e7e451c2161a7ad",
                     "linearized_lastfm_omega=1.0471975511965976_K=103_N=8_c=0.206_M=1.0",
+                    "cb299b7698ef68c559f2a7ff1f065c6d77a738e207d3debca3e42fbf29ebe7c5",
                 ),
             ),
         ),

@@ -1,7 +1,8 @@
 """From files as their authors published them to files of the data directory.
 
 Everything here is bytes in, bytes out; no name in an archive or a pickle decides where anything is
-written or which code runs.
+written or which code runs. What comes here has the checksum of what is expected already, where one
+is known.
 """
 
 from __future__ import annotations
@@ -9,30 +10,25 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Sequence
-from typing import Any
 
 from mislid.errors import FileFormatError
-
-# The archive's files have a few megabytes; one that claims more is not the one we know.
-_LARGEST = 1 << 26
+from mislid.files.archives import opened_archive
 
 
 def archive_member(contents: Sequence[bytes], name: str) -> bytes:
     """Give the one file of this name in a .zip archive, whatever folder it is in."""
     (content,) = contents
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            found = [entry for entry in archive.infolist() if _last(entry.filename) == name]
-            if len(found) != 1 or found[0].file_size > _LARGEST:
-                raise FileFormatError(f"the archive must hold one file {name}; it does not")
+    broken = FileFormatError("what the server sent is no complete .zip archive")
+    with opened_archive(content, "the archive", broken) as archive:
+        found = [entry for entry in archive.infolist() if _last(entry.filename) == name]
+        if len(found) != 1:
+            raise FileFormatError(f"the archive must hold one file {name}; it does not")
+        try:
             return archive.read(found[0])
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
-        if isinstance(problem, FileFormatError):
-            raise
-        raise FileFormatError(
-            f"what the server sent is no complete .zip archive: {problem}"
-        ) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            raise broken from None
 
 
 def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> bytes:
@@ -43,10 +39,11 @@ def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> by
     """
     import numpy as np
 
+    from mislid.datasets.pickled import pickled_values
     from mislid.files import Table, npz_bytes
 
     (content,) = contents
-    pickled = _plain_arrays(content)
+    pickled = pickled_values(content)
     try:
         features = np.array(np.asarray(pickled["X"], dtype=np.float64).T, order="C")
         means = np.array(pickled["scores"], dtype=np.float64).ravel()
@@ -104,38 +101,3 @@ def _results(content: bytes) -> list[tuple[int, int, float]]:
 
 def _last(filename: str) -> str:
     return filename.replace("\\", "/").rpartition("/")[2]
-
-
-def _plain_arrays(content: bytes) -> dict[str, Any]:
-    """Read a pickle of plain containers and NumPy arrays; nothing else is ever called."""
-    import pickle
-
-    import numpy as np
-
-    allowed = {
-        "_reconstruct": np.empty(0).__reduce__()[0],
-        "scalar": np.float64(0).__reduce__()[0],
-        "ndarray": np.ndarray,
-        "matrix": np.ndarray,
-        "dtype": np.dtype,
-        "encode": _latin_bytes,
-    }
-
-    class ArraysOnly(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if module.partition(".")[0] in ("numpy", "_codecs") and name in allowed:
-                return allowed[name]
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-
-    try:
-        pickled = ArraysOnly(io.BytesIO(content)).load()
-    except Exception as problem:  # noqa: BLE001 - damaged pickles raise anything
-        raise FileFormatError(f"the pickled instance cannot be read: {problem}") from None
-    if not isinstance(pickled, dict):
-        raise FileFormatError(f"the pickled instance must be a dict; got {type(pickled).__name__}")
-    return pickled
-
-
-def _latin_bytes(text: str, encoding: str) -> bytes:
-    """How protocol 2 stores bytes."""
-    return text.encode(encoding)

@@ -19,10 +19,11 @@ from mislid.datasets.catalogue import (
     Download,
     collection_named,
     collection_of,
+    sha256,
 )
 from mislid.datasets.download import ByteListener, disk_errors, download
-from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
-from mislid.files import alone_in, write_whole
+from mislid.errors import DownloadError, FileFormatError, MissingDataError
+from mislid.files import alone_in, as_path, write_whole
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
@@ -73,10 +74,7 @@ def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
     if data is None:
         named = os.environ.get(VARIABLE)
         return Path(named).expanduser() if named else cache_directory()
-    try:
-        return Path(data)
-    except TypeError:
-        raise ProblemError(f"data must be a directory's path; got {data!r}") from None
+    return as_path(data, "data")
 
 
 def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
@@ -112,7 +110,8 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     MISLID_DATA
     """
     folder = data_directory(data)
-    place = folder / path
+    place = folder / as_path(path)
+    as_path(place)
     if place.is_file():
         return place
     collection = collection_of(path)
@@ -209,8 +208,8 @@ def _download_and_convert(file: DataFile, folder: Path, progress: ByteListener |
     for wanted in file.downloads:
         place = _place(wanted, folder)
         with _way_out(file, wanted, folder):
-            download(wanted.url, place, progress)
-        contents.append(place.read_bytes())
+            download(wanted.url, place, progress, largest=wanted.largest)
+            contents.append(_content(place, wanted, file, folder))
     with _way_out(file, file.downloads[0], folder):
         made = _converted(file, contents, folder)
         target = folder / file.path
@@ -228,9 +227,26 @@ def _converted(file: DataFile, contents: list[bytes], folder: Path) -> bytes:
         problem = f"its checksum is {got}, not {file.checksum}"
     except FileFormatError as wrong:
         problem = str(wrong)
+    raise _refusal(file, folder, problem)
+
+
+def _content(place: Path, wanted: Download, file: DataFile, folder: Path) -> bytes:
+    """What was downloaded, or saved by hand, if it may be looked at."""
+    with disk_errors(place), place.open("rb") as saved:
+        content = saved.read(wanted.largest + 1)
+    if len(content) > wanted.largest:
+        raise _refusal(file, folder, f"it has more than {wanted.largest:,} bytes")
+    got = sha256(content)
+    if wanted.checksum not in (None, got):
+        raise _refusal(file, folder, f"its checksum is {got}, not {wanted.checksum}")
+    return content
+
+
+def _refusal(file: DataFile, folder: Path, problem: str) -> DownloadError:
+    """Delete what was downloaded, and say so."""
     for wanted in file.downloads:
         _place(wanted, folder).unlink(missing_ok=True)
-    raise DownloadError(
+    return DownloadError(
         f"what was downloaded for {file.path} is not the published file, and was deleted: {problem}"
     )
 

@@ -6,19 +6,25 @@ import contextlib
 import errno
 import http.client
 import json
+import os
 import re
+import stat
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from mislid import __version__
 from mislid.errors import DownloadError
+from mislid.files import write_whole
 
 ByteListener = Callable[[str, int, int | None], object]
 """Called with a file's name, the bytes that are there, and all bytes or None."""
+
+LARGEST = 1 << 24
+"""Bytes of a file that is downloaded; the largest that anybody wants has 2.6 million."""
 
 _CHUNK = 1 << 16
 _PATIENCE = 30.0  # seconds without a byte
@@ -26,10 +32,13 @@ _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def download(url: str, place: Path, progress: ByteListener | None = None) -> None:
+def download(
+    url: str, place: Path, progress: ByteListener | None = None, *, largest: int = LARGEST
+) -> None:
     """Bring a file from the web, whole or not at all; do nothing if it is there.
 
-    `progress` is called with the file's name, the bytes that have come, and all bytes or None.
+    `progress` is called with the file's name, the bytes that have come, and all bytes or None. What
+    has more than `largest` bytes is refused, and nothing of it is kept.
     """
     if place.exists():
         return
@@ -38,15 +47,27 @@ def download(url: str, place: Path, progress: ByteListener | None = None) -> Non
     part = _Part(place, url)
     with _answer(url, part) as response:
         done, total = _begun(response, part)
-        part.note(_validator(response), done)
-        for chunk in _chunks(response, part):
-            part.append(chunk)
-            done += len(chunk)
-            if progress is not None:
-                progress(place.name, done, total)
+        _refuse_larger(total or 0, largest, part)
+        with part.opened(_validator(response), done) as file:
+            for chunk in _chunks(response, part):
+                done += len(chunk)
+                _refuse_larger(done, largest, part)
+                with disk_errors(place):
+                    file.write(chunk)
+                if progress is not None:
+                    progress(place.name, done, total)
     if total is not None and done != total:
         raise part.broken(f"{done:,} of {total:,} bytes came")
     part.finish()
+
+
+def _refuse_larger(size: int, largest: int, part: _Part) -> None:
+    if size > largest:
+        part.discard()
+        raise DownloadError(
+            f"{part.url} has more than {largest:,} bytes, so that it is not the file that is "
+            "wanted; nothing of it was kept"
+        )
 
 
 @contextlib.contextmanager
@@ -85,18 +106,31 @@ class _Part:
         return {"Range": f"bytes={self.size()}-", "If-Range": str(validator)}
 
     def size(self) -> int:
-        return self.bytes.stat().st_size if self.bytes.exists() else 0
+        """Bytes that can be continued; 0 where the name stands for anything but a file of ours."""
+        try:
+            about = self.bytes.lstat()
+        except OSError:
+            return 0
+        return about.st_size if stat.S_ISREG(about.st_mode) and about.st_nlink == 1 else 0
 
-    def note(self, validator: str | None, start: int) -> None:
-        """Remember the version; forget the bytes unless they are continued from `start`."""
+    @contextlib.contextmanager
+    def opened(self, validator: str | None, start: int) -> Iterator[BinaryIO]:
+        """The file for the bytes from `start` on; those of a version that is remembered.
+
+        No link is followed, which somebody else may have put there: what is begun anew is a new
+        file, and what is continued is a file that has this one name.
+        """
         with disk_errors(self.place):
             if start == 0:
-                self.bytes.open("wb").close()
-            self.facts.write_text(json.dumps({"url": self.url, "validator": validator}))
-
-    def append(self, chunk: bytes) -> None:
-        with disk_errors(self.place), self.bytes.open("ab") as file:
-            file.write(chunk)
+                self.bytes.unlink(missing_ok=True)
+            how = os.O_CREAT | os.O_EXCL if start == 0 else os.O_APPEND
+            how |= os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            file = os.fdopen(os.open(self.bytes, how, 0o600), "ab", buffering=0)
+        with file:
+            with disk_errors(self.place):
+                facts = json.dumps({"url": self.url, "validator": validator})
+                write_whole(self.facts, facts.encode())
+            yield file
 
     def finish(self) -> None:
         with disk_errors(self.place):
@@ -116,8 +150,9 @@ class _Part:
 
     def _known(self) -> dict[str, Any]:
         try:
-            facts = json.loads(self.facts.read_text())
-        except (OSError, ValueError):
+            with self.facts.open("rb") as file:
+                facts = json.loads(file.read(_CHUNK))
+        except (OSError, ValueError, RecursionError):
             return {}
         return facts if isinstance(facts, dict) and facts.get("url") == self.url else {}
 
@@ -165,13 +200,18 @@ def _asked(url: str, headers: dict[str, str]) -> http.client.HTTPResponse | None
 def _begun(response: http.client.HTTPResponse, part: _Part) -> tuple[int, int | None]:
     """How many bytes are there already, and how many there will be."""
     start = part.size() if response.status == http.client.PARTIAL_CONTENT else 0
-    length = response.headers.get("Content-Length", "")
-    return start, start + int(length) if length.isdigit() else None
+    length = _whole(response.headers.get("Content-Length", ""))
+    return start, None if length is None else start + length
 
 
 def _first_byte(response: http.client.HTTPResponse) -> int | None:
     match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    return int(match[1]) if match else None
+    return _whole(match[1]) if match else None
+
+
+def _whole(digits: str) -> int | None:
+    """A number of bytes, if a header has one; servers may write what they like."""
+    return int(digits) if re.fullmatch(r"[0-9]{1,18}", digits) else None
 
 
 def _validator(response: http.client.HTTPResponse) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from mislid._validation import Matrix, Vector
 from mislid.datasets.directory import locate
 from mislid.datasets.reading import Rows, frozen, instance_of
 from mislid.errors import FileFormatError, ProblemError
+from mislid.files import as_path
 from mislid.model import Instance
 
 __all__ = ["LastFm", "ListeningCounts", "lastfm", "read_counts"]
@@ -307,7 +307,7 @@ def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
     FileFormatError
         Where the file is truncated, has other columns, or a pair of user and artist twice.
     """
-    rows = Rows(Path(path), "\t", _WAY_OUT)
+    rows = Rows(as_path(path), "\t", _WAY_OUT)
     heading = rows.heading()
     if heading != _COLUMNS:
         rows.refuse(

@@ -5,8 +5,10 @@ Messages name the file, the line and the way out.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +20,9 @@ from mislid.errors import FileFormatError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
 
+# The published files have about a megabyte.
+_LARGEST = 1 << 26
+
 
 class Rows:
     """The lines of a file of cells, each with its number; every line has equally many cells.
@@ -26,37 +31,41 @@ class Rows:
     """
 
     def __init__(self, path: Path, separator: str, way_out: str) -> None:
-        self.path, self._way_out = path, way_out
-        lines = self._text().splitlines()
-        self._cells = [
-            (number, line.split(separator)) for number, line in enumerate(lines, 1) if line.strip()
-        ]
-        if not self._cells:
-            self.refuse("must have rows; it is empty")
-        for number, cells in self._cells:
+        self.path, self._way_out, self._separator = path, way_out, separator
+        self._content = self._read()
+        self._headings = 0
+        self._size = 0
+        self.width = 0
+        # Cells are not kept: they take fifty times as much memory as the file.
+        for number, cells in self:
+            self.width = self.width or len(cells)
+            self._size += 1
             if len(cells) != self.width:
                 self.refuse(
                     f"must have {self.width} cells in every line, as in the first; "
                     f"got {len(cells)} in line {number}"
                 )
-
-    @property
-    def width(self) -> int:
-        """Number of cells in a line."""
-        return len(self._cells[0][1])
+        if not self._size:
+            self.refuse("must have rows; it is empty")
 
     def __len__(self) -> int:
-        return len(self._cells)
+        return self._size - self._headings
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        return iter(self._cells)
+        filled = (entry for entry in enumerate(io.BytesIO(self._content), 1) if entry[1].strip())
+        for number, line in islice(filled, self._headings, None):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                self.refuse("must be UTF-8 text; it is not")
+            yield number, text.rstrip("\r\n").split(self._separator)
 
     def heading(self) -> list[str]:
         """Take the first line off and give its cells."""
-        _, cells = self._cells[0]
-        if len(self._cells) == 1:
+        _, cells = next(iter(self))
+        self._headings += 1
+        if not len(self):
             self.refuse("must have rows below its heading; it has none")
-        self._cells = self._cells[1:]
         return cells
 
     def real(self, cell: str, line: int) -> float:
@@ -83,20 +92,23 @@ class Rows:
         """Complain of the file."""
         raise FileFormatError(f"{str(self.path)!r} {what}; {self._way_out}")
 
-    def _text(self) -> str:
+    def _read(self) -> bytes:
+        # Reading a pipe may never begin.
+        if self.path.is_fifo() or self.path.is_char_device():
+            self.refuse("must be a file; it is a pipe or device")
         try:
-            content = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                content = file.read(_LARGEST + 1)
         except OSError as problem:
             self.refuse(f"must be readable ({problem.strerror})")
+        if len(content) > _LARGEST:
+            self.refuse(f"must have at most {_LARGEST:,} bytes; it has more")
         if not content:
             self.refuse("must have rows; it is empty")
         if not content.endswith(b"\n"):
             last = content.count(b"\n") + 1
             self.refuse(f"must end with a line break; it is truncated in line {last}")
-        try:
-            return content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            self.refuse("must be UTF-8 text; it is not")
+        return content
 
 
 def instance_of(

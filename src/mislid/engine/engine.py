@@ -5,17 +5,27 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_count, as_number, as_vector
+from mislid._validation import (
+    Vector,
+    as_arm,
+    as_count,
+    as_flag,
+    as_number,
+    as_seed,
+    as_vector,
+    shown,
+)
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
+from mislid.engine.frozen import Frozen, changes, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -34,6 +44,8 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 MOST_SAMPLES = 1 << 53
 # Of every arm, where the variance is unknown.
 FIRST_VALUES = 5
+# Of all arms together, beyond the first of each, where they share one.
+FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
@@ -107,7 +119,7 @@ class Engine:
         cost: ArrayLike | None = None,
     ) -> None:
         if not isinstance(question, Question):
-            raise ProblemError(f"question must be a mislid.Question; got {question!r}")
+            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
@@ -116,7 +128,8 @@ class Engine:
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self._every_arm, self._truth, self._seed = every_arm, truth, seed
+        self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
+        self._truth, self._seed = truth, seed
         self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
@@ -145,7 +158,9 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(can, FIRST_VALUES)
-        root = self._seed if isinstance(self._seed, SeedSequence) else SeedSequence(self._seed)
+        elif question.noise_model == "unknown-equal":
+            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
+        root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
@@ -359,6 +374,7 @@ class Engine:
         rules, state = self._rules, self._state
         if test is None:
             test = state.samples > max(rules.patience, rules.gamma * state.last_test)
+        test = as_flag(test, "test")
         if self.stopping.judge is None:
             decided = self._judge(rules.setting, rules.stopping, state, test)
             self._verdict = Verdict(bool(decided))
@@ -568,6 +584,48 @@ class Engine:
         other._rules, other._pretended = self._rules.copy(), None
         return other
 
+    def freeze(self) -> Frozen:
+        """All that it has come to, for `thaw`; compiled rules only.
+
+        Returns
+        -------
+        dict
+            Arrays by name, which can be kept in a file.
+
+        Raises
+        ------
+        ProblemError
+            If a rule is written in Python, which may remember anything.
+        """
+        if not self.is_compiled:
+            raise ProblemError("freeze needs rules that are compiled; got one written in Python")
+        fresh, blank = self._new_rules()[0], self._new_pretended()
+        found = changes(self._rules, fresh, "rules")
+        if self._pretended is not None:
+            found |= {"pretended": np.array(True), **changes(self._pretended, blank, "pretended")}
+        return found | {"decided": np.array(self._verdict.decided)}
+
+    def thaw(self, frozen: Frozen) -> None:
+        """Go on from what another engine with the same question and rules has come to.
+
+        Parameters
+        ----------
+        frozen
+            From `freeze`, of an engine before which nothing was measured.
+        """
+        restore(self._rules, frozen, "rules")
+        if "pretended" in frozen:
+            self._pretended = self._new_pretended()
+            restore(self._pretended, frozen, "pretended")
+        self._verdict = Verdict(bool(frozen["decided"]))
+
+    def _new_pretended(self) -> State:
+        """Proposals that pretend have a state of their own: a search leaves things for the next."""
+        from mislid._kernels.state import new_state
+
+        state = self._rules.state
+        return new_state(self._rules.setting, plays=state.play is not state.test)
+
     def _pretending(self) -> Engine:
         """One with a state of its own that shares what the rules remember."""
         other = copy.copy(self)
@@ -611,13 +669,18 @@ class Engine:
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
-    def follow(self, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def follow(
+        self, script: Script, successor: Callable[[Engine], Engine] | None = None
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
         """Take in what happened to a study.
 
         Parameters
         ----------
         script
             Measurements and requests for trials, in order; more is better.
+        successor
+            What is called with this engine at a verdict, and gives the one that goes on from there;
+            for compiled rules.
 
         Returns
         -------
@@ -627,4 +690,6 @@ class Engine:
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
         refuse_impossible(script, self.question)
-        return (follow_compiled if self.is_compiled else follow_in_python)(self, script)
+        if successor is not None or self.is_compiled:
+            return follow_compiled(self, script, successor)
+        return follow_in_python(self, script)

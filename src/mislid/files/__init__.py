@@ -1,12 +1,23 @@
 """Read and write the arrays of an instance as .npz or .csv, whatever they are used for."""
 
+import errno
 import math
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
+from mislid._validation import shown
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files.instances import Table, csv_bytes, csv_table, npz_bytes, npz_table
+from mislid.files.guards import guarded
+from mislid.files.instances import (
+    Table,
+    csv_bytes,
+    csv_table,
+    declared_misspecification,
+    npz_bytes,
+    npz_table,
+)
 from mislid.files.sheets import (
     Sheet,
     Spreadsheet,
@@ -24,8 +35,11 @@ __all__ = [
     "Spreadsheet",
     "Table",
     "alone_in",
+    "as_path",
     "as_plain",
     "decimal",
+    "declared_misspecification",
+    "guarded",
     "new_place",
     "npz_bytes",
     "npz_table",
@@ -37,6 +51,9 @@ __all__ = [
     "write_table",
     "write_whole",
 ]
+
+LARGEST_FILE = 1 << 28
+"""Bytes of a file that is read."""
 
 # What files of instances end in.
 _INSTANCE = (".npz", ".csv")
@@ -63,7 +80,7 @@ def read_spreadsheet(path: str | os.PathLike[str], row: str) -> Spreadsheet:
     points or commas; or it is a workbook, .xlsx, of which the first sheet is read. Messages call a
     line a `row`, such as "candidate".
     """
-    place = Path(path)
+    place = as_path(path)
     if place.suffix.lower() == ".xls":
         raise FileFormatError(f"path must be saved as .xlsx or .csv; got {str(place)!r}")
     if place.suffix.lower() == ENDING:
@@ -142,7 +159,16 @@ def _content(place: Path, what: str) -> bytes:
     if place.is_dir():
         raise FileFormatError(f"path must be a file; got the directory {str(place)!r}")
     try:
-        content = place.read_bytes()
+        about = place.stat()
+        # A pipe may never end, and reading one that nobody writes to never begins.
+        if not stat.S_ISREG(about.st_mode):
+            raise FileFormatError(
+                f"path must be a file; got {str(place)!r}, a pipe or device: save what it gives "
+                "to a file first"
+            )
+        _refuse_larger(about.st_size, place)
+        with place.open("rb") as file:
+            content = file.read(about.st_size)
     except OSError as problem:
         raise FileFormatError(
             f"path must be a readable file; got {str(place)!r} ({problem.strerror})"
@@ -152,12 +178,36 @@ def _content(place: Path, what: str) -> bytes:
     return content
 
 
-def _ending(path: Any, name: str, *endings: str) -> Path:
-    """The path, with a name that ends in one of these."""
+def _refuse_larger(size: int, place: Path) -> None:
+    if size > LARGEST_FILE:
+        raise FileFormatError(
+            f"path must be a file of at most {LARGEST_FILE:,} bytes; got {str(place)!r} with "
+            f"{size:,}"
+        )
+
+
+def as_path(path: Any, name: str = "path") -> Path:
+    """Check that something is a path, and one that can be."""
     try:
         place = Path(path)
+        os.lstat(place)
     except TypeError:
-        raise ProblemError(f"{name} must be a string or a path; got {path!r}") from None
+        raise ProblemError(f"{name} must be a string or a path; got {shown(path)}") from None
+    except ValueError:
+        raise ProblemError(
+            f"{name} must be a path that the system can have; got {shown(path)}"
+        ) from None
+    except OSError as problem:
+        if problem.errno == errno.ENAMETOOLONG:
+            raise ProblemError(
+                f"{name} must be a shorter path; got one of {len(str(place)):,} characters"
+            ) from None
+    return place
+
+
+def _ending(path: Any, name: str, *endings: str) -> Path:
+    """The path, with a name that ends in one of these."""
+    place = as_path(path, name)
     if endings and place.suffix.lower() not in endings:
         raise FileFormatError(f"{name} must end in {' or '.join(endings)}; got {str(place)!r}")
     return place

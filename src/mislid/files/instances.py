@@ -19,11 +19,18 @@ from mislid._validation import (
     as_noise,
     as_number,
     as_vector,
+    is_unicode,
 )
 from mislid.errors import FileFormatError, ProblemError
+from mislid.files.archives import opened_archive
+from mislid.files.guards import guarded
 from mislid.files.sheets import Sheet, csv_sheet, parsed
 
 _NOT_FEATURES = ("name", "mean", "noise")
+_HEADINGS: dict[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 class Table(NamedTuple):
@@ -65,29 +72,37 @@ def npz_bytes(table: Table) -> bytes:
 
 def _arrays(content: bytes, path: str) -> dict[str, npt.NDArray[Any]]:
     broken = FileFormatError(f"{path!r} is not a complete .npz file; it may be truncated")
-    if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise broken
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            _refuse_incomplete(archive.files, path)
-            wanted = [name for name in archive.files if name in Table._fields]
+    with opened_archive(content, path, broken) as archive:
+        present = [name.removesuffix(".npy") for name in archive.namelist()]
+        _refuse_incomplete(present, path)
+        wanted = [name for name in dict.fromkeys(present) if name in Table._fields]
+        try:
             return {name: _array(archive, name, path) for name in wanted}
-    except FileFormatError:
-        raise
-    except Exception:  # noqa: BLE001 - zipfile and NumPy raise a dozen types on damaged bytes
-        raise broken from None
-
-
-def _array(archive: Any, name: str, path: str) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(archive[name])
-    except ValueError as problem:
-        if "Object arrays" not in str(problem):
+        except FileFormatError:
             raise
-        raise FileFormatError(
-            f"array {name} in {path!r} holds Python objects, which are never unpickled; "
-            "save it as numbers or, for names, with names.astype(str)"
-        ) from None
+        except Exception:  # noqa: BLE001 - zipfile and NumPy raise a dozen types on damaged bytes
+            raise broken from None
+
+
+def _array(archive: zipfile.ZipFile, name: str, path: str) -> npt.NDArray[Any]:
+    """One array, of which the file has as many bytes as its heading says."""
+    entry = archive.getinfo(f"{name}.npy")
+    with archive.open(entry) as file:
+        shape, _, dtype = _HEADINGS[np.lib.format.read_magic(file)](file)
+        if dtype.hasobject:
+            raise FileFormatError(
+                f"array {name} in {path!r} holds Python objects, which are never unpickled; "
+                "save it as numbers or, for names, with names.astype(str)"
+            )
+        told, held = math.prod(shape) * dtype.itemsize, entry.file_size - file.tell()
+        # Any number of entries without bytes would fit.
+        if min(shape, default=0) < 0 or told != held or not dtype.itemsize:
+            raise FileFormatError(
+                f"array {name} in {path!r} must have {told:,} bytes for its shape {shape}; "
+                f"it has {held:,}"
+            )
+    with archive.open(entry) as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def _refuse_incomplete(present: list[str], path: str) -> None:
@@ -119,16 +134,19 @@ def csv_table(content: bytes, path: str) -> Table:
             f"got the headings {', '.join(map(repr, sheet.headings))}"
         )
     noise = sheet.numbers("noise") if sheet.has("noise") else None
-    declared = sheet.facts.get("misspecification")
     return Table(
-        features=np.column_stack([sheet.numbers(heading) for heading in features]),
+        features=sheet.matrix(features),
         means=sheet.numbers("mean"),
         noise=None if noise is None else as_noise(noise, noise.size, f"noise in {path!r}"),
         names=_sheet_labels(sheet) if sheet.has("name") else None,
-        misspecification=(
-            None if declared is None else _declared_misspecification(parsed(declared), path)
-        ),
+        misspecification=declared_misspecification(sheet),
     )
+
+
+def declared_misspecification(sheet: Sheet) -> float | None:
+    """Give the misspecification that the first lines of a sheet state, if they do."""
+    stated = sheet.facts.get("misspecification")
+    return None if stated is None else _declared_misspecification(parsed(stated), sheet.path)
 
 
 def csv_bytes(table: Table) -> bytes:
@@ -136,7 +154,7 @@ def csv_bytes(table: Table) -> bytes:
     columns: dict[str, Iterable[str | int]] = {}
     if table.names is not None:
         _refuse_broken_names(table.names)
-        columns["name"] = table.names
+        columns["name"] = [guarded(name) for name in table.names]
     columns["mean"] = _digits(table.means)
     if table.noise is not None:
         columns["noise"] = _digits(table.noise)
@@ -172,19 +190,11 @@ def _digits(numbers: Vector) -> list[str]:
 
 def _refuse_broken_names(names: Labels) -> None:
     for name in names:
-        if isinstance(name, str) and (set(name) & set("\r\n\0") or not _is_unicode(name)):
+        if isinstance(name, str) and (set(name) & set("\r\n\0") or not is_unicode(name)):
             raise ProblemError(
                 "names saved to .csv must be text without line breaks or NUL characters; "
                 f"got {name!r}"
             )
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _declared_misspecification(value: Any, path: str) -> float:

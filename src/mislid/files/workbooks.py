@@ -5,13 +5,17 @@ formula that somebody wrote, the value counts that the spreadsheet program saved
 """
 
 import io
+import zipfile
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from mislid.errors import FileFormatError, MissingPackageError
+from mislid.files.archives import opened_archive
 
 ENDING = ".xlsx"
+MOST_CELLS = 1 << 22
+"""Cells of a worksheet, with those of empty rows above its last one."""
 
 
 def require_workbooks(what: str) -> None:
@@ -51,20 +55,54 @@ def _write(cell: Any, value: Any) -> None:
 def workbook_rows(content: bytes, path: str) -> list[tuple[int, list[str]]]:
     """Line numbers and cells, as texts, of the first worksheet in the bytes of a workbook."""
     require_workbooks(f"{path!r}")
+    try:
+        return _rows(content, path)
+    except FileFormatError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the file is to blame
+        raise _broken(path, problem) from None
+
+
+def _broken(path: str, problem: object) -> FileFormatError:
+    said = " ".join(str(problem).split())
+    return FileFormatError(
+        f"{path!r} must be an Excel workbook ({ENDING}) with a sheet; it cannot be read "
+        f"({said[:100]})"
+    )
+
+
+def _rows(content: bytes, path: str) -> list[tuple[int, list[str]]]:
     from openpyxl import load_workbook
 
-    try:
-        book = load_workbook(io.BytesIO(content), data_only=True)
-        sheet = book.worksheets[0]
-    except Exception as problem:  # noqa: BLE001 - whatever it is, the file is to blame
-        raise FileFormatError(
-            f"{path!r} must be an Excel workbook ({ENDING}) with a sheet; it cannot be read "
-            f"({problem})"
-        ) from None
-    return [
-        (line, [_text(value) for value in cells])
-        for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1)
-    ]
+    with opened_archive(content, path, _broken(path, "it is no zip archive")) as archive:
+        _refuse_declarations(archive, path)
+    # Read as a stream: only cells that are there take memory.
+    book = load_workbook(io.BytesIO(content), data_only=True, read_only=True)
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # what the file says of its size need not be true
+    found, left = [], MOST_CELLS
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        # An empty row costs something, too, and one cell far down comes with all rows above it.
+        left -= len(cells) + 1
+        if left < 0:
+            raise FileFormatError(
+                f"{path!r} must have at most {MOST_CELLS:,} cells in its first sheet; it has more: "
+                "divide it, or save it as .csv"
+            )
+        texts = [_text(value) for value in cells]
+        if any(texts):
+            found.append((line, texts))
+    return found
+
+
+def _refuse_declarations(archive: zipfile.ZipFile, path: str) -> None:
+    """Refuse XML that declares its own words, which may stand for ever longer ones."""
+    for entry in archive.infolist():
+        if entry.filename.lower().endswith((".xml", ".rels")):
+            with archive.open(entry) as file:
+                start = file.read(4096)
+            if b"<!" in start.replace(b"<!--", b"") or b"\0" in start:
+                raise _broken(path, f"{entry.filename} is no plain XML")
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_number, as_top_m, as_vector, as_weights
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights, shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -29,7 +29,7 @@ from mislid.geometry.duality import (
     top_arms,
 )
 from mislid.geometry.pair_solver import RTOL, PairSolution, PairSolver, refuse_stalled
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.search import SearchSpace
@@ -178,7 +178,8 @@ def pair_alternative(
     >>> bool(a.check())
     True
     """
-    given = as_vector(means, "means", model.K)
+    as_model(model)
+    given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     i = as_arm(challenger, "challenger", model.K)
     j = as_arm(incumbent, "incumbent", model.K)
@@ -281,6 +282,7 @@ class AlternativeSearch:
 
     def __init__(self, model: Model, m: int) -> None:
         self.model = model
+        as_model(model)
         self.m = as_top_m(m, model.K)
         self._space: SearchSpace | None = None
 
@@ -305,7 +307,7 @@ class AlternativeSearch:
             The nearest of all pairs, with its proof.
         """
         model = self.model
-        given = as_vector(means, "means", model.K)
+        given = as_means(means, model.K)
         w = as_weights(weights, model.K)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
         chosen = _as_incumbents(incumbents, given, self.m)
@@ -394,7 +396,7 @@ def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> N
     if incumbents is None:
         return top_arms(given, m)
     if not isinstance(incumbents, Iterable):
-        raise ProblemError(f"incumbents must be {m} different arms; got {incumbents!r}")
+        raise ProblemError(f"incumbents must be {m} different arms; got {shown(incumbents)}")
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")

@@ -281,6 +281,11 @@ def solve_master(table: Matrix, unit: float) -> tuple[Vector, Vector]:
     from scipy.optimize import linprog
 
     n, K = table.shape
+    if not np.isfinite(table / unit).all():
+        raise CertificateError(
+            "the characteristic time could not be certified: means, noise and misspecification are "
+            "too far apart for double precision"
+        )
     pivots = MOST_PIVOTS * (n + K)
     for method, accuracy, most in (
         ("highs-ds", 1e-10, pivots),

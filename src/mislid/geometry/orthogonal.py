@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_vector, as_weights
-from mislid.errors import ProblemError
+from mislid._validation import as_means, as_weights
+from mislid.errors import CertificateError
 from mislid.geometry.duality import Check
 from mislid.geometry.spanner import Arms, spanner_coordinates
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 
@@ -124,9 +124,8 @@ def orthogonal_parameters(
     >>> split.theta.round(9).tolist(), split.deviation.round(9).tolist()
     ([0.5], [-0.5, 0.5, 4.5])
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
-    means = as_vector(means, "means", model.K)
+    as_model(model)
+    means = as_means(means, model.K)
     weights = as_weights(weights, model.K)
     arms, X = _coordinates(model)
     at_arms = _weighted_least_squares(X, means, weights)
@@ -175,12 +174,18 @@ def _graded_least_squares(rows: Array, values: Array) -> Array:
     Householder's method is accurate row by row if the large rows come first and columns are
     pivoted (Powell and Reid; Cox and Higham); without either, the small rows drown.
     """
-    from scipy.linalg import qr_multiply, solve_triangular
+    from scipy.linalg import LinAlgError, qr_multiply, solve_triangular
 
     order = np.argsort(-np.max(np.abs(rows), axis=1), kind="stable")
     projected, triangle, pivots = qr_multiply(rows[order], values[order], pivoting=True)
     y = np.empty(rows.shape[1])
-    y[pivots] = solve_triangular(triangle, projected)
+    try:
+        y[pivots] = solve_triangular(triangle, projected)
+    except LinAlgError:
+        raise CertificateError(
+            "the least squares could not be solved: the weights are too far apart for double "
+            "precision"
+        ) from None
     return y
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_vector, as_weights
+from mislid._validation import Vector, as_means, as_weights
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -22,7 +22,7 @@ from mislid.geometry.duality import (
     negligible_cost,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.problem import NewtonSpace
@@ -117,7 +117,8 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     >>> bool(p.check())
     True
     """
-    given = as_vector(means, "means", model.K)
+    as_model(model)
+    given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     fitted = orthogonal_parameters(model, given, w).theta
     linear = model.features @ fitted

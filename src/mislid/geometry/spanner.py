@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number
+from mislid._validation import as_number, integer_from, is_one_of, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.intp]
@@ -234,9 +234,8 @@ class InitialDesign:
         ProblemError
             The design has no such pull.
         """
-        if not 0 <= t < self.length:
-            raise ProblemError(f"t must be a pull from 0 to {self.length - 1}; got {t!r}")
-        return int(self.spanner[t % self.spanner.size])
+        rule = f"t must be a pull from 0 to {self.length - 1}; got {shown(t)}"
+        return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
 
     def __iter__(self) -> Iterator[int]:
         return islice(cycle(self.spanner.tolist()), self.length)
@@ -308,10 +307,9 @@ def initial_design(
     >>> print(initial_design(model, rule="eigenvalue"))
     initial design of 400 pulls: arms [0, 1], 200 times each in turn
     """
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
-    if rule not in ("spanner", "eigenvalue"):
-        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
+    as_model(model)
+    if not is_one_of(rule, ("spanner", "eigenvalue")):
+        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {shown(rule)}')
     arms = spanner(model, C)
     rounds = 1 if rule == "spanner" else _rounds(_smallest_eigenvalue(model.features, arms))
     return InitialDesign(model=model, rule=rule, spanner=arms, rounds=rounds)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_noise, as_number, as_top_m, as_vector
+from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import (
     Check,
@@ -43,7 +43,7 @@ from mislid.geometry.equilibrium_check import (
 from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.tube import chebyshev_deviation
-from mislid.model import Model
+from mislid.model import Model, as_model
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
 SHARE = 0.9
@@ -85,10 +85,9 @@ def as_time_problem(
     rtol: float,
 ) -> TimeProblem:
     """Validate what every function about the characteristic time takes."""
-    if not isinstance(model, Model):
-        raise ProblemError(f"model must be a mislid.Model; got {type(model).__name__}")
+    as_model(model)
     return TimeProblem(
-        means=as_vector(means, "means", model.K),
+        means=as_means(means, model.K),
         m=as_top_m(m, model.K),
         noise=as_noise(noise, model.K),
         tolerance=as_number(tolerance, "tolerance", low=0, high=math.inf),
@@ -406,7 +405,7 @@ def _as_widths(misspecifications: object) -> Vector:
     if isinstance(misspecifications, str) or not isinstance(misspecifications, Iterable):
         raise ProblemError(
             "misspecifications must be a list of numbers, each 0 or more; "
-            f"got {misspecifications!r}"
+            f"got {shown(misspecifications)}"
         )
     return np.array(
         [
@@ -450,6 +449,11 @@ def _certified(
     weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
     floor = _floor(model, problem, weights)
+    if not game.upper > 0.0:
+        raise CertificateError(
+            "the characteristic time could not be certified: the means are too close together, or "
+            "the noise is too large, for double precision"
+        )
     lower = 1.0 / game.upper
     upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs, floor)
     if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):

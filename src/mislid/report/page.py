@@ -13,7 +13,7 @@ import numpy as np
 
 from mislid import __version__
 from mislid._words import moment
-from mislid.errors import MislidError, MissingPackageError
+from mislid.errors import MislidError, MissingPackageError, ProblemError
 from mislid.files import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
@@ -91,6 +91,8 @@ def report(study: Study) -> str:
         raise MissingPackageError(
             "a report needs matplotlib (pip install 'mislid[plots]')"
         ) from None
+    if not isinstance(study, Study):
+        raise ProblemError(f"study must be a mislid.Study; got {type(study).__name__}")
     return page(study.overview())
 
 

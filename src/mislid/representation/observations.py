@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -101,7 +102,7 @@ def read_observations(
     X, y = _numbers(sheet, columns), sheet.numbers(target)
     chosen = _chosen(sheet, where)
     if naming is None:
-        labels = [key_of(X[at]).hex() for at in chosen]
+        labels = [hashlib.sha256(key_of(X[at])).hexdigest() for at in chosen]
     else:
         labels = _texts(sheet, naming, chosen)
     first, repeats, means = _grouped(chosen, labels, y)
@@ -141,7 +142,7 @@ def numbered(rows: Matrix) -> Rows:
 
 def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:
     try:
-        return np.column_stack([sheet.numbers(column) for column in columns])
+        return sheet.matrix(columns)
     except FileFormatError as problem:
         problem.add_note("name columns that are no features as groups")
         raise
@@ -150,7 +151,7 @@ def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:
 def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
     """Places of the rows that make candidates."""
     if where is None:
-        return list(range(len(sheet.rows)))
+        return list(range(sheet.size))
     column, value = where
     cells = [cell.strip() for cell in sheet.texts(column)]
     chosen = [at for at, cell in enumerate(cells) if cell == value.strip()]
@@ -169,7 +170,7 @@ def _texts(sheet: Sheet, naming: str, chosen: list[int]) -> list[str]:
         if not label:
             raise FileFormatError(
                 f"{sheet.path!r} must name every candidate; "
-                f"line {sheet.rows[at][0]}, column {naming!r} is empty"
+                f"line {sheet.line(at)}, column {naming!r} is empty"
             )
     return labels
 
@@ -199,7 +200,7 @@ def _refuse_other_features(
         if other.size:
             raise FileFormatError(
                 f"{sheet.path!r} must give candidate {label!r} the same features in every line; "
-                f"lines {sheet.rows[first[label]][0]} and {sheet.rows[at][0]} differ in column "
+                f"lines {sheet.line(first[label])} and {sheet.line(at)} differ in column "
                 f"{columns[int(other[0])]!r} (is it a group?)"
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Matrix, Vector, as_costs
+from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed, shown
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
 from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
@@ -17,6 +17,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.assumed import AssumedNoise, as_assumed
 from mislid.simulation.environments import Environment
@@ -85,7 +86,8 @@ class Identification:
         if question.reward_range is not None:
             kind, ends = question.noise_model, question.reward_range
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
-        return mean_intervals(model, counts, self.means, question.noise, delta)
+        spread = spread_of(question.noise_model, counts, self.means, self.scatter)
+        return mean_intervals(model, counts, self.means, question.noise, delta, spread)
 
 
 def identify(
@@ -133,6 +135,7 @@ def identify(
     assume_noise
         What the rules are told of the noise: None for the instance's own standard deviations,
         others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
+        "unknown-equal": also that all arms have the same standard deviation.
         "bounded": that rewards are within the environment's range, (0, 1) where it names none.
         "bernoulli": that they are 0 or 1. Without an environment the last two draw from
         `Bounded(means)` and `Bernoulli(means)`.
@@ -172,6 +175,8 @@ def identify(
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """
+    if not isinstance(instance, Instance):
+        raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     source, told = as_assumed(assume_noise, environment, instance)
     question = Question(
         instance.model,
@@ -185,7 +190,7 @@ def identify(
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
-    root = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+    root = as_seed(seed)
     prices = None if cost is None else as_costs(cost, instance.K)
     engine = Engine(
         question, algorithm, stopping, seed=root, gamma=gamma, truth=instance, cost=prices
@@ -201,10 +206,8 @@ def _as_positive(value: int | None, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ProblemError(f"{name} must be a whole number or None; got {value!r}")
-    if value < 1:
-        raise ProblemError(f"{name} must be at least 1; got {value}")
-    return int(value)
+        raise ProblemError(f"{name} must be a whole number or None; got {shown(value)}")
+    return as_count(value, name, 1)
 
 
 class Run:

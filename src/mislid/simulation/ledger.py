@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import alone_in, write_whole
+from mislid.files import alone_in, as_path, write_whole
 from mislid.simulation.job import Row
 
 __all__ = ["Ledger", "merge", "row_of", "text_of"]
@@ -237,9 +237,10 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         raise FileFormatError(
             f"{str(folder)!r} must be a directory of earlier runs; it has no {SETTINGS}"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or "mislid" not in found.get("versions", ()):
+    versions = found.get("versions") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(versions, dict) or "mislid" not in versions:
         raise FileFormatError(f"{str(place)!r} must be the settings of earlier runs; it is not")
     return found
 
@@ -248,7 +249,10 @@ def _read_rows(folder: Path) -> list[Row]:
     place = folder / RUNS
     if not place.exists():
         return []
-    *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
+    try:
+        *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{str(place)!r} must be UTF-8 text; it is not") from None
     if lines and lines[0] != HEADING:
         raise FileFormatError(f"{str(place)!r} must begin with {HEADING!r}; got {lines[0]!r}")
     found: dict[int, Row] = {}
@@ -286,7 +290,7 @@ def _apart(was: Any, now: Any) -> tuple[Any, Any]:
 
 
 def _as_folder(folder: str | os.PathLike[str]) -> Path:
-    place = Path(folder)
+    place = as_path(folder, "output")
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

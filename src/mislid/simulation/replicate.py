@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import as_count, as_top_m
+from mislid._validation import LARGEST_SEED, as_count, as_top_m, shown
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation.executors import Processes, finished_rows
 from mislid.simulation.job import INTERRUPTED, Job, Row
 from mislid.simulation.ledger import Ledger
+
+# Their rows are kept in memory, and their processes are those of one machine.
+MOST_RUNS = 10**7
+MOST_JOBS = 1000
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -163,7 +167,7 @@ def replicate_rows(
     [1, 4]
     """
     job = _as_job(instance, m, seed, options)
-    runs = as_count(runs, "runs", 1)
+    runs = as_count(runs, "runs", 1, MOST_RUNS)
     asked = _runs_of(shard, runs)
     workers = _as_workers(jobs, client, executor)
     with contextlib.ExitStack() as stack:
@@ -172,7 +176,9 @@ def replicate_rows(
             ledger = stack.enter_context(Ledger(output, job.settings(runs)).opened())
         earlier = ledger.rows if ledger is not None else []
         found = {row.run: row for row in earlier if row.run in asked}
-        missing = [run for run in asked if run not in found]
+        missing: Sequence[int] = asked
+        if found:
+            missing = [run for run in asked if run not in found]
         try:
             if missing:
                 job.warm_up()
@@ -208,7 +214,7 @@ def replicate_settings(
     >>> settings["K"], settings["runs"], settings["options"]
     (3, 3, {'delta': 0.1})
     """
-    return _as_job(instance, m, seed, options).settings(as_count(runs, "runs", 1))
+    return _as_job(instance, m, seed, options).settings(as_count(runs, "runs", 1, MOST_RUNS))
 
 
 def _as_job(instance: Instance, m: int, seed: int, options: dict[str, Any]) -> Job:
@@ -216,7 +222,7 @@ def _as_job(instance: Instance, m: int, seed: int, options: dict[str, Any]) -> J
         raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
     if not options.keys().isdisjoint({"callback", "every"}):
         raise ProblemError("callback and every are for one run of identify; many have progress")
-    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0), options)
+    return Job(instance, as_top_m(m, instance.K), as_count(seed, "seed", 0, LARGEST_SEED), options)
 
 
 def _runs_of(shard: tuple[int, int] | None, runs: int) -> range:
@@ -234,14 +240,15 @@ def _runs_of(shard: tuple[int, int] | None, runs: int) -> range:
         number, count, whole = 0, 0, False
     if not (whole and 1 <= number <= count <= runs):
         raise ProblemError(
-            f"shard must be (i, n) with whole numbers 1 <= i <= n <= runs={runs}; got {shard!r}"
+            f"shard must be (i, n) with whole numbers 1 <= i <= n <= runs={runs}; got "
+            f"{shown(shard)}"
         )
     return range(number - 1, runs, count)
 
 
 def _as_workers(jobs: int, client: Any, executor: Executor | None) -> dict[str, Any]:
     """Who does the runs: at most one of the three."""
-    jobs = as_count(jobs, "jobs", 1)
+    jobs = as_count(jobs, "jobs", 1, MOST_JOBS)
     given = [f"jobs={jobs}"] * (jobs > 1) + ["client"] * (client is not None)
     given += ["executor"] * (executor is not None)
     if len(given) > 1:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from mislid.study.replay import Replay
     from mislid.study.state import TrialRecord
 
+MOST_TRIALS = 100_000
+"""Trials that can be asked for at once."""
+
+LONGEST_LEASE = 100 * 365.25 * 86400.0
+"""Seconds after which others may be asked, at most: a hundred years."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from mislid import __version__
 from mislid._validation import Vector
 from mislid.engine import Engine, Script
 from mislid.errors import CertificateError
-from mislid.files import as_plain, write_whole
+from mislid.files import as_plain, new_place, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.noise.pairs import scatter_after, scatter_over_time
@@ -193,7 +192,7 @@ class Certificate:
         path
             Where it goes, in a directory that exists.
         """
-        write_whole(Path(path), self._text.encode("ascii"))
+        write_whole(new_place(path), self._text.encode("ascii"))
 
     @cached_property
     def _text(self) -> str:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from mislid._validation import as_costs, as_noise
+from mislid._validation import as_costs, as_flag, as_noise
 from mislid.errors import ProblemError
 from mislid.study.census import Census
 from mislid.study.events import Added, Fact, Retired
 from mislid.study.mending import as_reason
-from mislid.study.settings import KNOWN, Candidates, as_candidates, question_of
+from mislid.study.settings import KNOWN, Candidates, question_of
 from mislid.study.state import StudyState
 
 
 def addition(
-    state: StudyState,
-    candidates: Any,
-    names: Iterable[Any] | None,
-    columns: Iterable[Any] | None,
-    noise: Any,
-    cost: Any,
-    informed: Any,
-    reason: Any,
+    state: StudyState, given: Candidates, noise: Any, cost: Any, informed: Any, reason: Any
 ) -> list[Fact]:
     """What is recorded when candidates are added."""
     census, why = state.census, as_reason(reason)
-    more = _as_more(census, candidates, names, columns)
-    looked = _as_flag(informed, "informed") and bool(state.rows)
+    more = _as_more(census, given)
+    looked = as_flag(informed, "informed") and bool(state.rows)
     spread = _as_noise(census, noise, more.K, looked)
     price = _as_cost(census, cost, more.K)
     # What no rule can answer is refused before anything is written.
@@ -43,12 +35,12 @@ def retirement(
 ) -> list[Fact]:
     """What is recorded when a candidate is retired; nothing where it was."""
     census, why = state.census, as_reason(reason)
-    leaving = _as_flag(leaves, "leave")
+    leaving = as_flag(leaves, "leave")
     arm = census.arms[state.candidates.arm(label)]
     if arm in census.closed and not leaving:
         return []
     if leaving:
-        looked = _as_flag(informed, "informed") and bool(state.rows)
+        looked = as_flag(informed, "informed") and bool(state.rows)
         _refuse_last(census, label)
         _refuse_none_left(census.without(arm, True, looked), label)
         return [Retired(arm, True, looked, why)]
@@ -62,11 +54,8 @@ def retirement(
     return [Retired(arm, False, False, why)]
 
 
-def _as_more(
-    census: Census, candidates: Any, names: Iterable[Any] | None, columns: Iterable[Any] | None
-) -> Candidates:
+def _as_more(census: Census, more: Candidates) -> Candidates:
     was = census.register
-    more = as_candidates(candidates, names, columns, fewest=1)
     known = [label for label in more.labels if label in was.positions]
     if known:
         raise ProblemError(
@@ -139,12 +128,6 @@ def _as_cost(census: Census, cost: Any, n: int) -> tuple[float, ...] | None:
     if census.settings.cost is None:
         raise ProblemError(f"cost must be left out in a study without costs; got {cost!r}")
     return tuple(as_costs(cost, n).tolist())
-
-
-def _as_flag(value: Any, name: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ProblemError(f"{name} must be True or False; got {value!r}")
-    return bool(value)
 
 
 def _refuse_last(census: Census, label: Any) -> None:

@@ -197,35 +197,40 @@ _UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
 }
 
 # What reading something that is not an event may raise.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 # Entries that are read at once: enough to be fast, few enough to take little memory.
 _AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its place in the study's log, counted from 1, and when."""
+    """Something that happened: its place in the study's log, counted from 1, and when.
+
+    `key` is that of the call which it came from, as `Request` writes it.
+    """
 
     sequence: int
     time: float
     fact: Fact
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as a storage keeps it."""
+    """An event as a storage keeps it; `seal` is of itself and of the one before."""
 
     sequence: int
     time: float
     kind: str
     body: str
+    seal: str = ""
 
 
 def entry_of(event: Event) -> Entry:
     """Write an event down.
 
     >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
-    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}')
+    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
     """
     fact = event.fact
     plain: dict[str, Any]
@@ -241,6 +246,8 @@ def entry_of(event: Event) -> Entry:
             plain["candidates"] = fact.candidates.written()
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
+    if event.key is not None:
+        plain["key"] = event.key
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
 
@@ -249,10 +256,10 @@ def event_of(entry: Entry) -> Event:
     """Read what `entry_of` wrote.
 
     >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
-    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()))
+    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()), key=None)
     """
     try:
-        return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))
+        return _event(entry, json.loads(entry.body))
     except _UNREADABLE:
         shown = f"{entry.kind} {entry.body}"[:80]
         raise CorruptStorageError(
@@ -267,13 +274,15 @@ def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
         part = entries[begin : begin + _AT_ONCE]
         try:
             bodies = json.loads(f"[{','.join([entry.body for entry in part])}]")
-            events = [
-                Event(entry.sequence, entry.time, _fact(entry.kind, plain))
-                for entry, plain in zip(part, bodies, strict=True)
-            ]
+            events = [_event(entry, plain) for entry, plain in zip(part, bodies, strict=True)]
         except _UNREADABLE:
             events = [event_of(entry) for entry in part]  # says which one it is
         yield from events
+
+
+def _event(entry: Entry, plain: dict[str, Any]) -> Event:
+    key = plain.pop("key", None)
+    return Event(entry.sequence, entry.time, _fact(entry.kind, plain), key)
 
 
 def _fact(kind: str, plain: dict[str, Any]) -> Fact:

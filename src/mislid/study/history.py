@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mislid._validation import as_number
+from mislid._validation import as_number, shown
 from mislid.errors import ProblemError
 from mislid.study.settings import Candidates
 
@@ -86,10 +86,20 @@ def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(observations, str | bytes) or not isinstance(observations, Iterable):
         raise ProblemError(
             "observations must be a table with columns arm and value, or pairs of them; "
-            f"got {observations!r}"
+            f"got {shown(observations)}"
         )
-    pairs = list(observations)
+    try:
+        pairs = list(observations)
+    except TypeError:  # an array without a dimension
+        pairs = [observations]
     for row, pair in enumerate(pairs):
-        if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ProblemError(f"observation {row} must be a pair (arm, value); got {pair!r}")
+        if not _is_pair(pair):
+            raise ProblemError(f"observation {row} must be a pair (arm, value); got {shown(pair)}")
     return pairs
+
+
+def _is_pair(pair: Any) -> bool:
+    try:
+        return not isinstance(pair, str | bytes) and len(pair) == 2
+    except TypeError:
+        return False

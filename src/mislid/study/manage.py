@@ -9,9 +9,17 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number
-from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
-from mislid.study.events import Created, Event, entry_of, events_of
+from mislid._validation import as_number, as_text, shown
+from mislid.errors import (
+    DuplicatedStudyError,
+    ProblemError,
+    StorageError,
+    UnknownOutcomeError,
+    UnknownStudyError,
+)
+from mislid.study import snapshots
+from mislid.study.chain import Chain
+from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
@@ -68,7 +76,8 @@ def create_study(
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate; or "unknown", for Gaussian values of which every candidate has a standard
-        deviation of its own. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
+        deviation of its own, or "unknown-equal", if all have the same. It must be given, or
+        `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
@@ -149,10 +158,10 @@ def create_study(
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
-    first = entry_of(Event(1, time.time(), Created(settings, arms)))
+    first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, place.create(name, [first]), place, rules=rules)
+        return Study(name, _created(place, name, first), place, rules=rules)
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
@@ -167,6 +176,22 @@ def create_study(
     return study
 
 
+def _created(place: Storage, name: str, first: list[Entry]) -> int:
+    """The key of a new study; where the answer was lost, of that which came of it."""
+    try:
+        return place.create(name, first)
+    except UnknownOutcomeError as problem:
+        try:
+            return place.create(name, first)  # waits for the first, if that is still under way
+        except DuplicatedStudyError:
+            key = place.find(name)
+            if place.read(key, 0, 1) == first:
+                return key
+            raise
+        except StorageError:
+            raise problem from None
+
+
 def _wanted(misspecification: Any, decide_at: Any) -> Any:
     """What the study decides at."""
     if decide_at is None:
@@ -174,7 +199,7 @@ def _wanted(misspecification: Any, decide_at: Any) -> Any:
     if misspecification not in (None, UNKNOWN):
         raise ProblemError(
             "decide_at must be left out where misspecification is a number, at which the study "
-            f"decides; got {decide_at!r} and {misspecification!r}"
+            f"decides; got {shown(decide_at)} and {shown(misspecification)}"
         )
     return as_number(decide_at, "decide_at", low=0, high=math.inf)
 
@@ -297,7 +322,9 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     ['assay']
     """
     place = as_storage(_given(storage))
-    place.delete(place.find(study_name))
+    key = place.find(study_name)
+    snapshots.forget(place.read(key, 0, 1))
+    place.delete(key)
 
 
 def copy_study(
@@ -336,13 +363,13 @@ def copy_study(
     """
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
-    entries = source.read(source.find(from_study_name))
+    entries = Chain().take_in(source.read(source.find(from_study_name)))
     target.create(_as_name(to_study_name or from_study_name), entries)
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(place.read(key)):
+    for event in events_of(Chain().take_in(place.read(key))):
         state.apply(event)
     return summary_of(name, state)
 
@@ -354,6 +381,4 @@ def _given(storage: Address | None) -> Address:
 
 
 def _as_name(name: Any) -> str:
-    if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise ProblemError(f"study_name must be a text that is not empty; got {name!r}")
-    return name
+    return as_text(name, "study_name")

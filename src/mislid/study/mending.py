@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import as_count
+from mislid._validation import as_count, as_text
 from mislid.errors import ProblemError
 from mislid.study.aggregates import refuse_all_outside
 from mislid.study.certificate import Log
@@ -130,6 +130,4 @@ def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int
 
 def as_reason(reason: Any) -> str | None:
     """A reason that somebody gave, or none."""
-    if reason is not None and (not isinstance(reason, str) or not reason.strip()):
-        raise ProblemError(f"reason must be a text, or None; got {reason!r}")
-    return reason
+    return None if reason is None else as_text(reason, "reason", "a text, or None")

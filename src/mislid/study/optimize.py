@@ -9,13 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import as_count, as_number
+from mislid._validation import as_count, as_flag, as_number, shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.history import as_value
 from mislid.study.result import Trial
 
 if TYPE_CHECKING:
     from mislid.study.study import Study
+
+MOST_JOBS = 1000
+"""Threads that measure at once."""
 
 
 class Loop:
@@ -32,9 +35,12 @@ class Loop:
         worker: str | None,
         lease: float | None,
     ) -> None:
+        if not isinstance(callbacks, list | tuple):
+            raise ProblemError(f"callbacks must be a sequence; got {shown(callbacks)}")
         for name, function in (("measure", measure), *(("callbacks", one) for one in callbacks)):
             if not callable(function):
-                raise ProblemError(f"{name} must be callable; got {function!r}")
+                raise ProblemError(f"{name} must be callable; got {shown(function)}")
+        _refuse_catch(catch)
         self.study, self.measure, self.catch, self.callbacks = study, measure, catch, callbacks
         self.worker, self.lease = worker, lease
         self.left = None if n_trials is None else as_count(n_trials, "n_trials", 0)
@@ -51,8 +57,8 @@ class Loop:
 
     def run(self, n_jobs: int, *, show_progress_bar: bool) -> None:
         """Go on with so many threads."""
-        jobs = as_count(n_jobs, "n_jobs", 1)
-        with _bar(self.study, show_progress_bar) as self.tell_bar:
+        jobs = as_count(n_jobs, "n_jobs", 1, MOST_JOBS)
+        with _bar(self.study, as_flag(show_progress_bar, "show_progress_bar")) as self.tell_bar:
             if jobs == 1:
                 self._work(self.worker)
                 return
@@ -108,6 +114,13 @@ class Loop:
                 raise
         else:
             self.study.tell(trial, value)
+
+
+def _refuse_catch(catch: Any) -> None:
+    kinds = catch if isinstance(catch, tuple) else (catch,)
+    for kind in kinds:
+        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+            raise ProblemError(f"catch must be types of exceptions; got {shown(catch)}")
 
 
 @contextmanager

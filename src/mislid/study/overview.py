@@ -51,7 +51,7 @@ class Overview(Record):
     events
         Number of events in the log.
     fingerprint
-        SHA-256 of the log, in hexadecimal digits.
+        The head of the log: the seal of its last event, a SHA-256 of all of them.
     contradictions
         What the data refute of what was declared, in words; then nothing is proven.
     corrections, withdrawn
@@ -282,6 +282,8 @@ class Overview(Record):
                 "budget": self.settings.budget,
                 "budget_left": self.settings.budget_left(self.samples),
                 "warnings": [warning.to_dict() for warning in self.warnings],
+                "events": self.events,
+                "head": self.fingerprint,
             }
         )
         return plain

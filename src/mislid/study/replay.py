@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, Script, Verdict
 from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
@@ -28,6 +29,7 @@ from mislid.study.events import (
     Told,
     Voided,
 )
+from mislid.study.guide import Guide, mixed
 from mislid.study.settings import UNKNOWN, is_python
 from mislid.study.state import StudyState
 
@@ -69,6 +71,7 @@ class Replay:
     def _begin_rules(self) -> None:
         self._diverged = 0
         self._engine: Engine | None = None
+        self._guide: Guide | None = None
         self._verdict: Decided | None = None
         self._tallies: Tallies | None = None
         self._script = Script()
@@ -79,6 +82,8 @@ class Replay:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
             self._engine = new_engine(self.state.settings, self.state.candidates, *self._given)
+            if self.state.settings.is_guided and self._given == (None, None):
+                self._guide = Guide(self.state.settings, self.state.candidates)
         if self._script:
             self._catch_up(self._engine)
         return self._engine
@@ -116,10 +121,41 @@ class Replay:
         if self._script:
             _ = self.engine
 
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether compiled rules have taken in all that there is."""
+        return self._engine is not None and self._engine.is_compiled and not self._script
+
+    def freeze(self) -> dict[str, NDArray[Any]]:
+        """What rules and tests have come to, as arrays, once they are caught up."""
+        tallies, engine = self.tallies, self.engine
+        guide = {} if self._guide is None else self._guide.freeze()
+        return {
+            **{f"engine.{name}": value for name, value in engine.freeze().items()},
+            **{f"guide.{name}": value for name, value in guide.items()},
+            "tallies": np.array([tallies.counts, tallies.means, tallies.squares]),
+            "looked": np.array([tallies.samples, tallies.looked], dtype=np.int64),
+        }
+
+    def thaw(
+        self, arrays: Mapping[str, NDArray[Any]], verdict: Decided | None, diverged: int
+    ) -> None:
+        """Go on from what `freeze` gave, with the state of then."""
+        self._begin_rules()
+        self.engine.thaw(_part(arrays, "engine."))
+        if self._guide is not None:
+            self._guide.thaw(_part(arrays, "guide."))
+        tallies = Tallies(self.state.candidates.K)
+        tallies.counts, tallies.means, tallies.squares = np.copy(arrays["tallies"])
+        tallies.samples, tallies.looked = (int(one) for one in arrays["looked"])
+        self._tallies = tallies
+        self._verdict, self._diverged = verdict, diverged
+
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):
+                self.state.refuse_malformed(event)
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._script.size > _MUCH:
@@ -138,17 +174,24 @@ class Replay:
         script = Script()
         script.ask(first, n, waiting)
         arms = self.state.census.arms
-        return [arms[place] for place in self.engine.follow(script)[1]]
+        return [arms[place] for place in self._follow(self.engine, script)[1]]
 
-    def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
+    def _follow(self, engine: Engine, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """What the rules say to a script: the first verdict that decides, and the arms chosen."""
+        verdict, arms = engine.follow(script)
+        if self._guide is not None:
+            arms = mixed(script, arms, self._guide.follow(script))
+        return verdict, arms
+
+    def record(self, facts: Iterable[Fact], now: float, key: str | None = None) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
 
         That is a contradiction or, where there is none, a decision. An `Asked` must come from
-        `propose`.
+        `propose`. The first event has the key.
         """
-        events = []
+        events: list[Event] = []
         for fact in facts:
-            events.append(self._next(fact, now))
+            events.append(self._next(fact, now, None if events else key))
             self.catch_up()
             if isinstance(fact, _CHANGES) and self.state.observations:
                 events += [self._next(found, now) for found in refuted_ever(self.state)]
@@ -174,8 +217,8 @@ class Replay:
         self._tallies.take_in(self.state.observations)
         return self._tallies
 
-    def _next(self, fact: Fact, now: float) -> Event:
-        event = Event(self.state.sequence + 1, now, fact)
+    def _next(self, fact: Fact, now: float, key: str | None = None) -> Event:
+        event = Event(self.state.sequence + 1, now, fact, key)
         self._apply(event)
         return event
 
@@ -240,7 +283,7 @@ class Replay:
         script, logged = self._script, self._logged
         self._script, self._logged = Script(), []
         try:
-            verdict, arms = engine.follow(script)
+            verdict, arms = self._follow(engine, script)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
             self._begin()  # half of it was taken in
@@ -258,3 +301,9 @@ class Replay:
         if settings.noise_model == UNKNOWN:
             deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
         return is_coarse(counts, engine.means, deviations)
+
+
+def _part(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    """Those whose names begin so, by the rest of their names."""
+    own = {name: value for name, value in arrays.items() if name.startswith(start)}
+    return {name.removeprefix(start): value for name, value in own.items()}

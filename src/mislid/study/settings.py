@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import (
+    LARGEST_SEED,
     Labels,
     Matrix,
     Vector,
@@ -23,15 +24,19 @@ from mislid._validation import (
     as_number,
     as_top_m,
     as_vector,
+    is_unicode,
+    shown,
 )
 from mislid.errors import ProblemError
 from mislid.files import as_plain
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 from mislid.question import Question
+from mislid.rules.noise import UNDECLARED
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # What the column is called that is added to the features, and how far ones may be from their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
@@ -77,10 +82,10 @@ class Candidates:
         """
         known = isinstance(label, str | int | np.integer) and not isinstance(label, bool)
         if not known or label not in self.positions:
-            shown = ", ".join(repr(label) for label in self.labels[:3])
+            some = ", ".join(repr(label) for label in self.labels[:3])
             more = ", ..." if self.K > 3 else ""
             raise ProblemError(
-                f"{name} must be one of the {self.K} candidates, {shown}{more}; got {label!r}"
+                f"{name} must be one of the {self.K} candidates, {some}{more}; got {shown(label)}"
             )
         return self.positions[label]
 
@@ -178,7 +183,7 @@ def as_candidates(
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
-            f"array (K, d) or a list of labels; got {candidates!r}"
+            f"array (K, d) or a list of labels; got {shown(candidates)}"
         )
     if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
         candidates = candidates.tolist()
@@ -193,11 +198,12 @@ def as_candidates(
 
 def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
     """With a feature that is 1 for all, unless that is refused or there are no features."""
-    if intercept not in (None, True, False):
-        raise ProblemError(f"intercept must be True, False or None; got {intercept!r}")
+    if intercept is not None and not isinstance(intercept, bool | np.bool_):
+        raise ProblemError(f"intercept must be True, False or None; got {shown(intercept)}")
     if intercept and candidates.features is None:
         raise ProblemError("intercept must be left out for candidates without features; got True")
-    return candidates if intercept is False else candidates.with_ones()
+    refused = intercept is not None and not intercept
+    return candidates if refused else candidates.with_ones()
 
 
 def _has_entries(candidates: Any) -> bool:
@@ -229,7 +235,15 @@ def _from_table(
 
 def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
     """Names of features; those that would be confused with another are numbered."""
-    given = [str(name).strip() for name in columns]
+    try:
+        given = [str(name).strip() for name in columns]
+    except (TypeError, ValueError):  # no sequence, or an integer without end
+        raise ProblemError(
+            f"columns must be names of the {d} features; got {shown(columns)}"
+        ) from None
+    for name in given:
+        if not is_unicode(name):
+            raise ProblemError(f"columns must be text of Unicode characters; got {shown(name)}")
     if len(given) != d:
         raise ProblemError(f"columns must name all {d} features; got {len(given)} names")
     clear = [
@@ -251,7 +265,8 @@ class Settings:
     noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
     rule looks at it. `cost` is what a measurement of each candidate costs, if that was said; it is
     infinite where none can be made any more. `promised` is the error rate that was asked for, where
-    delta is only a part of it: after candidates came or left.
+    delta is only a part of it: after candidates came or left. `guided` says whether features choose
+    every other trial while the misspecification is unknown.
     """
 
     m: int
@@ -270,6 +285,7 @@ class Settings:
     budget: int | None = None
     cost: tuple[float, ...] | None = None
     promised: float | None = None
+    guided: bool = False
 
     @property
     def error_rate(self) -> float:
@@ -285,6 +301,11 @@ class Settings:
         return finite if self.structured is None else self.structured
 
     @property
+    def is_guided(self) -> bool:
+        """Whether features choose trials without proving: until a misspecification is declared."""
+        return self.guided and math.isinf(self.misspecification)
+
+    @property
     def declared(self) -> float | str:
         """The misspecification, or "unknown"."""
         unknown = self.structured and math.isinf(self.misspecification)
@@ -294,7 +315,11 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
+            words = {
+                UNKNOWN: "unknown, Gaussian",
+                EQUAL: "unknown, Gaussian, the same for all candidates",
+                BERNOULLI: "of values 0 and 1",
+            }
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -303,7 +328,7 @@ class Settings:
     @property
     def oriented_range(self) -> tuple[float, float] | None:
         """Where values are in the sign in which more is better, if that is part of the proof."""
-        if self.noise_model in (KNOWN, UNKNOWN) or self.reward_range is None:
+        if self.noise_model in (KNOWN, *UNDECLARED) or self.reward_range is None:
             return None
         low, high = self.reward_range
         return (low, high) if self.direction == MAXIMIZE else (-high, -low)
@@ -317,8 +342,8 @@ class Settings:
         """What `as_settings` makes these settings of, for a question that differs in a part."""
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
-        if self.noise_model == UNKNOWN:
-            given["noise"] = UNKNOWN
+        if self.noise_model in UNDECLARED:
+            given["noise"] = self.noise_model
         elif self.reward_range is not None:
             given["noise"] = None
         elif len(self.noise) == 1:
@@ -343,6 +368,8 @@ class Settings:
                 del given[name]
         if self.noise_model == KNOWN:
             del given["noise_model"]
+        if not self.guided:
+            del given["guided"]
         return given
 
     @classmethod
@@ -389,24 +416,31 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         misspecification=misspecification,
         structured=structured,
         noise=(1.0,)
-        if noise_model == UNKNOWN
+        if noise_model in UNDECLARED
         else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
         algorithm=_as_algorithm(given["algorithm"], candidates),
         stopping=_as_stopping(given["stopping"]),
-        seed=as_count(given["seed"], "seed", 0),
+        seed=as_count(given["seed"], "seed", 0, LARGEST_SEED),
         mean_bound=as_number(
             given["mean_bound"], "mean_bound", low=0, high=math.inf, low_open=True, allow_inf=True
         ),
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
         cost=_as_cost(given.get("cost"), candidates),
+        guided=_is_guided(structured, noise_model, given),
     )
     question = question_of(settings, candidates)
     _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
     return settings
+
+
+def _is_guided(structured: bool | None, noise_model: str, given: Mapping[str, Any]) -> bool:
+    """Whether features that prove nothing by themselves choose what to measure."""
+    rules = given["algorithm"], given["stopping"]
+    return structured is True and noise_model != UNKNOWN and rules == ("mislid", "guaranteed")
 
 
 def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
@@ -443,7 +477,7 @@ def redeclared(
         if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
             raise ProblemError(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {noise!r} where it is {was.noise_words}"
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
         changes["noise"] = _as_deviations(noise, candidates.K)
     return dataclasses.replace(was, **changes)
@@ -461,7 +495,8 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     if rewards is not None:
         if rewards != BERNOULLI:
             raise ProblemError(
-                f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
+                "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
+                f"{shown(rewards)}"
             )
         if noise is not None or reward_range not in (None, (0.0, 1.0)):
             raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
@@ -472,12 +507,12 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
             )
         return BERNOULLI
     if isinstance(noise, str):
-        if noise != UNKNOWN or reward_range is not None:
+        if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
-                f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
-                f"reward_range; got {noise!r}"
+                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
+                f"without a reward_range; got {shown(noise)}"
             )
-        return UNKNOWN
+        return str(noise)
     return KNOWN if reward_range is None else BOUNDED
 
 
@@ -486,7 +521,9 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
         return None
     low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
     if not low < high or math.isinf(high - low):
-        raise ProblemError(f"reward_range must be (low, high) with low below high; got {value!r}")
+        raise ProblemError(
+            f"reward_range must be (low, high) with low below high; got {shown(value)}"
+        )
     return low, high
 
 
@@ -503,7 +540,7 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "
-            f"got {noise!r}"
+            f"got {shown(noise)}"
         )
     return 0.5 * (reward_range[1] - reward_range[0])
 
@@ -514,7 +551,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
         if value is not None and value not in (math.inf, UNKNOWN):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         return math.inf, None
     if value is None or (isinstance(value, str) and value == UNKNOWN):
@@ -522,7 +559,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
     if isinstance(value, str):
         raise ProblemError(
             "misspecification must be how far a mean may be from linear in the features, a number "
-            f"at least 0 or inf, or {UNKNOWN!r}; got {value!r}"
+            f"at least 0 or inf, or {UNKNOWN!r}; got {shown(value)}"
         )
     return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
 
@@ -530,7 +567,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {shown(value)}")
     return value
 
 
@@ -581,7 +618,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
                 "algorithm must be a name or an object with propose(view) for a study, whose log "
-                f"holds names alone; got {value!r}"
+                f"holds names alone; got {shown(value)}"
             )
         return _called(value)
     featureless = candidates.features is None
@@ -617,7 +654,13 @@ def refuse_others(
 
 
 def _is_older(key: str, was: Settings) -> bool:
-    """Before 0.3 values within bounds were taken for noise of half of the range: that goes on."""
+    """Whether a study of an older release differs in this, which then goes on as it was.
+
+    Before 0.3 values within bounds were taken for noise of half of the range, and features did not
+    guide.
+    """
+    if key == "guided":
+        return not was.guided
     return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 

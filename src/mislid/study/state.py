@@ -31,11 +31,15 @@ from mislid.study.events import (
     Told,
     Voided,
 )
+from mislid.study.requests import GENERATED, Kept
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Candidates, Settings
+from mislid.study.wellformed import complaint
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
+# What a log may record although its measurements do not bear it out.
+DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
 
 
@@ -49,10 +53,13 @@ class TrialRecord:
     expires: float | None
     state: str = OPEN
     value: float | None = None
+    asked: float = 0.0
+    # When the lease ends, by `StudyState.elapsed`.
+    until: float | None = None
 
-    def is_expired(self, now: float) -> bool:
+    def is_expired(self, elapsed: float) -> bool:
         """Whether somebody else may have it."""
-        return self.expires is not None and self.expires <= now
+        return self.until is not None and self.until <= elapsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,11 @@ class StudyState:
     ----------
     sequence, time
         Of the last event.
+    elapsed
+        Seconds that the log has seen pass. Leases are judged by it: a clock that was ahead for one
+        event, or is put back, ends leases early or late by that once, and freezes none.
+    keys
+        Requests with a key, except asks whose key nobody gave.
     trials
         All of them, in order: a trial's id is its position.
     waiting
@@ -139,6 +151,8 @@ class StudyState:
 
     sequence: int = 0
     time: float = 0.0
+    elapsed: float = 0.0
+    keys: dict[str, Kept] = field(default_factory=dict)
     begun: Created | None = None
     created_at: float = 0.0
     changes: list[Event] = field(default_factory=list)
@@ -180,10 +194,7 @@ class StudyState:
     def census(self) -> Census:
         """All candidates that there were, and what is asked about them."""
         if self._census is None:
-            raise CorruptStorageError(
-                "the study's log does not begin with its settings: restore the storage from a "
-                "backup"
-            )
+            raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
         return self._census
 
     def waiting_arms(self) -> list[int]:
@@ -237,19 +248,34 @@ class StudyState:
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
-        if event.sequence != self.sequence + 1:
-            raise CorruptStorageError(
-                f"event {self.sequence + 1} of the study is missing, event {event.sequence} was "
-                "found in its place: restore the storage from a backup"
-            )
+        self.refuse_malformed(event)
+        self.elapsed = self.elapsed_at(event.time)
         self.sequence, self.time = event.sequence, event.time
-        try:
-            self._take_in(event)
-        except (IndexError, KeyError):
+        self._take_in(event)
+        if event.key is not None:
+            self._keep(event, event.key)
+
+    def elapsed_at(self, time: float) -> float:
+        """Seconds that have passed by a time after the last event."""
+        return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
+
+    def _keep(self, event: Event, written: str) -> None:
+        key, _, digest = written.rpartition(" ")
+        trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+        if not trials or not key.startswith(GENERATED):
+            self.keys[key] = Kept(digest, event.sequence, trials)
+
+    def refuse_malformed(self, event: Event) -> None:
+        """Refuse an event that cannot be the next one."""
+        if event.sequence != self.sequence + 1:
+            wrong: str | None = f"was found in the place of event {self.sequence + 1}"
+        else:
+            wrong = complaint(self, event)
+        if wrong is not None:
             raise CorruptStorageError(
-                f"event {event.sequence} of the study is about a trial that was not asked or is "
-                "not open: restore the storage from a backup"
-            ) from None
+                f"event {event.sequence} of the study {wrong}. Nothing is decided from it: restore "
+                "the storage from a backup"
+            )
 
     def _take_in(self, event: Event) -> None:
         match event.fact:
@@ -257,10 +283,11 @@ class StudyState:
                 self.begun, self.created_at = event.fact, event.time
                 self._census = Census(event.fact.candidates, event.fact.settings)
             case Asked():
-                self._hand_out(event.fact)
+                self._hand_out(event.fact, event.time)
             case Renewed(trials, _, expires):
+                until = self._until(expires, event.time)
                 for trial_id in trials:
-                    self.trials[trial_id].expires = expires
+                    self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
             case Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
@@ -355,12 +382,18 @@ class StudyState:
             self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
             self.decision = self._recorded = None
 
-    def _hand_out(self, asked: Asked) -> None:
+    def _until(self, expires: float | None, time: float) -> float | None:
+        return None if expires is None else self.elapsed + (expires - time)
+
+    def _hand_out(self, asked: Asked, time: float) -> None:
+        until = self._until(asked.expires, time)
         for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
             if again is not None:
                 self.trials[again].state = REPLACED
                 del self.waiting[again]
-            self.trials.append(TrialRecord(trial_id, arm, asked.worker, asked.expires))
+            self.trials.append(
+                TrialRecord(trial_id, arm, asked.worker, asked.expires, asked=time, until=until)
+            )
             self.waiting[trial_id] = None
 
     def _close(self, trial_id: int, state: str, value: float | None) -> None:

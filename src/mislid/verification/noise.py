@@ -15,6 +15,7 @@ from mislid.verification.intervals import Interval, stack
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # Sums of values within a range may be outside of it by rounding, and so may squares.
 ROUNDING = 1e-9
 
@@ -63,7 +64,17 @@ class NoiseModel:
     @property
     def has_scatter(self) -> bool:
         """Whether counts and sums do not say all."""
-        return self.name in (UNKNOWN, BOUNDED)
+        return self.name in (UNKNOWN, EQUAL, BOUNDED)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all arms share a standard deviation that nobody knows."""
+        return self.name == EQUAL
+
+    @property
+    def has_own_evidence(self) -> bool:
+        """Whether a pair's two arms are not judged by displacements."""
+        return self.name in (UNKNOWN, BOUNDED, BERNOULLI)
 
     @property
     def has_range(self) -> bool:
@@ -81,7 +92,7 @@ class NoiseModel:
                 raise given.fail(f"null where the noise is {self.name}")
             return np.zeros(counts.size)
         found = np.array([entry.number(0.0) for entry in given.entries(counts.size)])
-        alone = counts < (2.0 if self.name == UNKNOWN else 1.0)
+        alone = counts < (1.0 if self.name == BOUNDED else 2.0)
         _refuse(alone & (found != 0.0), f"{given.name}[{{}}] must be 0 of so few measurements")
         if self.name == BOUNDED:
             most = counts * (1.0 + ROUNDING)
@@ -161,7 +172,7 @@ class NoiseModel:
 
     def rounding(self, most: float) -> float:
         """By how much evidence that is stated may be off, where an arm has so many values."""
-        if self.name == UNKNOWN:  # logarithms of gamma functions have so many digits
+        if self.name in (UNKNOWN, EQUAL):  # logarithms of gamma functions have so many digits
             return 1e-9 + 1e-14 * most
         level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
         return 2e-10 + 1e-14 * level * most
@@ -188,9 +199,9 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
     """The model of the settings, which fits the rest of them; earlier versions know one only."""
     if "noise_model" not in parts:
         return NoiseModel()
-    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI)
+    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL)
     low, high = _read_range(parts["reward_range"], name)
-    if name == UNKNOWN and np.any(noise != 1.0):
+    if name in (UNKNOWN, EQUAL) and np.any(noise != 1.0):
         raise parts["noise"].fail("1 where it is unknown")
     if name == UNKNOWN and parts["structured"].flag():
         raise parts["structured"].fail("false where the noise is unknown: features prove nothing")
@@ -205,7 +216,7 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
 
 
 def _read_range(given: Value, name: str) -> tuple[float, float]:
-    if name in (KNOWN, UNKNOWN):
+    if name in (KNOWN, UNKNOWN, EQUAL):
         if not given.absent:
             raise given.fail(f"null where the noise is {name}")
         return 0.0, 1.0

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from helpers.study_calls import Call, refused
+
+pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 
 
 def begun(call: Call, folder: Path, *more: object) -> None:
     (folder / "arms.csv").write_text("name,price\na,1\nb,2\nc,20\n")
     (folder / "more.csv").write_text("name,price\nd,5\n")
-    (folder / "h.csv").write_text("arm,value\n" + "a,0.2\nb,0.9\nc,0.4\n" * 6)
-    given = ("--candidates", "arms.csv", "--m", 1, "--noise", 0.3, *more)
+    (folder / "h.csv").write_text("arm,value\n" + "a,0.2\nb,0.9\nc,0.4\n" * 8)
+    given = ("--candidates", "arms.csv", "--m", 1, "--noise", 0.2, *more)
     assert call("create", "s", *given).status == 0
 
 
@@ -28,7 +32,7 @@ def test_candidates_come_and_go(study_command: Call, folder: Path) -> None:
     assert "the decision for b after" in said
     assert study_command("retire", "s", "c", "--reason", "used up").status == 0
     assert "not measured now  c" in study_command("status", "s", "--no-forecast").out
-    (folder / "more_values.csv").write_text("arm,value\n" + "d,1.6\nb,0.9\n" * 6)
+    (folder / "more_values.csv").write_text("arm,value\n" + "d,1.6\nb,0.9\n" * 8)
     assert "decided" in study_command("import", "s", "more_values.csv").out
     found = json.loads(study_command("status", "s", "--no-forecast", "--format", "json").out)
     assert (found["added"], found["retired"], found["left"]) == (["d"], ["c"], [])

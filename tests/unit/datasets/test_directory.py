@@ -135,8 +135,8 @@ def test_names_in_an_archive_decide_nothing(site, lastfm, tmp_path, evil):
 
 
 def test_an_archive_that_claims_too_much_is_refused(site, lastfm, tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "_LARGEST", 3)
-    with pytest.raises(DownloadError, match="must hold one file"):
+    monkeypatch.setattr("mislid.files.archives.LARGEST_UNPACKED", 3)
+    with pytest.raises(DownloadError, match="must unpack to at most 3 bytes; it says that it has"):
         fetch("lastfm", tmp_path)
 
 
@@ -165,11 +165,11 @@ def test_every_problem_names_the_way_out(site, lastfm, tmp_path, happens):
 
 
 def test_a_disk_that_fills_up_at_the_last_step(lastfm, tmp_path, monkeypatch):
-    def full(_):
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr("mislid.datasets.directory.write_whole", full)
         with pytest.raises(DownloadError, match=r"no space is left for .*; free some, .*by hand"):
             fetch("lastfm", tmp_path)
     assert files_below(tmp_path) == ["downloads/lastfm.zip"]
@@ -290,3 +290,25 @@ def test_files_come_from_the_one_directory_that_is_named(home, monkeypatch, tmp_
 def test_files_that_nobody_publishes(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no own\.csv in '.*'; name a directory"):
         locate("own.csv", tmp_path)
+
+
+def looked_at(contents):
+    raise AssertionError("nobody may look at it")
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [({"checksum": sha256(b"other")}, "its checksum is"), ({"largest": 3}, "more than 3 bytes")],
+)
+def test_nobody_looks_at_what_is_not_expected(site, tmp_path, monkeypatch, by_hand, limit, problem):
+    download = Download(site.url("/pickled"), "pickled", **limit)
+    file = DataFile("instances/D.npz", sha256(b"made"), (download,), looked_at)
+    monkeypatch.setitem(CATALOGUE, "instances", Collection("instances", "", "", "", (file,)))
+    site.pages["/pickled"] = Page(b"cos\nsystem\n(S'true'\ntR.")
+    if by_hand:
+        (tmp_path / "downloads").mkdir()
+        (tmp_path / "downloads" / "pickled").write_bytes(site.pages["/pickled"].content)
+    with pytest.raises(DownloadError, match=problem):
+        fetch("instances", tmp_path)
+    assert files_below(tmp_path) == []

@@ -1,5 +1,6 @@
 """One file over HTTP: whole, resumed, refused, broken."""
 
+import contextlib
 import errno
 import os
 import socket
@@ -185,15 +186,88 @@ def test_a_server_that_falls_silent(place, monkeypatch):
             download(f"http://127.0.0.1:{port}/file", place)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
-def test_a_full_disk(site, place):
+def test_a_full_disk(site, place, monkeypatch):
     leave_a_part(site, place)
-    part = place.with_name("file.bin.part")
-    part.unlink()
-    part.symlink_to("/dev/full")
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(DownloadError, match=r"no space is left for '.*downloads'; free some"):
         download(site.url("/file"), place)
     assert not place.exists()
+
+
+def part_of(place):
+    return place.with_name("file.bin.part")
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_links_in_the_place_of_a_part_are_not_written_through(site, place, tmp_path, link):
+    leave_a_part(site, place)
+    other = tmp_path / "other"
+    other.write_bytes(CONTENT[:100_000])
+    part_of(place).unlink()
+    link(part_of(place), other)
+    download(site.url("/file"), place)
+    assert other.read_bytes() == CONTENT[:100_000]
+    assert place.read_bytes() == CONTENT
+    assert not place.is_symlink()
+    assert "Range" not in site.requests[-1][1]
+
+
+def test_a_link_that_appears_while_the_server_answers_is_refused(site, place, tmp_path):
+    leave_a_part(site, place)
+    other = tmp_path / "other"
+    other.write_bytes(b"")
+    asked = subject._asked
+
+    def swapped(*arguments):
+        part_of(place).unlink(missing_ok=True)
+        part_of(place).symlink_to(other)
+        return asked(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(subject, "_asked", swapped)
+        with contextlib.suppress(DownloadError):
+            download(site.url("/file"), place)
+    assert other.read_bytes() == b""
+
+
+def test_links_in_the_place_of_facts_are_not_written_through(site, place, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("precious")
+    place.parent.mkdir()
+    place.with_name("file.bin.part.json").symlink_to(other)
+    site.pages["/file"] = Page(CONTENT)
+    download(site.url("/file"), place)
+    assert other.read_text() == "precious"
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_what_is_too_large_is_not_kept(site, place, length):
+    site.pages["/file"] = Page(CONTENT, length=length)
+    download(site.url("/file"), place.with_name("just"), largest=len(CONTENT))
+    with pytest.raises(DownloadError, match="more than 262,143 bytes, so that it is not the file"):
+        download(site.url("/file"), place, largest=len(CONTENT) - 1)
+    assert [other.name for other in place.parent.iterdir()] == ["just"]
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "\u00b2", "1 2", ""])
+def test_lengths_that_are_none(site, place, length):
+    site.pages["/file"] = Page(CONTENT, {"Content-Length": length}, length=False)
+    try:
+        download(site.url("/file"), place)
+    except DownloadError:
+        return  # the library closes what has a length below 0
+    assert place.read_bytes() == CONTENT
+
+
+def test_a_range_that_begins_at_no_number(site, place):
+    leave_a_part(site, place)
+    site.pages["/file"].first = "9" * 5000
+    download(site.url("/file"), place)
+    assert place.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])

@@ -1,5 +1,6 @@
 import os
 import stat
+import zipfile
 
 import numpy as np
 import pytest
@@ -334,3 +335,58 @@ def test_published_instances_load_and_round_trip(
     for suffix in (".npz", ".csv"):
         instance.save(tmp_path / f"copy{suffix}")
         assert same(load_instance(tmp_path / f"copy{suffix}"), instance)
+
+
+def npz(path, headings):
+    """A file of arrays whose headings say what they like of the few bytes below."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (heading, data) in headings.items():
+            text = f"{heading}\n".encode()
+            head = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+            archive.writestr(f"{name}.npy", head + data)
+    return path
+
+
+def heading(shape, descr="<f8", order=False):
+    return f"{{'descr': {descr!r}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+GOOD = {"features": (heading((2, 1)), b"1234567?" * 2), "means": (heading((2,)), bytes(16))}
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ((heading((10**9, 10**9)), bytes(16)), "must have 8,000,000,000,000,000,000 bytes for"),
+        ((heading((2, 10**30)), bytes(16)), "bytes for its shape"),
+        ((heading((2, -1)), bytes(16)), "bytes for its shape"),
+        ((heading((-1, -2)), bytes(16)), "bytes for its shape"),
+        ((heading((2, 10**18), "|V0"), b""), "bytes for its shape"),
+        ((heading((2, 1)), bytes(17)), "must have 16 bytes for its shape \\(2, 1\\); it has 17"),
+        ((heading((2, 1)), bytes(15)), "must have 16 bytes"),
+        ((heading((2, 1), "|O"), bytes(16)), "holds Python objects, which are never unpickled"),
+        (("{" * 9000, b""), "not a complete .npz"),
+        ((heading((2, 1), "<f8" * 9), b""), "not a complete .npz"),
+    ],
+)
+def test_what_headings_say_is_checked_before_anything_is_read(tmp_path, field, message):
+    assert load_instance(npz(tmp_path / "a.npz", GOOD), 1.0).K == 2
+    path = npz(tmp_path / "b.npz", GOOD | {"features": field})
+    with pytest.raises(FileFormatError, match=message):
+        load_instance(path)
+
+
+def test_archives_that_unpack_to_too_much_are_refused(tmp_path):
+    path = tmp_path / "arms.npz"
+    np.savez_compressed(path, features=np.zeros((1 << 22, 8)), means=np.zeros(1 << 22))
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(FileFormatError, match="must unpack to at most 268,435,456 bytes"):
+        load_instance(path)
+
+
+def test_archives_of_too_many_files_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "arms.npz", "w") as archive:
+        for number in range(20_000):
+            archive.writestr(f"{number}.npy", b"")
+    with pytest.raises(FileFormatError, match="must hold few files; it says that it has many"):
+        load_instance(tmp_path / "arms.npz")

@@ -1,6 +1,8 @@
 """Excel workbooks as sheets."""
 
 import io
+import zipfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -90,3 +92,53 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         read_spreadsheet(place, "row")
     with pytest.raises(MissingPackageError, match="openpyxl"):
         workbook_bytes(["a"], [])
+
+
+def changed(content: bytes, part: str, change: Callable[[str], str]) -> bytes:
+    """The workbook with another text in one of its parts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for entry in old.infolist():
+            text = old.read(entry)
+            if entry.filename == part:
+                text = change(text.decode()).encode()
+            new.writestr(entry, text)
+    return buffer.getvalue()
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+SMALL = workbook_bytes(["a", "b"], [[1, 2]])
+
+
+def read_bytes(folder: Path, content: bytes) -> Any:
+    (folder / "s.xlsx").write_bytes(content)
+    return read_spreadsheet(folder / "s.xlsx", "row")
+
+
+def test_what_a_sheet_says_of_its_size_is_not_believed(tmp_path: Path) -> None:
+    huge = changed(SMALL, SHEET, lambda text: text.replace('ref="A1:B2"', 'ref="A1:XFD1048576"'))
+    assert huge != SMALL
+    assert read_bytes(tmp_path, huge).numbers("b") == [2.0]
+
+
+def test_cells_far_away_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f'<row r="{line}"><c r="XFD{line}"><v>1</v></c></row>' for line in range(3, 303))
+    far = changed(SMALL, SHEET, lambda text: text.replace("</sheetData>", f"{rows}</sheetData>"))
+    with pytest.raises(FileFormatError, match="at most 4,194,304 cells in its first sheet"):
+        read_bytes(tmp_path, far)
+
+
+def test_workbooks_that_unpack_to_too_much_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_bytes(tmp_path, SMALL).numbers("b") == [2.0]
+    monkeypatch.setattr("mislid.files.archives.LARGEST_UNPACKED", 1000)
+    with pytest.raises(FileFormatError, match="must unpack to at most 1,000 bytes; it says that"):
+        read_bytes(tmp_path, SMALL)
+
+
+def test_declarations_are_refused(tmp_path: Path) -> None:
+    words = '<!DOCTYPE worksheet [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+    content = changed(SMALL, SHEET, lambda text: f'<?xml version="1.0"?>{words}{text}')
+    with pytest.raises(FileFormatError, match=r"sheet1\.xml is no plain XML"):
+        read_bytes(tmp_path, content)

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 
@@ -88,6 +89,24 @@ def test_what_others_can_write_to_is_not_trusted(tmp_path: Path, mode: int, trus
 
 
 @needs_owners
+@pytest.mark.parametrize(("mode", "trusted"), [(0o755, True), (0o777, False), (0o1777, True)])
+def test_folders_that_others_can_replace_are_not_trusted(
+    tmp_path: Path, mode: int, trusted: bool
+) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(mode)
+    assert cache._is_usable(tmp_path / "shared" / "mislid") == trusted
+
+
+@needs_owners
+def test_links_are_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setattr(cache, "_candidates", lambda: iter([tmp_path / "link"]))
+    assert folder_now() == (tmp_path / "real").resolve()
+
+
+@needs_owners
 def test_what_another_user_owns_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,10 +184,32 @@ def half(x: float) -> float:
     return 0.5 * x
 
 
+def halved(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def emptied(content: bytes) -> bytes:
+    return b""
+
+
+def flipped(content: bytes) -> bytes:
+    """One bit in the middle, where the code is."""
+    at = len(content) // 2
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+def forged(content: bytes) -> bytes:
+    """A pickle that ends the process when it is read."""
+    return b"cos\n_exit\n(I3\ntR."
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("left", [0.0, 0.5])
+@pytest.mark.parametrize("damage", [emptied, halved, flipped, forged])
 def test_damaged_files_are_compiled_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, left: float
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    damage: Callable[[bytes], bytes],
 ) -> None:
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
 
@@ -189,7 +230,7 @@ def test_damaged_files_are_compiled_again(
 
     assert [hits(), hits()] == [0, 1]
     (stored,) = tmp_path.glob(f"*.{ending}")
-    stored.write_bytes(stored.read_bytes()[: int(left * stored.stat().st_size)])
+    stored.write_bytes(damage(stored.read_bytes()))
     assert [hits(), hits()] == [0, 1]
 
 

@@ -265,7 +265,9 @@ def test_a_decision_that_this_release_cannot_prove_says_so() -> None:
     measured[3] = json.dumps({name: told[name][:kept] for name in ("arms", "values")})
     decided[3] = json.dumps({**recorded, "samples": kept})
     study = stored([entries[0], [2, *measured[1:]], [3, *decided[1:]]])
-    assert (study.status, study.result.samples) == ("decided", kept)
+    assert (study.status, study.result.samples) == ("contradicted", kept)
+    assert not study.result.proven
+    assert "does not follow from them" in study.result.contradictions[0]
     with pytest.raises(CertificateError, match=r"after the 10 measurements .* earlier release"):
         study.result.certificate.to_json()
 

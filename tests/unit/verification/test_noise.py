@@ -105,6 +105,10 @@ def refusal(forged: dict[str, Any]) -> str:
         ("unknown noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
         ("unknown noise", ("settings", "structured"), True, "features prove nothing"),
         ("unknown noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown"),
+        ("equal noise", ("data", "scatter", 0), -1e-9, "at least 0"),
+        ("equal noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
+        ("equal noise", ("settings", "noise_model"), "known", "null where the noise is known"),
+        ("equal noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown-eq"),
         ("rates", ("data", "sums", 0), 10.5, "must be a whole number"),
         ("rates", ("data", "sums", 0), 1e4, "must be of values within"),
         ("rates", ("data", "sums", 0), -1.0, "must be of values within"),
@@ -120,6 +124,26 @@ def test_what_cannot_be_is_refused(name: str, place: Any, value: Any, failure: s
     assert failure in refusal(changed(certificate_of(name), place, value))
 
 
+@pytest.mark.parametrize("name", ["equal noise", "equal noise, by the features"])
+@pytest.mark.parametrize("part", [0.5, 1.01])
+def test_other_scatter_is_another_noise(name: str, part: float) -> None:
+    """All pairs rest on the scatter of every arm."""
+    found = certificate_of(name)
+    for k, scatter in enumerate(found["data"]["scatter"]):
+        forged = changed(found, ("data", "scatter", k), part * scatter)
+        forged = changed(forged, ("now", "scatter", k), part * scatter)
+        assert "evidence[0].evidence must be" in refusal(forged)
+
+
+def test_a_known_noise_cannot_be_made_of_one_that_was_estimated() -> None:
+    found = certificate_of("equal noise, by the features")
+    forged = changed(found, ("settings", "noise_model"), "known")
+    for place in ("data", "now"):
+        forged = changed(forged, (place, "scatter"), None)
+    forged = changed(forged, ("now", "squares"), found["now"]["scatter"])
+    assert "evidence[0].evidence must be" in refusal(forged)
+
+
 def test_single_values_have_no_scatter() -> None:
     found = certificate_of("unknown noise")
     counts, sums = found["data"]["counts"], found["data"]["sums"]
@@ -128,7 +152,9 @@ def test_single_values_have_no_scatter() -> None:
     assert "scatter[0] must be 0 of so few" in refusal(forged)
 
 
-@pytest.mark.parametrize("name", ["unknown noise, drifting", "bounded, drifting"])
+@pytest.mark.parametrize(
+    "name", ["unknown noise, drifting", "equal noise, drifting", "bounded, drifting"]
+)
 def test_scatter_does_not_fall(name: str) -> None:
     found = certificate_of(name)
     early, late = found["times"][0], (*found["times"][1:], found["data"])[0]

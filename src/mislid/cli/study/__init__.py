@@ -28,6 +28,7 @@ _COMMANDS = {
     "export": "Observations, events, certificate or an HTML report.",
     "what-if": "How many more measurements another question would take.",
     "sensitivity": "Up to which misspecification the answer is proved.",
+    "check": "Whether the log is what was written.",
     "list": "The studies in a storage.",
     "copy": "Copy a study, to another storage or under another name.",
     "delete": "Delete a study, for good.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mislid._words import without_password
 from mislid.cli.options import F, warnings_as_lines
 from mislid.errors import MislidError, ProblemError, StorageError
 
@@ -59,7 +59,7 @@ def one_sentence_about(place: str | Path) -> Iterator[None]:
     except (MislidError, OSError):
         raise
     except Exception as problem:  # noqa: BLE001 - whatever it is, the address is to blame
-        said = str(problem).partition("\n")[0]
+        said = without_password(str(problem).partition("\n")[0])
         raise StorageError(
             f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
         ) from None
@@ -84,22 +84,13 @@ def as_address(address: str | None) -> str | Path:
     return address if "://" in address else Path(address)
 
 
-def without_password(address: str | Path) -> str:
-    """An address as it may be shown.
-
-    >>> without_password("postgresql://lab:secret@host/studies")
-    'postgresql://lab:***@host/studies'
-    """
-    return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", str(address))
-
-
 def refuse_missing(place: str | Path) -> None:
     """A mistyped name must not make a new file."""
     file = place if isinstance(place, Path) else _file(place)
     if file is not None and not file.exists():
         raise ProblemError(
-            f"storage must be there; got {str(place)!r}, no such file: check the name, or make it "
-            "with `mislid study create`"
+            f"storage must be there; got {without_password(place)!r}, no such file: check the "
+            "name, or make it with `mislid study create`"
         )
 
 

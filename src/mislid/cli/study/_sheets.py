@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _SHOWN = 10
 _FAILED = ("fail", "failed")
 _DONE = ("", "complete", "ok")
+# No sheet holds this value: the line is empty.
+_NOTHING = math.inf
 _OWN = ("trial", "arm", "value", "state", "study")
 
 
@@ -92,33 +95,47 @@ def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
         )
     told: dict[int, Told] = {}
     empty: list[int] = []
-    wrong: list[str] = []
-    for at, value in enumerate(table.decimals("value")):
-        line = table.sheet.rows[at][0]
+    wrong = Wrong(path, "told")
+    places = {name: table.sheet.headings.index(name) for name in _OWN if table.sheet.has(name)}
+    for (line, cells), value in zip(table.sheet.rows, table.decimals("value"), strict=True):
+        row = {name: cells[place] for name, place in places.items()}
         try:
-            row = _row(table, at, value, study_name, state)
+            number = _trial(row, study_name, state)
+            found = _value(row, value, state.settings)
+            if found == _NOTHING:
+                empty.append(number)
+                continue
+            first = told.setdefault(number, Told(line, number, found))
+            if first.value != found:
+                raise ProblemError(f"trial {number} is told something else in line {first.line}")
         except ProblemError as problem:
-            wrong.append(f"line {line}: {problem}")
-            continue
-        if row is None:
-            empty.append(int(_cell(table, "trial", at)))
-        elif row.trial not in told:
-            told[row.trial] = row
-        elif told[row.trial].value != row.value:
-            first = told[row.trial].line
-            wrong.append(f"line {line}: trial {row.trial} is told something else in line {first}")
-    refuse_wrong(path, "told", wrong)
+            wrong.add(line, str(problem))
+    wrong.refuse()
     return Filled(list(told.values()), [number for number in empty if number not in told])
 
 
-def refuse_wrong(path: str, verb: str, wrong: Sequence[str]) -> None:
-    """Refuse a file in which something is wrong, line by line."""
-    if wrong:
-        rest = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise FileFormatError(
-            f"nothing was {verb}, {path!r} must be corrected first: "
-            f"{'; '.join(wrong[:_SHOWN])}{rest}"
-        )
+class Wrong:
+    """What is wrong with a file, line by line; the first complaints, and how many there are."""
+
+    def __init__(self, path: str, verb: str) -> None:
+        self._path, self._verb = path, verb
+        self._shown: list[str] = []
+        self._count = 0
+
+    def add(self, line: int, what: str) -> None:
+        """Complain of a line."""
+        self._count += 1
+        if self._count <= _SHOWN:
+            self._shown.append(f"line {line}: {what}")
+
+    def refuse(self) -> None:
+        """Refuse the file, if there was anything."""
+        if self._count:
+            rest = f"; and {self._count - _SHOWN} more" if self._count > _SHOWN else ""
+            raise FileFormatError(
+                f"nothing was {self._verb}, {self._path!r} must be corrected first: "
+                f"{'; '.join(self._shown)}{rest}"
+            )
 
 
 def refuse_unknown_columns(table: Spreadsheet, wanted: Iterable[tuple[str, str]]) -> None:
@@ -140,20 +157,22 @@ def outside(value: float, settings: Settings) -> str | None:
     return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"
 
 
-def _row(
-    table: Spreadsheet, at: int, value: float | str | None, study_name: str, state: StudyState
-) -> Told | None:
-    """What a line says, or nothing."""
-    study = _cell(table, "study", at)
+def _trial(row: Mapping[str, str], study_name: str, state: StudyState) -> int:
+    """The trial that a line is about, which must be one of this study and of the arm it says."""
+    study = row.get("study")
     if study and study != study_name.strip():
         raise ProblemError(f"it is of study {study!r}, not {study_name!r}")
-    number = trial_number(_cell(table, "trial", at))
-    record = state.trial(number)
-    label = str(state.candidates.labels[record.arm])
-    arm = _cell(table, "arm", at)
+    number = trial_number(row["trial"])
+    label = str(state.candidates.labels[state.trial(number).arm])
+    arm = row.get("arm")
     if arm and arm != label.strip():
         raise ProblemError(f"trial {number} is of arm {label!r}; got {arm!r}")
-    outcome = _cell(table, "state", at).casefold()
+    return number
+
+
+def _value(row: Mapping[str, str], value: float | str | None, settings: Settings) -> float | None:
+    """What a line tells: a value, None for a trial that failed, infinity where it is empty."""
+    outcome = row.get("state", "").casefold()
     if outcome not in (*_FAILED, *_DONE):
         raise ProblemError(f"state must be empty, complete or fail; got {outcome!r}")
     if isinstance(value, str):
@@ -161,21 +180,17 @@ def _row(
     if outcome in _FAILED:
         if value is not None:
             raise ProblemError(f"a trial that failed has no value; got {value!r}")
-        return Told(table.sheet.rows[at][0], number, None)
-    if value is None:
         return None
-    if complaint := outside(value, state.settings):
+    if value is None:
+        return _NOTHING
+    if complaint := outside(value, settings):
         raise ProblemError(complaint)
-    return Told(table.sheet.rows[at][0], number, value)
+    return value
 
 
 def trial_number(cell: str) -> int:
     """The number of a trial that was asked, as people write it."""
-    if not cell.isascii() or not cell.isdigit():
-        raise ProblemError(f"trial must be the number of one that was asked; got {cell!r}")
+    if not re.fullmatch(r"[0-9]{1,18}", cell):
+        shown = cell if len(cell) <= 40 else f"{cell[:37]}..."
+        raise ProblemError(f"trial must be the number of one that was asked; got {shown!r}")
     return int(cell)
-
-
-def _cell(table: Spreadsheet, heading: str, at: int) -> str:
-    sheet = table.sheet
-    return sheet.rows[at][1][sheet.headings.index(heading)] if sheet.has(heading) else ""

@@ -29,10 +29,14 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     """Seconds, or a number with a unit."""
     if text is None:
         return None
+    from mislid.study.batches import LONGEST_LEASE
+
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([smhd]?)", text.strip())
     seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
-    if not 0.0 < seconds < 1e12:
-        raise click.BadParameter(f"{text!r} is no time such as 90, 30m, 1h or 2d")
+    if not 0.0 < seconds <= LONGEST_LEASE:
+        raise click.BadParameter(
+            f"{text!r} is no time such as 90, 30m, 1h or 2d, of at most 100 years"
+        )
     return seconds
 
 

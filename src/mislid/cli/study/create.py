@@ -81,10 +81,10 @@ cost_option = click.option(
 @question_options()
 @click.option(
     "--noise",
-    metavar="NUMBER|COLUMN|unknown",
-    help="Standard deviation of a measurement, the column that has one per candidate, or unknown "
-    "for Gaussian values; by default the file's own. This, --reward-range or --rewards must be "
-    "given.",
+    metavar="NUMBER|COLUMN|unknown|unknown-equal",
+    help="Standard deviation of a measurement, the column that has one per candidate, or for "
+    "Gaussian values unknown, and unknown-equal if it is the same for all; by default the file's "
+    "own. This, --reward-range or --rewards must be given.",
 )
 @click.option(
     "--reward-range",
@@ -165,14 +165,15 @@ def command(
 
 def _facts(study: Study) -> dict[str, Any]:
     from mislid.files import as_plain
+    from mislid.rules.noise import UNDECLARED
     from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
     plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
     noise = plain["noise"]
-    if settings.noise_model == "unknown":
-        noise = ["unknown"]
+    if settings.noise_model in UNDECLARED:
+        noise = [settings.noise_model]
     return {
         "study": study.study_name,
         "candidates": candidates.K,
@@ -268,7 +269,7 @@ def _from_csv(
     path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
-    from mislid.files import read_spreadsheet
+    from mislid.files import declared_misspecification, read_spreadsheet
 
     table = read_spreadsheet(path, "candidate")
     sheet = table.sheet
@@ -290,13 +291,11 @@ def _from_csv(
             raise FileFormatError(
                 f"{path!r} has a column {column!r}, which is hardly a feature: {_RESERVED[column]}"
             )
-    features = [table.numbers(column) for column in columns]
-    declared = sheet.facts.get("misspecification")
     return Given(
         labels=_labels(table, naming),
-        features=[list(row) for row in zip(*features, strict=True)] if columns else None,
+        features=table.matrix(columns).tolist() if columns else None,
         noise=spread,
-        misspecification=None if declared is None else float(declared),
+        misspecification=declared_misspecification(sheet),
         columns=columns or None,
         cost=None if cost is None else table.numbers(cost),
     )
@@ -305,12 +304,12 @@ def _from_csv(
 def _labels(table: Spreadsheet, naming: str) -> Labels:
     """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
     cells = table.sheet.texts(naming)
-    for (line, _), cell in zip(table.sheet.rows, cells, strict=True):
-        if not cell:
-            raise FileFormatError(
-                f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
-                "is empty"
-            )
+    if "" in cells:
+        line = table.sheet.line(cells.index(""))
+        raise FileFormatError(
+            f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
+            "is empty"
+        )
     if table.sheet.facts.get("names") != "integers":
         return tuple(cells)
     try:
@@ -322,12 +321,15 @@ def _labels(table: Spreadsheet, naming: str) -> Labels:
 
 
 def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
-    if text == "unknown":
+    from mislid.rules.noise import UNDECLARED
+
+    if text in UNDECLARED:
         return text
     try:
         return float(text)
     except ValueError:
         known = f", one of {', '.join(map(repr, headings))}" if headings else ""
         raise ProblemError(
-            f"--noise must be a number or a column of {path!r}{known}, or unknown; got {text!r}"
+            f"--noise must be a number or a column of {path!r}{known}, unknown or unknown-equal; "
+            f"got {text!r}"
         ) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid._words import moment
+from mislid._words import moment, without_password
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import (
     as_address,
@@ -16,7 +16,6 @@ from mislid.cli.study._opening import (
     open_storage,
     refuse_missing,
     storage_option,
-    without_password,
 )
 from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
 from mislid.errors import MislidError

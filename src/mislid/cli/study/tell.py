@@ -208,7 +208,7 @@ def import_command(
 
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
-    from mislid.cli.study._sheets import outside, refuse_unknown_columns, refuse_wrong
+    from mislid.cli.study._sheets import Wrong, outside, refuse_unknown_columns
     from mislid.files import read_spreadsheet
 
     table = read_spreadsheet(file, "measurement")
@@ -216,19 +216,19 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
     labels = {str(label).strip(): label for label in study.candidates.labels}
     labels |= {str(label): label for label in study.candidates.labels}
     settings = study.settings
-    pairs, wrong = [], []
-    cells = table.sheet.texts(arm)
-    for at, number in enumerate(table.decimals(value)):
-        line = table.sheet.rows[at][0]
-        if cells[at] not in labels:
-            wrong.append(f"line {line}: {cells[at]!r} is none of the candidates")
+    pairs, wrong = [], Wrong(file, "imported")
+    column = table.sheet.headings.index(arm)
+    for (line, cells), number in zip(table.sheet.rows, table.decimals(value), strict=True):
+        label = cells[column]
+        if label not in labels:
+            wrong.add(line, f"{label!r} is none of the candidates")
         elif number is None or isinstance(number, str):
-            wrong.append(f"line {line}: {number or 'a value is missing'}")
+            wrong.add(line, number or "a value is missing")
         elif complaint := outside(number, settings):
-            wrong.append(f"line {line}: {complaint}")
+            wrong.add(line, complaint)
         else:
-            pairs.append((labels[cells[at]], number))
-    refuse_wrong(file, "imported", wrong)
+            pairs.append((labels[label], number))
+    wrong.refuse()
     return pairs
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mislid._validation import shown
+from mislid._words import without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
@@ -108,7 +110,11 @@ def upgrade_storage(
     try:
         return upgrade(database, None if backup is None else os.fspath(backup))
     finally:
-        database.engine.dispose()
+        database.close()
+
+
+def _shown(address: Any) -> Any:
+    return without_password(address) if isinstance(address, str) else address
 
 
 def _as_address(storage: Any) -> str:
@@ -120,7 +126,7 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {address!r}"
+            f"'postgresql://user@host/database', or None; got {shown(_shown(address))}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(

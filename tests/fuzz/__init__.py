@@ -1,0 +1,1 @@
+"""Nasty inputs for the public names and the command line; see CONTRIBUTING.md."""

@@ -1,0 +1,249 @@
+"""Every public function, class and method, called with arguments of which some are nasty."""
+
+import contextlib
+import inspect
+import random
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import mislid
+from fuzz import nasty
+
+FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+MEANS = [0.4, 0.5, 0.8]
+# What functions of the caller raise is the caller's.
+FUNCTIONS = {"measure", "callback", "callbacks", "progress"}
+# Budgets that are allowed, and would take for ever, are no fault.
+NEVER_NASTY = {"max_samples", "timeout", "n_trials", "jobs", "n_jobs", "epochs"}
+
+
+def model() -> mislid.Model:
+    return mislid.Model(FEATURES, 0.1)
+
+
+def instance() -> mislid.Instance:
+    return mislid.Instance(model(), MEANS, 0.3)
+
+
+def question() -> mislid.Question:
+    return mislid.Question(model(), 1, noise=0.3)
+
+
+def study(decided: bool = False) -> mislid.Study:
+    made = mislid.create_study(
+        study_name="fuzz", candidates=dict(zip("abc", FEATURES, strict=True)), m=1,
+        misspecification=0.1, noise=0.1, intercept=False,
+    )  # fmt: skip
+    made.ask(3)
+    made.tell(0, 0.4)
+    if decided:
+        known = dict(zip("abc", MEANS, strict=True))
+        made.add_observations([(arm, mean) for arm, mean in known.items() for _ in range(40)])
+    return made
+
+
+def a_half(trial: mislid.Trial) -> float:
+    return 0.5
+
+
+def good(name: str, default: Any, dice: random.Random) -> Any:
+    """A value that an argument of this name may have."""
+    known: dict[str, Callable[[], Any]] = {
+        "model": model,
+        "instance": instance,
+        "features": lambda: FEATURES,
+        "question": question,
+        "candidates": lambda: dice.choice([FEATURES, ["a", "b", "c"], {"a": [1, 0], "b": [0, 1]}]),
+        "means": lambda: MEANS,
+        "weights": lambda: [10.0, 20.0, 20.0],
+        "misspecification": lambda: 0.1,
+        "misspecifications": lambda: [0.0, 0.1],
+        "m": lambda: 1,
+        "noise": lambda: 0.3,
+        "delta": lambda: 0.1,
+        "rtol": lambda: 1e-2,
+        "challenger": lambda: 0,
+        "incumbent": lambda: 2,
+        "runs": lambda: 2,
+        "max_samples": lambda: 60,
+        "study_name": lambda: "fuzz",
+        "from_study_name": lambda: "fuzz",
+        "storage": lambda: None,
+        "arm": lambda: dice.choice([0, "a"]),
+        "value": lambda: 0.5,
+        "trial": lambda: 1,
+        "observations": lambda: [("a", 0.5), ("b", 0.25)],
+        "n": lambda: 2,
+        "sum": lambda: 1.0,
+        "sumsq": lambda: 1.0,
+        "threshold": lambda: 0.5,
+        "samples": lambda: 10,
+        "counts": lambda: [1, 2, 3],
+        "sums": lambda: [0.4, 1.0, 2.4],
+        "n_trials": lambda: 3,
+        "measure": lambda: a_half,
+    }  # fmt: skip
+    if name in known:
+        return known[name]()
+    return nasty.value(dice) if default is inspect.Parameter.empty else default
+
+
+def arguments(target: Callable[..., Any], dice: random.Random) -> dict[str, Any]:
+    """Arguments by name: what is needed and some of the rest, one or several of them nasty."""
+    offered = {
+        name: about.default
+        for name, about in inspect.signature(target).parameters.items()
+        if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD) and name != "self"
+    }
+    needed = [name for name, default in offered.items() if default is inspect.Parameter.empty]
+    chosen = needed + [name for name in offered if name not in needed and dice.random() < 0.4]
+    spoiled = {dice.choice(chosen)} if chosen else set()
+    if dice.random() < 0.4:
+        spoiled |= {name for name in chosen if dice.random() < 0.4}
+    given = {
+        name: bad(name, dice) if name in spoiled - NEVER_NASTY else good(name, offered[name], dice)
+        for name in chosen
+    }
+    return given | ({"max_samples": 60} if "max_samples" in offered else {})
+
+
+def bad(name: str, dice: random.Random) -> Any:
+    """A value that an argument of this name should not have, or an extreme one that it may."""
+    if dice.random() < 0.6 or name in FUNCTIONS:
+        value = nasty.value(dice)
+        return None if name in FUNCTIONS and callable(value) else value
+    if name in ("means", "weights", "noise", "sums", "counts"):
+        return nasty.numbers(dice, (3,))
+    if name in ("features", "candidates"):
+        return nasty.numbers(dice, (3, 2))
+    if name in ("model", "instance", "question"):
+        return extreme(name, dice)
+    return dice.choice(nasty.NUMBERS)
+
+
+def extreme(name: str, dice: random.Random) -> Any:
+    """A model, instance or question of extreme numbers, or a usual one where there is none."""
+    with contextlib.suppress(mislid.errors.MislidError):
+        tube = abs(float(nasty.numbers(dice, (1,))[0]))
+        odd = mislid.Model(nasty.numbers(dice, (3, 2)), tube)
+        if name == "model":
+            return odd
+        if name == "question":
+            return mislid.Question(odd, 1, noise=abs(nasty.numbers(dice, (3,))))
+        return mislid.Instance(odd, nasty.numbers(dice, (3,)), abs(nasty.numbers(dice, (3,))))
+    return good(name, None, dice)
+
+
+def call(target: Callable[..., Any], dice: random.Random) -> tuple[str, Callable[[], Any]]:
+    """Words for a call, and the call."""
+    given = arguments(target, dice)
+    words = ", ".join(f"{name}={nasty_words(entry)}" for name, entry in given.items())
+    return words, partial(target, **given)
+
+
+def nasty_words(entry: Any) -> str:
+    try:
+        return " ".join(repr(entry).split())[:120]
+    except ValueError:
+        return "an integer without end"
+
+
+def owned(make: Callable[[], Any], method: str) -> Callable[[random.Random], Any]:
+    """A method of an object that is made anew for every call."""
+
+    def prepared(dice: random.Random) -> tuple[str, Callable[[], Any]]:
+        return call(getattr(make(), method), dice)
+
+    return prepared
+
+
+def methods(kind: type) -> list[str]:
+    return [
+        name
+        for name, member in inspect.getmembers(kind)
+        if not name.startswith("_") and callable(member)
+    ]
+
+
+def saved(suffix: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        instance().save(place := Path(folder) / f"arms{suffix}")
+        return place.read_bytes()
+
+
+def damaged_instance(suffix: str) -> Callable[[random.Random], Any]:
+    """Reading an instance from a file after some accident."""
+    plain = saved(suffix)
+
+    def prepared(dice: random.Random) -> tuple[str, Callable[[], Any]]:
+        content = nasty.content(dice, plain)
+
+        def read() -> None:
+            with tempfile.TemporaryDirectory() as folder:
+                place = Path(folder) / f"arms{suffix}"
+                place.write_bytes(content)
+                mislid.load_instance(place)
+
+        return f"{content!r}", read
+
+    return prepared
+
+
+def runner() -> mislid.Engine:
+    engine = mislid.Engine(question())
+    for arm in range(3):
+        engine.observe(arm, MEANS[arm])
+    return engine
+
+
+# It has attackers of its own, in tests/unit/verification.
+ATTACKED = "verify"
+MADE_BY_HAND = ("Model", "Instance", "Question", "Engine", "AlternativeSearch")
+MAKERS: dict[str, Callable[[], Any]] = {
+    "Model": model,
+    "Instance": instance,
+    "Question": question,
+    "Engine": runner,
+    "Study": study,
+    "AlternativeSearch": lambda: mislid.AlternativeSearch(model(), 1),
+    "Certificate": lambda: study(decided=True).result.certificate,
+    "CharacteristicTime": lambda: mislid.characteristic_time(model(), MEANS, 1, noise=0.3),
+    "InitialDesign": lambda: mislid.initial_design(model()),
+}
+# What takes a generator, an environment or a log of its own.
+INTERNAL = {("Engine", "advance"), ("Engine", "follow")}
+# Functions of subpackages that read files.
+READERS = {
+    "representation": ("learn", "read_observations"),
+    "datasets": ("read_counts", "locate", "lastfm", "epilepsy", "data_directory"),
+    "report": ("write_report",),
+}
+
+
+def targets() -> dict[str, Callable[[random.Random], Any]]:
+    """What is called, by name: functions, what makes an object, and methods.
+
+    Records of results are made by the package, and are not checked again.
+    """
+    found: dict[str, Callable[[random.Random], Any]] = {}
+    for name in mislid.__all__:
+        public = getattr(mislid, name)
+        if not callable(public):
+            continue
+        if name == "replicate":
+            public = partial(public, max_samples=60)
+        if name != ATTACKED and (not isinstance(public, type) or name in MADE_BY_HAND):
+            found[name] = partial(call, public)
+    for name, make in MAKERS.items():
+        for method in methods(type(make())):
+            if (name, method) not in INTERNAL:
+                found[f"{name}.{method}"] = owned(make, method)
+    for home, names in READERS.items():
+        for name in names:
+            found[f"{home}.{name}"] = partial(call, getattr(getattr(mislid, home), name))
+    for suffix in (".npz", ".csv"):
+        found[f"load_instance {suffix}"] = damaged_instance(suffix)
+    return found
