@@ -119,6 +119,11 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     Verification
         True in a condition where everything holds.
 
+    Raises
+    ------
+    MemoryError
+        There is no room for the numbers of the certificate.
+
     Examples
     --------
     >>> verify({"schema": "mislid-certificate", "version": 1}).failure
