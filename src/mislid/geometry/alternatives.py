@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights, shown
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (

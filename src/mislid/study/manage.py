@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number, as_text, shown
+from mislid._validation import as_number, as_text
+from mislid._words import shown
 from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
 from mislid.study.events import Created, Event, entry_of, events_of
 from mislid.study.result import StudySummary

@@ -24,8 +24,8 @@ from mislid._validation import (
     as_top_m,
     as_vector,
     is_unicode,
-    shown,
 )
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.files import as_plain
 from mislid.model import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import shown
+from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
