@@ -244,6 +244,8 @@ def as_flag(value: Any, name: str) -> bool:
 
 # Squares of weights, noise^-4, must be numbers.
 LEAST_NOISE = 1e-70
+# Between the least and the largest cost of a measurement.
+MOST_COST_RATIO = 1e6
 
 
 def as_noise(noise: Any, K: int, name: str = "noise") -> Vector:
@@ -273,6 +275,30 @@ def _refuse_extreme(noise: Vector, name: str) -> None:
             f"{name} must be between {LEAST_NOISE:g} and {1.0 / LEAST_NOISE:g}; "
             f"got {float(extreme[0])!r}: give values in another unit"
         )
+
+
+def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
+    """Give what a measurement of each arm costs, shape (K,), from a scalar or a vector.
+
+    >>> as_costs([1, 5, 2], K=3)
+    array([1., 5., 2.])
+    """
+    given = np.full(K, cost) if _is_scalar(cost) else cost
+    none = np.zeros(K, dtype=bool)
+    if allow_inf and isinstance(given, np.ndarray) and given.shape == (K,):
+        none = np.isposinf(given)
+        given = np.where(none, 1.0, given)
+    costs = as_vector(given, "cost", K, what="one cost per arm (or a single number)")
+    wrong = np.flatnonzero(costs <= 0.0)
+    if wrong.size:
+        k = int(wrong[0])
+        raise ProblemError(f"cost must be above 0; got {float(costs[k])!r} at index {k}")
+    if costs.max() > MOST_COST_RATIO * costs.min():
+        raise ProblemError(
+            f"cost must not differ by more than a factor of {MOST_COST_RATIO:g}; got "
+            f"{float(costs.min())!r} to {float(costs.max())!r}"
+        )
+    return np.where(none, np.inf, costs)
 
 
 def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:

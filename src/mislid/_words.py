@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
+# Between the user and the last @, and what drivers take as options.
+_SECRETS = (
+    (r"(://[^:/@?]*):.*@", r"\1:***@"),
+    (r"(?i)([?&;\s](?:ssl)?pass(?:word|wd|phrase)?=)[^&;\s]*", r"\1***"),
+)
 
 
 def the_best(m: int) -> str:
@@ -49,3 +55,15 @@ def shown(value: Any, limit: int = 60) -> str:
         return f"a value of type {type(value).__name__}"
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def without_password(address: object) -> str:
+    """An address as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@host/studies?password=secret&connect_timeout=2")
+    'postgresql://lab:***@host/studies?password=***&connect_timeout=2'
+    """
+    shown = str(address)
+    for pattern, mask in _SECRETS:
+        shown = re.sub(pattern, mask, shown)
+    return shown

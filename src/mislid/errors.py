@@ -20,6 +20,7 @@ __all__ = [
     "ReadOnlyStorageError",
     "SchemaVersionError",
     "StorageError",
+    "UnknownOutcomeError",
     "UnknownStudyError",
     "UnknownTrialError",
 ]
@@ -85,6 +86,24 @@ class StorageError(MislidError):
 
 class CorruptStorageError(StorageError):
     """What is stored cannot be read as studies."""
+
+
+class UnknownOutcomeError(StorageError):
+    """The connection broke while something was being written: whether it was is not known.
+
+    Calling again with the same key counts once.
+
+    Parameters
+    ----------
+    message
+        What happened.
+    key
+        The one to call again with; None where the same call never counts twice.
+    """
+
+    def __init__(self, message: str, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class LockedStorageError(StorageError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mislid._kernels.aims import patience_with
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import copy
 from mislid._kernels.noise_tilted import (
@@ -76,7 +77,7 @@ def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
 @inner
 def _tilted_arm(setting: Setting, state: State, k: int) -> tuple[float, float, float]:
     n = state.counts[k]
-    total = (state.sums[k] - n * setting.low) / setting.width
+    total = (state.sums[k] - n * setting.low + state.lost[k]) / setting.width
     return n, min(max(total, 0.0), n), state.scatter[k]
 
 
@@ -144,6 +145,7 @@ def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool
                     continue
             rule.open += 1
             overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue += patience_with(setting, state.weights, i, j)
             if overdue < least:
                 least = overdue
                 state.lagging_challenger, state.lagging_incumbent = i, j

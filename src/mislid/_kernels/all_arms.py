@@ -65,7 +65,7 @@ def _answer(
     if status == SOLVED:
         for k in range(weights.shape[0]):
             gain = 0.5 * space.below[k] * space.below[k] / setting.variance[k]
-            if gain > most:
+            if gain > most and setting.price[k] < np.inf:
                 best, most = k, gain
     return cost, best, most
 

@@ -41,14 +41,16 @@ def _per_measurement(gain: float, count: float, power: float) -> float:
 
 
 @inner
-def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: float) -> int:
-    """The arm with the largest gain / counts^power; among equals, `uniform` in [0, 1) decides.
+def most_telling_arm(
+    setting: Setting, rule: BestResponse, state: State, i: int, j: int, uniform: float
+) -> int:
+    """The arm with the largest gain / (counts^power price); among equals, `uniform` decides.
 
     Where no arm has any, because the arms of the closest pair are level, the less measured of them.
     """
     best, highest, equals = 0, -1.0, 0
     for k in range(rule.gains.shape[0]):
-        gain = _per_measurement(rule.gains[k], state.counts[k], rule.power)
+        gain = _per_measurement(rule.gains[k], state.counts[k], rule.power) / setting.price[k]
         if gain > highest:
             best, highest, equals = k, gain, 1
         elif gain == highest:
@@ -60,7 +62,8 @@ def most_telling_arm(rule: BestResponse, state: State, i: int, j: int, uniform: 
     place, k = int(uniform * equals), best
     while place > 0:
         k += 1
-        if _per_measurement(rule.gains[k], state.counts[k], rule.power) == highest:
+        gain = _per_measurement(rule.gains[k], state.counts[k], rule.power) / setting.price[k]
+        if gain == highest:
             best = k
             place -= 1
     return best
@@ -91,13 +94,13 @@ def _spared_arm(setting: Setting, rule: BestResponse, state: State, uniform: flo
     """
     if state.queued > 0:
         state.queued -= 1
-        return most_telling_arm(rule, state, int(NOBODY), int(NOBODY), uniform)
+        return most_telling_arm(setting, rule, state, int(NOBODY), int(NOBODY), uniform)
     if state.aim == ALL_ARMS:
         if uniform < TURN:
-            return lagging_arm(state, uniform / TURN)
+            return lagging_arm(setting, state, uniform / TURN)
     elif state.aim != NOTHING:
         return aimed_arm(setting, rule.aims, state, uniform)
-    least = least_explored(state.counts)
+    least = least_explored(setting, state.counts)
     if state.counts[least] < rule.exploration * math.sqrt(float(state.samples)):
         return least
     state.queued = rule.pulls - 1
@@ -113,7 +116,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     """
     if state.aim == NOTHING and is_wide(setting.eps, state.projected, setting.tol):
         find_overdue(setting, state)
-        return lagging_arm(state, uniform)
+        return lagging_arm(setting, state, uniform)
     arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm
@@ -121,7 +124,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     if not found:
         return least_measured(state.counts)
     set_empirical_gains(setting, rule, state.test.below)
-    return most_telling_arm(rule, state, i, j, uniform)
+    return most_telling_arm(setting, rule, state, i, j, uniform)
 
 
 @kernel
@@ -137,4 +140,4 @@ def any_response(setting: Setting, rule: BestResponse, state: State, uniform: fl
         return least_measured(state.counts)
     keep_recent(rule, i)
     set_gains(setting, rule, state, state.test.below)
-    return most_telling_arm(rule, state, i, j, uniform)
+    return most_telling_arm(setting, rule, state, i, j, uniform)

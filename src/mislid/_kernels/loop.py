@@ -54,7 +54,15 @@ _call_propose, _call_own_test, _call_judge = linked(_propose), linked(_own_test)
 def propose(rules: Rules, state: State, position: int) -> int:
     """The arm to measure next, by the random number at this position."""
     number = uniform(rules.key, position)
-    return _call_propose(rules.propose, rules.setting, rules.sampler, state, number)
+    arm = _call_propose(rules.propose, rules.setting, rules.sampler, state, number)
+    price = rules.setting.price
+    if price[arm] < np.inf:
+        return arm
+    best = -1  # of those that can be measured, the one with the fewest measurements
+    for k in range(price.shape[0]):
+        if price[k] < np.inf and (best < 0 or state.counts[k] < state.counts[best]):
+            best = k
+    return best
 
 
 next_arm = for_python(propose)

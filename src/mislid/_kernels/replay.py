@@ -89,6 +89,7 @@ def _pretend(setting: Setting, state: State, pretended: State, waiting: Indices)
     pretended.linear_incumbent = state.linear_incumbent
     copy(state.counts, pretended.counts)
     copy(state.sums, pretended.sums)
+    copy(state.lost, pretended.lost)
     copy(state.scatter, pretended.scatter)
     copy(state.weights, pretended.weights)
     copy(state.means, pretended.means)

@@ -43,11 +43,12 @@ def least_measured(counts: Vector) -> int:
 
 
 @inner
-def least_explored(counts: Vector) -> int:
+def least_explored(setting: Setting, counts: Vector) -> int:
     """The arm with the fewest measurements of those that have any, of several the first."""
     best = -1
     for k in range(counts.shape[0]):
-        if counts[k] > 0.0 and (best < 0 or counts[k] < counts[best]):
+        can = counts[k] > 0.0 and setting.price[k] < np.inf
+        if can and (best < 0 or counts[k] < counts[best]):
             best = k
     return max(best, 0)
 

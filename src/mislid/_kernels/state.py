@@ -19,7 +19,7 @@ from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, V
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
 # What is known of the noise, as in `mislid.rules.noise.NOISE_MODELS`.
-KNOWN, UNKNOWN, BOUNDED, BERNOULLI = range(4)
+KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 
 
 class Setting(Struct):
@@ -29,7 +29,7 @@ class Setting(Struct):
     basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
     eps: float  # misspecification, may be infinite
     variance: Vector  # (K,) squared noise; where it is unknown, estimates of the last judgement
-    noise_model: int  # KNOWN, UNKNOWN, BOUNDED or BERNOULLI
+    noise_model: int  # KNOWN, UNKNOWN, BOUNDED, BERNOULLI or EQUAL
     low: float  # of bounded values, the least one
     width: float  # and how far the largest one is from it
     m: int
@@ -41,6 +41,8 @@ class Setting(Struct):
     widening: float  # of the tube, for alternatives to the projected means
     responds: bool  # whether the sampling rule uses the alternative of a stopping test
     structured: bool  # whether features have a weight in a proof
+    price: Vector  # (K,) of a measurement; infinite where none can be made
+    priced: bool  # whether prices differ
 
 
 class State(Struct):
@@ -49,6 +51,7 @@ class State(Struct):
     samples: int
     counts: PerArm
     sums: PerArm
+    lost: PerArm  # what rounding took from the sums
     scatter: PerArm  # see `add_scatter`; 0 where the noise is known
     weights: PerArm  # counts / variance
     means: PerArm  # empirical, 0 before the first measurement
@@ -106,7 +109,7 @@ def begin_with(
         setattr(state, f"{pair}_incumbent", -1)
     state.test.exempt[:] = 0
     state.samples = int(counts.sum())
-    state.counts[:], state.sums[:] = counts, sums
+    state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
     state.scatter[:] = 0.0 if scatter is None else scatter
     state.weights[:] = (counts + setting.phantom) / setting.variance
     state.means[:] = sums / np.maximum(counts, 1.0)
@@ -140,13 +143,23 @@ def observe_sum(
     setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
 ) -> None:
     """Take in several measurements of one arm: their sum, and squared distances from their mean."""
-    if setting.noise_model == UNKNOWN or setting.noise_model == BOUNDED:
+    if setting.noise_model != KNOWN and setting.noise_model != BERNOULLI:
         add_scatter(setting, state, arm, times, total, scatter)
     state.samples += times
     state.counts[arm] += times
-    state.sums[arm] += total
+    add_up(state, arm, total)
     state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
-    state.means[arm] = state.sums[arm] / state.counts[arm]
+    state.means[arm] = (state.sums[arm] + state.lost[arm]) / state.counts[arm]
+
+
+@inner
+def add_up(state: State, arm: int, total: float) -> None:
+    """Add to a sum, and what rounding takes from it to what was lost: exactly (Knuth)."""
+    before = state.sums[arm]
+    after = before + total
+    back = after - before
+    state.sums[arm] = after
+    state.lost[arm] += (before - (after - back)) + (total - back)
 
 
 @inner
@@ -159,11 +172,11 @@ def add_scatter(
     guesses of the mean that are made before; several at once have one guess.
     """
     n, mean = state.counts[arm], total / times
-    if setting.noise_model == UNKNOWN:
+    if setting.noise_model != BOUNDED:
         away = mean - state.means[arm]
         state.scatter[arm] += scatter + n * times / (n + times) * away * away
         return
-    before = (state.sums[arm] - n * setting.low) / setting.width
+    before = (state.sums[arm] - n * setting.low + state.lost[arm]) / setting.width
     away = (mean - setting.low) / setting.width - (0.5 + before) / (n + 1.0)
     state.scatter[arm] += scatter / (setting.width * setting.width) + times * away * away
 

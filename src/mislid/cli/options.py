@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mislid._words import without_password
 from mislid.errors import Interrupted, MislidError
 from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
 
@@ -162,7 +162,8 @@ assume_noise_option = click.option(
     metavar="WHAT",
     callback=_as_assumed,
     help="What the rules are told of the noise: another standard deviation, or unknown (Gaussian), "
-    "bounded (values from 0 to 1) or bernoulli (0 or 1); the latter two are drawn so.",
+    "unknown-equal (Gaussian, the same for all arms), bounded (values from 0 to 1) or bernoulli "
+    "(0 or 1); the latter two are drawn so.",
 )
 
 
@@ -263,18 +264,6 @@ def _is_of_database(problem: Exception) -> bool:
     """Whether a database, its driver or what speaks to it complains."""
     packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
     return not packages.isdisjoint({"sqlalchemy", "sqlite3", "psycopg"})
-
-
-def without_password(text: object) -> str:
-    """An address, or a text with one, as it may be shown.
-
-    >>> without_password("postgresql://lab:secret@host/studies")
-    'postgresql://lab:***@host/studies'
-    >>> without_password("postgresql://host/studies?user=lab&password=secret&connect_timeout=1")
-    'postgresql://host/studies?user=lab&password=***&connect_timeout=1'
-    """
-    hidden = re.sub(r"(://[^:/@\s]*):[^/\s]*@", r"\1:***@", str(text))
-    return re.sub(r"(?i)(passw\w*=)[^&\s'\"]*", r"\1***", hidden)
 
 
 def sentence(problem: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_
 from mislid._words import shown
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
+from mislid.engine.cost import as_cost, first_arms
+from mislid.engine.frozen import Frozen, changes, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -34,6 +36,8 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 MOST_SAMPLES = 1 << 53
 # Of every arm, where the variance is unknown.
 FIRST_VALUES = 5
+# Of all arms together, beyond the first of each, where they share one.
+FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
@@ -74,6 +78,9 @@ class Engine:
         Whether to measure all arms once first; None leaves that to the algorithm.
     truth
         The instance itself, for algorithms that know it; only a simulation has it.
+    cost
+        What a measurement costs, (K,) in any unit; infinity where none can be made any more. By
+        default all cost the same. Rules of the kind `mislid` measure what proves most for its cost.
 
     Raises
     ------
@@ -101,6 +108,7 @@ class Engine:
         gamma: float = 1.0,
         every_arm: bool | None = None,
         truth: Instance | None = None,
+        cost: ArrayLike | None = None,
     ) -> None:
         if not isinstance(question, Question):
             raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
@@ -114,6 +122,7 @@ class Engine:
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
         self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
         self._truth, self._seed = truth, seed
+        self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
         self._rules, self._design = self._new_rules()
@@ -126,7 +135,7 @@ class Engine:
         from mislid.engine import compiled
 
         rule, question = self.algorithm, self.question
-        setting = compiled.new_setting(question, rule, self.stopping.guaranteed)
+        setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
         name = "heuristic" if self.stopping.judge is not None else self.stopping.name
         stopping = compiled.STOPPING[name](setting)
@@ -134,10 +143,15 @@ class Engine:
         every = self._every_arm
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
-        design = np.arange(question.K, dtype=np.int64) if every else setting.basis
+        can = np.arange(question.K, dtype=np.int64)
+        if self.cost is not None:
+            can = can[np.isfinite(self.cost)]
+        design = can if every else first_arms(question.model, setting.basis, can)
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
-            design = np.tile(np.arange(question.K, dtype=np.int64), FIRST_VALUES)
+            design = np.tile(can, FIRST_VALUES)
+        elif question.noise_model == "unknown-equal":
+            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
         root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
@@ -182,7 +196,7 @@ class Engine:
     @property
     def sums(self) -> Vector:
         """Sums of the values of every arm (K,)."""
-        return self._state.sums.copy()
+        return self._state.sums + self._state.lost
 
     @property
     def means(self) -> Vector:
@@ -562,6 +576,48 @@ class Engine:
         other._rules, other._pretended = self._rules.copy(), None
         return other
 
+    def freeze(self) -> Frozen:
+        """All that it has come to, for `thaw`; compiled rules only.
+
+        Returns
+        -------
+        dict
+            Arrays by name, which can be kept in a file.
+
+        Raises
+        ------
+        ProblemError
+            If a rule is written in Python, which may remember anything.
+        """
+        if not self.is_compiled:
+            raise ProblemError("freeze needs rules that are compiled; got one written in Python")
+        fresh, blank = self._new_rules()[0], self._new_pretended()
+        found = changes(self._rules, fresh, "rules")
+        if self._pretended is not None:
+            found |= {"pretended": np.array(True), **changes(self._pretended, blank, "pretended")}
+        return found | {"decided": np.array(self._verdict.decided)}
+
+    def thaw(self, frozen: Frozen) -> None:
+        """Go on from what another engine with the same question and rules has come to.
+
+        Parameters
+        ----------
+        frozen
+            From `freeze`, of an engine before which nothing was measured.
+        """
+        restore(self._rules, frozen, "rules")
+        if "pretended" in frozen:
+            self._pretended = self._new_pretended()
+            restore(self._pretended, frozen, "pretended")
+        self._verdict = Verdict(bool(frozen["decided"]))
+
+    def _new_pretended(self) -> State:
+        """Proposals that pretend have a state of their own: a search leaves things for the next."""
+        from mislid._kernels.state import new_state
+
+        state = self._rules.state
+        return new_state(self._rules.setting, plays=state.play is not state.test)
+
     def _pretending(self) -> Engine:
         """One with a state of its own that shares what the rules remember."""
         other = copy.copy(self)
@@ -605,13 +661,18 @@ class Engine:
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
-    def follow(self, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def follow(
+        self, script: Script, successor: Callable[[Engine], Engine] | None = None
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
         """Take in what happened to a study.
 
         Parameters
         ----------
         script
             Measurements and requests for trials, in order; more is better.
+        successor
+            What is called with this engine at a verdict, and gives the one that goes on from there;
+            for compiled rules.
 
         Returns
         -------
@@ -621,4 +682,6 @@ class Engine:
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
         refuse_impossible(script, self.question)
-        return (follow_compiled if self.is_compiled else follow_in_python)(self, script)
+        if successor is not None or self.is_compiled:
+            return follow_compiled(self, script, successor)
+        return follow_in_python(self, script)

@@ -16,7 +16,7 @@ numbers in the same order, and comes to the same choices to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ from mislid.engine.view import Verdict
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
+    from mislid._kernels.replay import Design
     from mislid.engine.engine import Engine
     from mislid.question import Question
 
@@ -141,18 +142,16 @@ def refuse_impossible(script: Script, question: Question) -> None:
         refuse_values(question, np.array(told, dtype=np.float64), np.ones(len(told)))
 
 
-def follow_compiled(engine: Engine, script: Script) -> Followed:
-    """Take in all steps without going back to Python in between."""
-    from mislid._kernels.replay import Design, Steps, replay
-    from mislid._kernels.state import new_state
+def follow_compiled(
+    engine: Engine, script: Script, successor: Callable[[Engine], Engine] | None = None
+) -> Followed:
+    """Take in all steps without going back to Python in between.
 
-    rules = engine._rules
-    if engine._pretended is None:
-        # Proposals that pretend have a state of their own: a search leaves things for the next.
-        engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
-    first = Design.zeros(
-        {"K": engine._state.counts.size}, arms=engine._design, done=_is_begun(engine)
-    )
+    At a verdict, `successor` gives the engine that goes on.
+    """
+    from mislid._kernels.replay import Steps, replay
+
+    first = _ready(engine)
     steps = Steps(
         places=np.array(script.ends(), dtype=np.int64),
         arms=np.array(script.arms, dtype=np.int64),
@@ -161,11 +160,24 @@ def follow_compiled(engine: Engine, script: Script) -> Followed:
     )
     verdict, step, count = None, 0, len(script.places)
     while step < count:
-        step = int(replay(rules, engine._pretended, first, steps, step))
+        step = int(replay(engine._rules, engine._pretended, first, steps, step))
         if step < 0:
             engine._verdict = Verdict(True)
             verdict, step = verdict or engine.verdict, -step
+            if successor is not None:
+                engine = successor(engine)
+                first = _ready(engine)
     return verdict, steps.chosen
+
+
+def _ready(engine: Engine) -> Design:
+    """The first design of an engine, which is given what proposals need."""
+    from mislid._kernels.replay import Design
+
+    if engine._pretended is None:
+        engine._pretended = engine._new_pretended()
+    counts = engine._state.counts
+    return Design.zeros({"K": counts.size}, arms=engine._design, done=_is_begun(engine))
 
 
 def follow_in_python(engine: Engine, script: Script) -> Followed:

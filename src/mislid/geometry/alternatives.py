@@ -18,6 +18,7 @@ from mislid.geometry.duality import (
     Certified,
     Proofs,
     balanced,
+    certain_bound,
     cost_failures,
     is_unstructured,
     linear_fit,
@@ -25,7 +26,6 @@ from mislid.geometry.duality import (
     multiplier_failures,
     negligible_cost,
     order_failures,
-    proved_bound,
     rival_failures,
     top_arms,
 )
@@ -124,17 +124,9 @@ class Alternative(Certified):
         return [f"pair {self.pair} must be a challenger and one of incumbents {self.incumbents}"]
 
     def _proved(self) -> float:
+        pair = self.multipliers, self.alpha, self.pair, self.tolerance
         theta = self.theta if math.isfinite(self.cost) else None
-        return proved_bound(
-            self.model,
-            self.given,
-            self.weights,
-            self.multipliers,
-            self.alpha,
-            self.pair,
-            self.tolerance,
-            theta,
-        )
+        return certain_bound(self.model, self.given, self.weights, *pair, theta)
 
 
 def pair_alternative(

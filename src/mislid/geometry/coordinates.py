@@ -2,18 +2,24 @@
 
 Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have
 entries of at most one and X[basis] is the identity. A theta in them lists the linear model's
-values at the basis arms.
+values at the basis arms. Arms that came late have no part in the choice of the basis, except in
+directions that only they have; their entries may be larger.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mislid._validation import Matrix, Vector
-from mislid.geometry.spanner import Arms, spanner_coordinates
+from mislid.errors import ProblemError
+from mislid.geometry.spanner import Arms, coordinates_in, spanner_coordinates
 from mislid.model import Model
+
+# Of arms that came late: beyond, few digits are left of their features.
+LARGEST = 1e4
 
 
 class Coordinates(NamedTuple):
@@ -54,3 +60,60 @@ def coordinates(model: Model) -> Coordinates:
         model._cache["coordinates"] = Coordinates(basis, matrix, rest)
     found: Coordinates = model._cache["coordinates"]
     return found
+
+
+def set_late(model: Model, late: Sequence[int]) -> None:
+    """Let the arms `late` have no part in the model's coordinates but where only they span.
+
+    What the other arms' coordinates are does not depend on them then.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]], 0.1)
+    >>> set_late(model, [2])
+    >>> coordinates(model).basis.tolist(), coordinates(model).matrix[2].tolist()
+    ([0, 1], [3.0, 1.0])
+    """
+    features = model.features
+    known = np.setdiff1d(np.arange(model.K), late)
+    basis = known[_spanner_of(features[known])] if known.size else known
+    basis = np.concatenate([basis, _completion(features, basis, np.array(late, dtype=np.intp))])
+    matrix = coordinates_in(features, basis)
+    own = np.isin(basis, late)
+    matrix[np.ix_(known, own)] = 0.0  # but for rounding they are
+    largest = float(np.max(np.abs(matrix)))
+    if largest > LARGEST:
+        raise ProblemError(
+            "candidates must have features like those of the others: one that was added is "
+            f"{largest:.3g} times a combination of them, more than {LARGEST:g}"
+        )
+    order = np.argsort(basis)
+    model._cache["spanner"] = basis[order], np.ascontiguousarray(matrix[:, order])
+
+
+def _spanner_of(features: Matrix) -> Arms:
+    """Arms that span what all of these (K, d) do."""
+    if len(features) == 1 or not features.any():
+        return np.flatnonzero(features.any(axis=1))[:1]
+    return spanner_coordinates(Model(features, 0.0).features)[0]
+
+
+def _completion(features: Matrix, basis: Arms, late: Arms) -> Arms:
+    """Late arms, each the farthest from the span of all before it, until all is spanned."""
+    rows = np.linalg.qr(features)[0]
+    rest = rows.copy()
+    for arm in basis:
+        rest = _without(rest, arm)
+    chosen: list[int] = []
+    while len(basis) + len(chosen) < features.shape[1]:
+        sizes = np.einsum("kj,kj->k", rest[late], rest[late])
+        chosen.append(int(late[np.argmax(sizes)]))
+        rest = _without(rest, chosen[-1])
+    return np.array(chosen, dtype=np.intp)
+
+
+def _without(rest: Matrix, arm: int) -> Matrix:
+    """What is left of the rows (K, d) beside that of an arm."""
+    direction = rest[arm] / np.linalg.norm(rest[arm])
+    left: Matrix = rest - np.outer(rest @ direction, direction)
+    return left

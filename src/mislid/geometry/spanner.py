@@ -89,6 +89,13 @@ def spanner_coordinates(features: Array, C: float = 1.0) -> tuple[Arms, Array]:
     )
 
 
+def coordinates_in(features: Array, basis: Arms) -> Array:
+    """The coordinates X (K, d) of all arms in d of them, A = X A_B; X[basis] is the identity."""
+    scaled = np.ldexp(features, -np.frexp(np.max(np.abs(features), axis=0))[1])
+    rows = np.linalg.qr(scaled)[0]
+    return _refined(scaled, np.linalg.solve(rows[basis].T, rows.T).T, basis)
+
+
 def _largest_volume_start(features: Array) -> tuple[Arms, Array]:
     """Greedy choice of d arms: each the farthest from the span of those before it."""
     d = features.shape[1]
@@ -132,7 +139,7 @@ def _refined(features: Array, X: Array, basis: Arms) -> Array:
         X = X + change
         # Adding 0.0 removes the sign of -0.0.
         X[basis] = np.eye(basis.size)
-        if np.max(np.abs(change)) <= 4 * np.finfo(np.float64).eps:
+        if np.max(np.abs(change)) <= 4 * np.finfo(np.float64).eps * max(1.0, np.max(np.abs(X))):
             return X + 0.0
     raise CertificateError(
         f"the coordinates in arms {basis.tolist()} do not converge: the last change is "

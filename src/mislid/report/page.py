@@ -136,7 +136,7 @@ def _figure(caption: str, *pictures: Html) -> Html:
 
 
 def _candidates(overview: Overview) -> Html:
-    level = rate(1.0 - overview.settings.delta)
+    level = rate(1.0 - overview.settings.error_rate)
     caption = (
         f"{_leaders(overview).capitalize()} first and in colour, then the others, best first. With "
         f"probability at least {level} all intervals hold the true means, at once and at all "

@@ -66,7 +66,7 @@ def _promise(overview: Overview) -> str:
     slack = f" by more than {number(settings.tolerance)}" if settings.tolerance > 0.0 else ""
     return (
         f"the probability that a better candidate was left out{slack} is proven to be at most "
-        f"{rate(settings.delta)}, if the declared noise and misspecification hold."
+        f"{rate(settings.error_rate)}, if the declared noise and misspecification hold."
     )
 
 
@@ -140,7 +140,7 @@ def key_numbers(overview: Overview) -> Html:
     if asked is not None and not overview.decided and math.isfinite(asked.more):
         shown["to go, about"] = roughly(asked.more)
     shown["error rate"] = f"{'≤ ' if overview.proven else 'wanted: '}" + rate(
-        overview.settings.delta
+        overview.settings.error_rate
     )
     return element(
         "dl",

@@ -11,7 +11,7 @@ from mislid._validation import as_noise
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
-from mislid.rules.noise import NOISE_MODELS
+from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 from mislid.simulation.environments import (
     Bernoulli,
     Bounded,
@@ -48,7 +48,7 @@ def as_assumed(
             f"assume_noise must be None, standard deviations, or one of {names}; "
             f"got {shown(assume_noise)}"
         )
-    if environment is None and assume_noise != "unknown":
+    if environment is None and assume_noise not in UNDECLARED:
         kind = Bounded if assume_noise == "bounded" else Bernoulli
         environment = kind(instance.means)
     source = as_environment(environment, instance, relied_on=False)

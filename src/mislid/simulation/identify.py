@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Matrix, Vector, as_count, as_seed
+from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
 from mislid._words import shown
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
@@ -18,6 +18,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.assumed import AssumedNoise, as_assumed
 from mislid.simulation.environments import Environment
@@ -55,6 +56,8 @@ class Identification:
         What was asked.
     scatter
         What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
+    cost
+        What all measurements cost; None where no costs were given.
     """
 
     answer: tuple[int, ...] | None
@@ -68,6 +71,7 @@ class Identification:
     unsolved: int
     question: Question = field(repr=False)
     scatter: Vector = field(repr=False)
+    cost: float | None = None
 
     @property
     def intervals(self) -> Matrix:
@@ -83,7 +87,8 @@ class Identification:
         if question.reward_range is not None:
             kind, ends = question.noise_model, question.reward_range
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
-        return mean_intervals(model, counts, self.means, question.noise, delta)
+        spread = spread_of(question.noise_model, counts, self.means, self.scatter)
+        return mean_intervals(model, counts, self.means, question.noise, delta, spread)
 
 
 def identify(
@@ -99,6 +104,7 @@ def identify(
     gamma: float = 1.0,
     environment: Environment | None = None,
     assume_noise: AssumedNoise = None,
+    cost: ArrayLike | None = None,
     callback: Callback | None = None,
     every: int | None = None,
 ) -> Identification:
@@ -130,9 +136,12 @@ def identify(
     assume_noise
         What the rules are told of the noise: None for the instance's own standard deviations,
         others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
+        "unknown-equal": also that all arms have the same standard deviation.
         "bounded": that rewards are within the environment's range, (0, 1) where it names none.
         "bernoulli": that they are 0 or 1. Without an environment the last two draw from
         `Bounded(means)` and `Bernoulli(means)`.
+    cost
+        What a measurement of every arm costs (K,): `mislid` measures what proves most for its cost.
     callback
         A function that is called with a `Progress` as the run goes on and once at its end. It
         changes no decision. What it raises ends the run and reaches the caller, but for Ctrl-C,
@@ -183,11 +192,15 @@ def identify(
     step = _as_positive(every, "every")
     listener = as_callback(callback, step)
     root = as_seed(seed)
-    engine = Engine(question, algorithm, stopping, seed=root, gamma=gamma, truth=instance)
+    prices = None if cost is None else as_costs(cost, instance.K)
+    engine = Engine(
+        question, algorithm, stopping, seed=root, gamma=gamma, truth=instance, cost=prices
+    )
     run = Run(engine, source, root)
     start = time.perf_counter()
     status = run.go(budget, listener, step)
-    return run.outcome(status, instance, time.perf_counter() - start)
+    found = run.outcome(status, instance, time.perf_counter() - start)
+    return found if prices is None else replace(found, cost=float(found.counts @ prices))
 
 
 def _as_positive(value: int | None, name: str) -> int | None:

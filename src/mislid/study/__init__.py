@@ -5,6 +5,7 @@
 """
 
 from mislid.study.budget import BudgetCheck
+from mislid.study.checking import StudyCheck, check_study
 from mislid.study.estimates import EstimateRow
 from mislid.study.features import FeatureCheck
 from mislid.study.forecast import StudyProgress, WhatIf
@@ -33,6 +34,7 @@ __all__ = [
     "Sensitivity",
     "SensitivityRow",
     "Study",
+    "StudyCheck",
     "StudyProgress",
     "StudyResult",
     "StudySummary",
@@ -40,6 +42,7 @@ __all__ = [
     "Threshold",
     "Trial",
     "WhatIf",
+    "check_study",
     "copy_study",
     "create_study",
     "delete_study",

@@ -9,7 +9,7 @@ rule chooses. The log has the proposals beside what was handed out, and a replay
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,19 +98,19 @@ class Batch:
         """Put a group in."""
         self._in_it[arm] += self._limits.replicates
 
-    def instead(self, measured: Sequence[float]) -> int:
+    def instead(self, measured: Mapping[int, float]) -> int:
         """The arm that takes the place of one that does not fit."""
-        fitting = [arm for arm in range(len(measured)) if self.takes(arm)]
+        fitting = [arm for arm in measured if self.takes(arm)]
         return min(fitting, key=lambda arm: self._preference(arm, measured))
 
-    def _preference(self, arm: int, measured: Sequence[float]) -> tuple[bool, float]:
+    def _preference(self, arm: int, measured: Mapping[int, float]) -> tuple[bool, float]:
         """The least first: arms that are in the batch before others."""
         present = self._in_it[arm]
         return present == 0, present or measured[arm]
 
-    def has_room(self, K: int) -> bool:
+    def has_room(self, arms: Iterable[int]) -> bool:
         """Whether anything fits still."""
-        return any(self.takes(arm) for arm in range(K))
+        return any(self.takes(arm) for arm in arms)
 
     def taken(self, lapsed: Iterable[TrialRecord], room: int) -> list[TrialRecord]:
         """Put in the groups of expired trials that fit, at most so many trials."""
@@ -139,8 +139,9 @@ def fill(replay: Replay, batch: Batch, limits: Limits, n: int, replacing: int) -
     """Fill a batch with new trials, at most n, whose ids follow `replacing` others."""
     proposed: list[int] = []
     arms: list[int] = []
-    measured = replay.engine.counts.tolist()
-    while len(arms) + limits.replicates <= n and batch.has_room(len(measured)):
+    counts = replay.engine.counts.tolist()
+    measured = {arm: counts[place] for place, arm in replay.state.census.measurable.items()}
+    while len(arms) + limits.replicates <= n and batch.has_room(measured):
         (arm,) = replay.propose(1, replacing, arms)
         proposed.append(arm)
         if not batch.takes(arm):

@@ -27,8 +27,9 @@ from mislid.files import as_plain, new_place, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.noise.pairs import scatter_after, scatter_over_time
+from mislid.study.census import Census
 from mislid.study.contradictions import Tallies, tests_of
-from mislid.study.events import Contradicted, Decided, Event
+from mislid.study.events import Added, Contradicted, Decided, Event, Retired
 from mislid.study.evidence import Data, Judgement, PairEvidence
 from mislid.study.proof import Claim, Moment, Search, Settlement
 from mislid.study.settings import KNOWN, Candidates, Settings, is_python, question_of
@@ -56,21 +57,26 @@ class Mended:
         Values that were mended, and events that declared something anew.
     contradictions
         What the data have refuted of the present declaration.
+    census, changes
+        All candidates that there were, and events that added or retired some.
     """
 
     corrections: tuple[Correction, ...] = ()
     declarations: tuple[Event, ...] = ()
     contradictions: tuple[Contradicted, ...] = ()
+    census: Census | None = None
+    changes: tuple[Event, ...] = ()
 
-    def plain(self, candidates: Candidates, settings: Settings) -> dict[str, Any]:
-        """Values of JSON."""
-        return {
+    def plain(self, candidates: Candidates, promised: float) -> dict[str, Any]:
+        """Values of JSON; of changes, and of the promise, only where there are any."""
+        known = candidates if self.census is None else self.census.register
+        plain: dict[str, Any] = {
             "corrections": [
                 {
                     "event": one.sequence,
                     "trial": one.of.trial,
                     "row": one.of.row,
-                    "arm": candidates.labels[one.of.arm],
+                    "arm": known.labels[one.of.arm],
                     "was": one.was,
                     "value": one.value,
                     "reason": one.reason,
@@ -87,6 +93,28 @@ class Mended:
             ],
             "contradictions": [asdict(one) for one in self.contradictions],
         }
+        if self.census is not None and self.changes:
+            plain["changes"] = [_plain_change(event, known) for event in self.changes]
+            plain["promised"] = promised
+        return plain
+
+
+def _plain_change(event: Event, known: Candidates) -> dict[str, Any]:
+    """Which candidates came, or left, or cannot be measured any more."""
+    fact = event.fact
+    if isinstance(fact, Added):
+        labels, kind = list(fact.candidates.labels), "added"
+    elif isinstance(fact, Retired):
+        labels, kind = [known.labels[fact.arm]], "left" if fact.leaves else "retired"
+    else:
+        raise TypeError(f"no change: {fact!r}")
+    return {
+        "event": event.sequence,
+        "kind": kind,
+        "labels": labels,
+        "informed": fact.informed,
+        "reason": fact.reason,
+    }
 
 
 class Certificate:
@@ -208,7 +236,8 @@ class Certificate:
     def _plain_model(self) -> dict[str, Any]:
         model = self._candidates.model(self._settings.misspecification)
         columns = range(model.d) if model.reduction is None else model.reduction.kept
-        return {"columns": list(columns), "spanner": coordinates(model).basis.tolist()}
+        found = {"columns": list(columns), "spanner": coordinates(model).basis.tolist()}
+        return found | ({"late": list(self._candidates.late)} if self._candidates.late else {})
 
     def _settled(self) -> dict[str, Any]:
         """Version 3: when every pair was settled, and by what; whether the declaration stands."""
@@ -232,7 +261,7 @@ class Certificate:
             "evidence": [self._plain_settlement(one) for one in evidence],
             "now": now,
             "tests": tests,
-            "log": self._mended.plain(self._candidates, self._settings),
+            "log": self._mended.plain(self._candidates, self._settings.error_rate),
         }
 
     def _declared(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -354,11 +383,13 @@ class Log:
         self._values = np.array([one.value for one in observations])
 
     def after(self, samples: int) -> Data:
-        """Counts, sums and scatter, added up in the order in which the rules did."""
-        arms, K = self._arms[:samples], self._candidates.K
-        counts, sums = np.bincount(arms, minlength=K), np.bincount(arms, self._values[:samples], K)
+        """Counts, sums and scatter; sums are rounded once, as those of the rules nearly are."""
+        arms, values, K = self._arms[:samples], self._values[:samples], self._candidates.K
+        counts = np.bincount(arms, minlength=K)
+        parts = np.split(values[np.argsort(arms, kind="stable")], np.cumsum(counts)[:-1])
+        sums = np.array([math.fsum(part.tolist()) for part in parts])
         scatter = scatter_after(self._scatter, self._arms, samples, K)
-        return Data(counts.astype(np.float64), sums.astype(np.float64), scatter)
+        return Data(counts.astype(np.float64), sums, scatter)
 
     @cached_property
     def _scatter(self) -> Vector | None:

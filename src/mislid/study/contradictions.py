@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Candidates, Settings
-from mislid.study.state import MISSPECIFICATION, NOISE, Observation, StudyState
+from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]
 # How often noise that was declared rightly is contradicted, over a whole study.
@@ -132,9 +133,9 @@ def tests_of(
     settings: Settings, candidates: Candidates, tallies: Tallies
 ) -> Iterator[tuple[str, float, float]]:
     """What is tested, at which level, and the evidence against it."""
-    deviations = settings.deviations(candidates.K)
-    scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
     if settings.noise_model == KNOWN:
+        deviations = settings.deviations(candidates.K)
+        scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
         yield NOISE, NOISE_LEVEL, scatter.log_evidence()
     if settings.is_structured and math.isfinite(settings.misspecification):
         residuals = _residuals(settings, candidates, tallies)
@@ -148,11 +149,18 @@ def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> 
         tallies.counts,
         settings.sign * tallies.means,
         settings.deviations(candidates.K),
+        spread_of(settings.noise_model, tallies.counts, tallies.means, tallies.squares),
     )
 
 
 def in_words(found: Contradicted, state: StudyState) -> str:
     """What was found, and what to do."""
+    if found.what == DECISION:
+        return (
+            f"the log records a decision after {found.samples:,} measurements that does not follow "
+            "from them by the rules of this release. Nothing is proven: find out who wrote it, and "
+            "add the observations to a new study; no measurement is lost"
+        )
     if found.what == NOISE:
         says = (
             "the measurements scatter more than the declared noise allows: it takes at least "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from typing import Any
 
@@ -15,19 +16,27 @@ from mislid.study.settings import MAXIMIZE, Candidates, Settings, is_python, que
 
 
 def new_engine(
-    settings: Settings, candidates: Candidates, algorithm: Any = None, stopping: Any = None
+    settings: Settings,
+    candidates: Candidates,
+    algorithm: Any = None,
+    stopping: Any = None,
+    *,
+    misspecification: float | None = None,
 ) -> Engine:
-    """An engine before the first measurement.
+    """An engine before the first measurement, for the declared misspecification unless given.
 
     Rules that are given take the place of those that the settings name. Without features all arms
     are measured first: the model has one column then, whose spanner is one arm.
     """
+    if misspecification is not None:
+        settings = dataclasses.replace(settings, misspecification=misspecification)
     return Engine(
         question_of(settings, candidates),
         _rule("algorithm", settings.algorithm, algorithm),
         _rule("stopping", settings.stopping, stopping),
         seed=settings.seed,
         every_arm=True if candidates.features is None else None,
+        cost=None if settings.cost is None else np.array(settings.cost),
     )
 
 

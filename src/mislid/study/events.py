@@ -128,6 +128,34 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """The question is about these candidates as well; any decision is made anew.
+
+    `noise` and `cost` are theirs, where candidates differ in that. `informed` says whether they may
+    have been chosen after a look at values of the study.
+    """
+
+    candidates: Candidates
+    noise: tuple[float, ...] | None
+    cost: tuple[float, ...] | None
+    informed: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """An arm cannot be measured any more; one that `leaves` is not in the question either.
+
+    Any decision is then made anew. `informed` as for `Added`; one that stays has no use for it.
+    """
+
+    arm: int
+    leaves: bool
+    informed: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradicted:
     """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
 
@@ -157,6 +185,8 @@ Fact = (
     | Redeclared
     | Accepted
     | Contradicted
+    | Added
+    | Retired
 )
 _KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
 # Facts with numbers that JSON does not have: infinity.
@@ -167,35 +197,40 @@ _UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
 }
 
 # What reading something that is not an event may raise.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 # Entries that are read at once: enough to be fast, few enough to take little memory.
 _AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its place in the study's log, counted from 1, and when."""
+    """Something that happened: its place in the study's log, counted from 1, and when.
+
+    `key` is that of the call which it came from, as `Request` writes it.
+    """
 
     sequence: int
     time: float
     fact: Fact
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as a storage keeps it."""
+    """An event as a storage keeps it; `seal` is of itself and of the one before."""
 
     sequence: int
     time: float
     kind: str
     body: str
+    seal: str = ""
 
 
 def entry_of(event: Event) -> Entry:
     """Write an event down.
 
     >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
-    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}')
+    Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
     """
     fact = event.fact
     plain: dict[str, Any]
@@ -207,8 +242,12 @@ def entry_of(event: Event) -> Entry:
             del plain["more"]
         if isinstance(fact, Asked) and fact.proposed is None:
             del plain["proposed"]
+        if isinstance(fact, Added):
+            plain["candidates"] = fact.candidates.written()
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
+    if event.key is not None:
+        plain["key"] = event.key
     body = json.dumps(plain, separators=(",", ":"), allow_nan=False)
     return Entry(event.sequence, event.time, type(fact).__name__.lower(), body)
 
@@ -217,10 +256,10 @@ def event_of(entry: Entry) -> Event:
     """Read what `entry_of` wrote.
 
     >>> event_of(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
-    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()))
+    Event(sequence=3, time=12.5, fact=Told(trial=0, value=0.7, more=()), key=None)
     """
     try:
-        return Event(entry.sequence, entry.time, _fact(entry.kind, json.loads(entry.body)))
+        return _event(entry, json.loads(entry.body))
     except _UNREADABLE:
         shown = f"{entry.kind} {entry.body}"[:80]
         raise CorruptStorageError(
@@ -235,13 +274,15 @@ def events_of(entries: Sequence[Entry]) -> Iterator[Event]:
         part = entries[begin : begin + _AT_ONCE]
         try:
             bodies = json.loads(f"[{','.join([entry.body for entry in part])}]")
-            events = [
-                Event(entry.sequence, entry.time, _fact(entry.kind, plain))
-                for entry, plain in zip(part, bodies, strict=True)
-            ]
+            events = [_event(entry, plain) for entry, plain in zip(part, bodies, strict=True)]
         except _UNREADABLE:
             events = [event_of(entry) for entry in part]  # says which one it is
         yield from events
+
+
+def _event(entry: Entry, plain: dict[str, Any]) -> Event:
+    key = plain.pop("key", None)
+    return Event(entry.sequence, entry.time, _fact(entry.kind, plain), key)
 
 
 def _fact(kind: str, plain: dict[str, Any]) -> Fact:
@@ -250,6 +291,8 @@ def _fact(kind: str, plain: dict[str, Any]) -> Fact:
     fact = _KINDS[kind]
     for name in _UNBOUNDED.get(fact, ()):
         plain[name] = None if plain[name] is None else float(plain[name])
+    if fact is Added:
+        plain["candidates"] = Candidates.of(plain["candidates"])
     if fact is Decided:
         plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():

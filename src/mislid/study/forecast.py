@@ -55,6 +55,15 @@ class ToGo(NamedTuple):
     note: str
 
 
+class CostToGo(NamedTuple):
+    """What the measurements to go cost: an estimate and its range, None where it is not known."""
+
+    more_cost: float | None = None
+    more_cost_low: float | None = None
+    more_cost_high: float | None = None
+
+
+_UNKNOWN = CostToGo()
 _DONE = ToGo(0, 0, 0, "")
 _SKIPPED = ToGo(None, 0, None, "no forecast: it was not asked for")
 
@@ -82,6 +91,9 @@ class StudyProgress(PlainRecord):
         as estimated now: T kl(1 - delta, delta). Infinite where they are tied.
     best_now
         The m candidates that the measurements so far put first, best first.
+    spent, more_cost, more_cost_low, more_cost_high
+        In a study with costs, what the measurements by now cost, and those to go, as `more` is for
+        their number; None where that is not known.
     """
 
     samples: int
@@ -94,6 +106,10 @@ class StudyProgress(PlainRecord):
     threshold: float | None = None
     lower_bound: float | None = None
     best_now: tuple[Label, ...] = ()
+    spent: float | None = None
+    more_cost: float | None = None
+    more_cost_low: float | None = None
+    more_cost_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +159,7 @@ class Snapshot:
     events: int
     decision: Decided | None
     rules: tuple[Any, Any] = (None, None)
+    costs: Vector | None = None
 
     @classmethod
     def of(cls, replay: Replay) -> Snapshot:
@@ -156,6 +173,7 @@ class Snapshot:
             events=state.sequence,
             decision=state.decision,
             rules=replay.given,
+            costs=state.census.costs,
         )
 
     def progress(
@@ -163,7 +181,7 @@ class Snapshot:
     ) -> StudyProgress:
         """How far the study has come; `each` is called after every simulation."""
         count = self.simulations(simulations)
-        return self._progress(lambda forward: self._to_go(forward, count, each))
+        return self._progress(lambda forward: self._ahead(forward, count, each))
 
     def simulations(self, wanted: int | None = None) -> int:
         """How many there are; fewer where each takes long, and ranges are wider for it."""
@@ -175,20 +193,26 @@ class Snapshot:
 
     def standing(self) -> StudyProgress:
         """The same without simulations, so that nothing is said of what is to go."""
-        return self._progress(lambda _: _SKIPPED)
+        return self._progress(lambda _: (_SKIPPED, _UNKNOWN))
 
-    def _progress(self, to_go: Callable[[Forward], ToGo]) -> StudyProgress:
+    def _progress(self, ahead: Callable[[Forward], tuple[ToGo, CostToGo]]) -> StudyProgress:
         forward = self._forward(self.settings)
+        spent = None if self.costs is None else float(self.costs @ self.data.counts)
         if forward.missing:
-            return StudyProgress(self.data.samples, *_too_early(forward.missing))
+            early = _too_early(forward.missing)
+            return StudyProgress(self.data.samples, *early, spent=spent)
         decided, decision = forward.begin(), self.decision
         best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
         if decision is not None:
             verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
         settled = decided or decision is not None
+        nothing = _UNKNOWN if spent is None else CostToGo(0.0, 0.0, 0.0)
+        to_go, costs = (_DONE, nothing) if settled else ahead(forward)
         return StudyProgress(
             self.data.samples,
-            *(_DONE if settled else to_go(forward)),
+            *to_go,
+            **costs._asdict(),
+            spent=spent,
             pair=self._labels(verdict.pair) if verdict and verdict.pair else None,
             statistic=_known(verdict.statistic) if verdict else None,
             threshold=_known(verdict.threshold) if verdict else None,
@@ -216,7 +240,7 @@ class Snapshot:
         to_go = _too_early(forward.missing)
         if not forward.missing:
             decided, best = forward.begin(), self._labels(forward.best())
-            to_go = _DONE if decided else self._to_go(forward, count)
+            to_go = _DONE if decided else self._ahead(forward, count)[0]
         return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
 
     def what_ifs(self, simulations: int | None = None) -> tuple[WhatIf, ...]:
@@ -256,19 +280,22 @@ class Snapshot:
         memory = self.memory if settings == self.settings else None
         return Forward(settings, self.candidates, self.data, memory, self.rules)
 
-    def _to_go(
+    def _ahead(
         self, forward: Forward, count: int, each: Callable[[], object] | None = None
-    ) -> ToGo:
+    ) -> tuple[ToGo, CostToGo]:
         horizon = HORIZON * self.data.samples
         runs: list[float] = []
+        bills: list[float] = []
         # When most are beyond the horizon, the estimate is, and so is the range's upper end.
         while len(runs) < count and 2 * runs.count(math.inf) <= count:
             key = _STREAM, self.events, len(runs)
             rng = default_rng(SeedSequence(self.settings.seed, spawn_key=key))
             runs.append(forward.run(rng, horizon))
+            if self.costs is not None:
+                bills.append(math.inf if math.isinf(runs[-1]) else forward.spent(self.costs))
             if each is not None:
                 each()
-        return summed_up(runs, count, horizon)
+        return summed_up(runs, count, horizon), _priced(bills, count)
 
     def _lower_bound(self, estimate: Vector) -> float | None:
         from mislid.geometry.time import characteristic_time
@@ -300,17 +327,29 @@ def summed_up(runs: Sequence[float], count: int, horizon: int) -> ToGo:
     >>> summed_up([7, 5, 6], 3, 100)
     ToGo(more=6, more_low=5, more_high=7, note='')
     """
-    ordered, beyond = sorted(runs), sum(math.isinf(run) for run in runs)
-    most = 2 * beyond > count
-    tail = max((len(ordered) + 1) // TAIL, 1) - 1
-    low, high = ordered[tail], math.inf if most else ordered[-1 - tail]
-    middle = math.inf if most else ordered[(len(ordered) - 1) // 2]
+    low, middle, high = _ranks(runs, count)
     note = ""
     if math.isinf(high):
-        note = (
-            f"{beyond} of {len(ordered)} simulations went on for more than {horizon} measurements"
-        )
+        beyond = sum(math.isinf(run) for run in runs)
+        note = f"{beyond} of {len(runs)} simulations went on for more than {horizon} measurements"
     return ToGo(_whole(middle), horizon if math.isinf(low) else int(low), _whole(high), note)
+
+
+def _ranks(runs: Sequence[float], count: int) -> tuple[float, float, float]:
+    """Lower end, middle and upper end of the range of as many as `count` runs."""
+    ordered, most = sorted(runs), 2 * sum(math.isinf(run) for run in runs) > count
+    tail = max((len(ordered) + 1) // TAIL, 1) - 1
+    high = math.inf if most else ordered[-1 - tail]
+    middle = math.inf if most else ordered[(len(ordered) - 1) // 2]
+    return ordered[tail], middle, high
+
+
+def _priced(bills: Sequence[float], count: int) -> CostToGo:
+    """What as many as `count` runs cost; those beyond the horizon are infinite."""
+    if not bills:
+        return _UNKNOWN
+    low, middle, high = (None if math.isinf(bill) else bill for bill in _ranks(bills, count))
+    return CostToGo(middle, low, high)
 
 
 def _too_early(missing: int) -> ToGo:

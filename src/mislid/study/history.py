@@ -11,17 +11,25 @@ from mislid.errors import ProblemError
 from mislid.study.settings import Candidates
 
 COLUMNS = ("arm", "value")
+# Beyond, evidence is no number with the least noise that is allowed.
+LARGEST = 1e75
 
 
 def as_value(value: Any, name: str = "value") -> float:
-    """A measurement: a finite number.
+    """A measurement: a finite number, whose square over that of any noise is one too.
 
     >>> as_value(float("nan"))
     Traceback (most recent call last):
     ...
     mislid.errors.ProblemError: value must be a finite number; got nan
     """
-    return as_number(value, name, low=-float("inf"), high=float("inf"))
+    found = as_number(value, name, low=-float("inf"), high=float("inf"))
+    if abs(found) > LARGEST:
+        raise ProblemError(
+            f"{name} must be between {-LARGEST:g} and {LARGEST:g}; got {found!r}: give values in "
+            "another unit"
+        )
+    return found
 
 
 def refuse_outside(

@@ -11,8 +11,16 @@ from typing import Any
 
 from mislid._validation import as_number, as_text, is_one_of
 from mislid._words import shown
-from mislid.errors import DuplicatedStudyError, ProblemError, UnknownStudyError
-from mislid.study.events import Created, Event, entry_of, events_of
+from mislid.errors import (
+    DuplicatedStudyError,
+    ProblemError,
+    StorageError,
+    UnknownOutcomeError,
+    UnknownStudyError,
+)
+from mislid.study import snapshots
+from mislid.study.chain import Chain
+from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
@@ -45,6 +53,7 @@ def create_study(
     rewards: str | None = None,
     decide_at: float | None = None,
     budget: int | None = None,
+    cost: Any = None,
 ) -> Study:
     """Begin a study: which m of the candidates are best, at error rate delta?
 
@@ -68,7 +77,8 @@ def create_study(
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate; or "unknown", for Gaussian values of which every candidate has a standard
-        deviation of its own. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
+        deviation of its own, or "unknown-equal", if all have the same. It must be given, or
+        `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
@@ -103,6 +113,10 @@ def create_study(
     budget
         Measurements that there can be in all: `optimize` ends with the last of them, `budget_check`
         says what they can be expected to prove, and `result_now` what to report then.
+    cost
+        What a measurement of each candidate costs, in any unit, as a list or a dict by labels. What
+        proves most for its cost is measured, and forecasts say what is to be spent. Infinity is for
+        candidates that can never be measured, and are judged by their features.
 
     Returns
     -------
@@ -141,21 +155,42 @@ def create_study(
         reward_range=reward_range,
         rewards=rewards,
         budget=budget,
+        cost=cost,
     )
     name = f"study-{uuid.uuid4()}" if study_name is None else _as_name(study_name)
     place = as_storage(storage)
-    first = entry_of(Event(1, time.time(), Created(settings, arms)))
+    first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, place.create(name, [first]), place, rules=rules)
+        return Study(name, _created(place, name, first), place, rules=rules)
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
     study = Study(name, place.find(name), place, rules=rules)
     if intercept is None and study.candidates == plain:
         arms = plain  # of a release that added no ones, or begun without
-    refuse_others(name, (study.settings, study.candidates), (settings, arms))
+    state = study._now()
+    was = (state.settings, state.candidates)
+    if state.changes and state.begun is not None:  # goes on with what came and left since
+        was = (state.begun.settings, state.begun.candidates)
+    refuse_others(name, was, (settings, arms))
     return study
+
+
+def _created(place: Storage, name: str, first: list[Entry]) -> int:
+    """The key of a new study; where the answer was lost, of that which came of it."""
+    try:
+        return place.create(name, first)
+    except UnknownOutcomeError as problem:
+        try:
+            return place.create(name, first)  # waits for the first, if that is still under way
+        except DuplicatedStudyError:
+            key = place.find(name)
+            if place.read(key, 0, 1) == first:
+                return key
+            raise
+        except StorageError:
+            raise problem from None
 
 
 def _wanted(misspecification: Any, decide_at: Any) -> Any:
@@ -288,7 +323,9 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     ['assay']
     """
     place = as_storage(_given(storage))
-    place.delete(place.find(study_name))
+    key = place.find(study_name)
+    snapshots.forget(place.read(key, 0, 1))
+    place.delete(key)
 
 
 def copy_study(
@@ -327,13 +364,13 @@ def copy_study(
     """
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
-    entries = source.read(source.find(from_study_name))
+    entries = Chain().take_in(source.read(source.find(from_study_name)))
     target.create(_as_name(to_study_name or from_study_name), entries)
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:
     state = StudyState()
-    for event in events_of(place.read(key)):
+    for event in events_of(Chain().take_in(place.read(key))):
         state.apply(event)
     return summary_of(name, state)
 

@@ -23,7 +23,7 @@ def correction(
     state: StudyState, trial: int | None, row: int | None, value: float | None, reason: Any
 ) -> list[Fact]:
     """What is recorded when a measurement gets this value, or none; nothing where it has it."""
-    rows, why = _as_rows(state, trial, row), _as_reason(reason)
+    rows, why = _as_rows(state, trial, row), as_reason(reason)
     if value is None:
         return [] if state.void.issuperset(rows) else [Voided(rows, why)]
     if len(rows) > 1:
@@ -38,7 +38,7 @@ def correction(
 
 def declaration(state: StudyState, misspecification: Any, noise: Any, reason: Any) -> list[Fact]:
     """What is recorded when this is declared; nothing where it was."""
-    was, why = state.settings, _as_reason(reason)
+    was, why = state.settings, as_reason(reason)
     now = redeclared(was, state.candidates, misspecification, noise)
     eps = None if now.misspecification == was.misspecification else now.misspecification
     spread = None if now.noise == was.noise else now.noise
@@ -56,7 +56,7 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
 
     The proof is worked out as a certificate has it, so there will be one.
     """
-    state, why = replay.state, _as_reason(reason)
+    state, why = replay.state, as_reason(reason)
     claims = Claims.of(replay, replay.engine)
     _refuse_without_proof(state, claims)
     largest, smallest = proved_range(claims)
@@ -75,7 +75,7 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
             f"misspecification must be one that the data do not refute, as they do below "
             f"{smallest:.4g}; got {wanted!r}. Measure on"
         )
-    decided = _decision(now, state, claims.answer)
+    decided = state.census.recorded(_decision(now, state, claims.answer))
     return [Accepted(eps, why), decided]
 
 
@@ -128,5 +128,6 @@ def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int
     return (at,)
 
 
-def _as_reason(reason: Any) -> str | None:
+def as_reason(reason: Any) -> str | None:
+    """A reason that somebody gave, or none."""
     return None if reason is None else as_text(reason, "reason", "a text, or None")

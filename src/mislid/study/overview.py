@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,12 @@ from mislid._validation import Vector
 from mislid.errors import CertificateError
 from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
+from mislid.study.census import Census
 from mislid.study.certificate import sha256_of
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.contradictions import in_words
 from mislid.study.events import Contradicted
-from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
+from mislid.study.forecast import CostToGo, Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, proved_range, sensitivity_of
@@ -50,11 +51,13 @@ class Overview(Record):
     events
         Number of events in the log.
     fingerprint
-        SHA-256 of the log, in hexadecimal digits.
+        The head of the log: the seal of its last event, a SHA-256 of all of them.
     contradictions
         What the data refute of what was declared, in words; then nothing is proven.
     corrections, withdrawn
-        Values that were mended, and decisions that were withdrawn.
+        Values that were mended, and decisions that were withdrawn; arms are those of the census.
+    census
+        All candidates that there were, and what became of them.
     warnings
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
     forecaster
@@ -69,6 +72,7 @@ class Overview(Record):
     contradictions: tuple[str, ...]
     corrections: tuple[Correction, ...]
     withdrawn: tuple[Withdrawal, ...]
+    census: Census
     warnings: tuple[StudyWarning, ...]
     forecaster: Snapshot | None
     claims: Claims
@@ -95,6 +99,7 @@ class Overview(Record):
             contradictions=tuple(in_words(one, state) for one in contradictions),
             corrections=tuple(state.corrections),
             withdrawn=tuple(state.withdrawn),
+            census=state.census,
             warnings=_warnings(replay, {one.what for one in contradictions}),
             forecaster=Snapshot.of(replay) if replay.has_rules else None,
             claims=Claims.of(replay, replay.estimating()),
@@ -241,6 +246,10 @@ class Overview(Record):
         """The labels of arms."""
         return tuple(self.candidates.labels[arm] for arm in arms)
 
+    def registered(self, arms: Iterable[int]) -> tuple[Label, ...]:
+        """The labels of arms of the register, which has those that left as well."""
+        return tuple(self.census.register.labels[arm] for arm in arms)
+
     def to_dict(self) -> dict[str, Any]:
         """What `mislid study status --format json` prints: values of JSON."""
         progress = self.progress.to_dict()
@@ -253,7 +262,8 @@ class Overview(Record):
                 "pending": self.summary.pending,
                 "candidates": self.K,
                 "m": self.settings.m,
-                "delta": self.settings.delta,
+                "delta": self.settings.error_rate,
+                "delta_left": self.settings.delta,
                 "stopping": self.settings.stopping,
                 "proven": self.proven,
                 "guarantee": guarantee(self.settings, contradicted=bool(self.contradictions)),
@@ -265,9 +275,15 @@ class Overview(Record):
                 "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
                 "answer": None if self.decision is None else self.names(self.decision.answer),
                 **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
+                "added": self.registered(sorted(self.census.late)),
+                "left": self.registered(sorted(self.census.gone)),
+                "retired": self.registered(sorted(self.census.closed - self.census.gone)),
+                **{name: progress[name] for name in ("spent", *CostToGo._fields)},
                 "budget": self.settings.budget,
                 "budget_left": self.settings.budget_left(self.samples),
                 "warnings": [warning.to_dict() for warning in self.warnings],
+                "events": self.events,
+                "head": self.fingerprint,
             }
         )
         return plain
@@ -301,7 +317,7 @@ def guarantee(settings: Settings, *, contradicted: bool = False) -> str:
         return f"no proof (stopping rule {settings.stopping!r})"
     if contradicted:
         return "no proof (the data contradict what was declared)"
-    return f"wrong with probability at most {settings.delta:g}, proven"
+    return f"wrong with probability at most {settings.error_rate:g}, proven"
 
 
 def optimal_allocation(record: Record, now: Moment) -> tuple[Vector | None, str]:

@@ -117,10 +117,11 @@ def result_now(claims: Claims, contradicted: bool) -> ResultNow:
     order = np.argsort(found, kind="stable")
     # Where what was declared is refuted, nothing follows from it.
     usable = structured and not contradicted
+    price = claims.settings.error_rate / claims.settings.delta  # of questions that were changed
     largest, smallest = proved_range(claims) if usable else (None, 0.0)
     return ResultNow(
         answer=tuple(labels[arm] for arm in answer),
-        p_value=1.0 if contradicted else min(1.0, math.exp(-float(found[order[0]]))),
+        p_value=1.0 if contradicted else min(1.0, price * math.exp(-float(found[order[0]]))),
         pairs=tuple(
             (labels[evidence.pairs[n, 0]], labels[evidence.pairs[n, 1]])
             for n in order.tolist()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, Script, Verdict
 from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
+from mislid.study.digits import holds, is_coarse
 from mislid.study.events import (
     Accepted,
+    Added,
     Asked,
     Contradicted,
     Corrected,
@@ -22,14 +25,16 @@ from mislid.study.events import (
     Fact,
     Observed,
     Redeclared,
+    Retired,
     Told,
     Voided,
 )
-from mislid.study.settings import is_python
+from mislid.study.guide import Guide, mixed
+from mislid.study.settings import UNKNOWN, is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
-_CHANGES = (Corrected, Voided, Redeclared, Accepted)
+_CHANGES = (Corrected, Voided, Redeclared, Accepted, Added, Retired)
 _NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
@@ -66,6 +71,7 @@ class Replay:
     def _begin_rules(self) -> None:
         self._diverged = 0
         self._engine: Engine | None = None
+        self._guide: Guide | None = None
         self._verdict: Decided | None = None
         self._tallies: Tallies | None = None
         self._script = Script()
@@ -76,6 +82,8 @@ class Replay:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
             self._engine = new_engine(self.state.settings, self.state.candidates, *self._given)
+            if self.state.settings.is_guided and self._given == (None, None):
+                self._guide = Guide(self.state.settings, self.state.candidates)
         if self._script:
             self._catch_up(self._engine)
         return self._engine
@@ -113,10 +121,41 @@ class Replay:
         if self._script:
             _ = self.engine
 
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether compiled rules have taken in all that there is."""
+        return self._engine is not None and self._engine.is_compiled and not self._script
+
+    def freeze(self) -> dict[str, NDArray[Any]]:
+        """What rules and tests have come to, as arrays, once they are caught up."""
+        tallies, engine = self.tallies, self.engine
+        guide = {} if self._guide is None else self._guide.freeze()
+        return {
+            **{f"engine.{name}": value for name, value in engine.freeze().items()},
+            **{f"guide.{name}": value for name, value in guide.items()},
+            "tallies": np.array([tallies.counts, tallies.means, tallies.squares]),
+            "looked": np.array([tallies.samples, tallies.looked], dtype=np.int64),
+        }
+
+    def thaw(
+        self, arrays: Mapping[str, NDArray[Any]], verdict: Decided | None, diverged: int
+    ) -> None:
+        """Go on from what `freeze` gave, with the state of then."""
+        self._begin_rules()
+        self.engine.thaw(_part(arrays, "engine."))
+        if self._guide is not None:
+            self._guide.thaw(_part(arrays, "guide."))
+        tallies = Tallies(self.state.candidates.K)
+        tallies.counts, tallies.means, tallies.squares = np.copy(arrays["tallies"])
+        tallies.samples, tallies.looked = (int(one) for one in arrays["looked"])
+        self._tallies = tallies
+        self._verdict, self._diverged = verdict, diverged
+
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
         for event in events:
             if isinstance(event.fact, Asked):
+                self.state.refuse_malformed(event)
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._script.size > _MUCH:
@@ -125,35 +164,43 @@ class Replay:
     def propose(self, n: int, replacing: int, handed: Sequence[int] = ()) -> list[int]:
         """The arms of n new trials that a rule chooses, whose ids follow `replacing` others.
 
-        Trials of the arms `handed` are handed out before them.
+        Trials of the arms `handed` are handed out before them. Arms are those of the register.
         """
         first = len(self.state.trials) + replacing + len(handed)
         # One that is asked again stays open, for the same arm, under another id.
-        waiting = [*self.state.waiting_arms(), *handed]
+        waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
         if n == 0:
             return []
         script = Script()
         script.ask(first, n, waiting)
-        return [int(arm) for arm in self.engine.follow(script)[1]]
+        arms = self.state.census.arms
+        return [arms[place] for place in self._follow(self.engine, script)[1]]
 
-    def record(self, facts: Iterable[Fact], now: float) -> list[Event]:
+    def _follow(self, engine: Engine, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """What the rules say to a script: the first verdict that decides, and the arms chosen."""
+        verdict, arms = engine.follow(script)
+        if self._guide is not None:
+            arms = mixed(script, arms, self._guide.follow(script))
+        return verdict, arms
+
+    def record(self, facts: Iterable[Fact], now: float, key: str | None = None) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
 
         That is a contradiction or, where there is none, a decision. An `Asked` must come from
-        `propose`.
+        `propose`. The first event has the key.
         """
-        events = []
+        events: list[Event] = []
         for fact in facts:
-            events.append(self._next(fact, now))
+            events.append(self._next(fact, now, None if events else key))
             self.catch_up()
-            if isinstance(fact, _CHANGES):
+            if isinstance(fact, _CHANGES) and self.state.observations:
                 events += [self._next(found, now) for found in refuted_ever(self.state)]
             elif isinstance(fact, _NEWS):
                 events += [self._next(found, now) for found in self._refuted()]
             # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions
             if self._verdict is not None and not stands and not isinstance(fact, Accepted):
-                events.append(self._next(self._verdict, now))
+                events.append(self._next(self.state.census.recorded(self._verdict), now))
         return events
 
     def _refuted(self) -> list[Contradicted]:
@@ -170,8 +217,8 @@ class Replay:
         self._tallies.take_in(self.state.observations)
         return self._tallies
 
-    def _next(self, fact: Fact, now: float) -> Event:
-        event = Event(self.state.sequence + 1, now, fact)
+    def _next(self, fact: Fact, now: float, key: str | None = None) -> Event:
+        event = Event(self.state.sequence + 1, now, fact, key)
         self._apply(event)
         return event
 
@@ -180,10 +227,10 @@ class Replay:
         match event.fact:
             case Told(trial, value, more):
                 values = (value, *more)
-                self._tell((self.state.trials[trial].arm,) * len(values), values)
+                self._hear((self.state.trials[trial].arm,) * len(values), values)
             case Observed(arms, values):
-                self._tell(arms, values)
-            case Corrected() | Voided() | Redeclared() | Accepted():
+                self._hear(arms, values)
+            case Corrected() | Voided() | Redeclared() | Accepted() | Added() | Retired():
                 self._begin_again()
 
     def _begin_again(self) -> None:
@@ -196,13 +243,24 @@ class Replay:
             group = list(told)
             self._tell([one.arm for one in group], [one.value for one in group])
 
-    def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
-        sign, K = self.state.settings.sign, self.state.candidates.K
+    def _hear(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        """Tell the rules of measurements whose arms are those of the register."""
+        census = self.state.census
+        K = census.register.K
         if arms and not 0 <= min(arms) <= max(arms) < K:
             raise CorruptStorageError(
                 f"the study's log names an arm that is not among its {K}: restore the storage from "
                 "a backup"
             )
+        if census.gone:
+            values = [value for arm, value in zip(arms, values, strict=True) if arm in census.arms]
+            arms = self.state.places(arms)
+            if not arms:
+                return
+        self._tell(arms, values)
+
+    def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
+        sign = self.state.settings.sign
         self._script.tell(arms, [sign * value for value in values])
 
     def _note_proposals(self, asked: Asked) -> None:
@@ -211,7 +269,7 @@ class Replay:
         if not chosen:
             return
         first = len(self.state.trials) + len(asked.arms) - len(chosen)
-        waiting = self.state.waiting_arms()
+        waiting, chosen = self.state.waiting_arms(), self.state.places(chosen)
         if asked.proposed is None:
             self._script.ask(first, len(chosen), waiting)
             self._logged += chosen
@@ -219,17 +277,33 @@ class Replay:
         size = len(chosen) // len(asked.proposed)
         for handed in range(0, len(chosen), size):
             self._script.ask(first + handed, 1, [*waiting, *chosen[:handed]])
-        self._logged += asked.proposed
+        self._logged += self.state.places(asked.proposed)
 
     def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged
         self._script, self._logged = Script(), []
         try:
-            verdict, arms = engine.follow(script)
+            verdict, arms = self._follow(engine, script)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))
         except BaseException:
             self._begin()  # half of it was taken in
             raise
         # The first verdict counts, also where the process that reached it could not record it.
         if self._verdict is None and verdict is not None:
-            self._verdict = decision_of(self.state.settings, verdict)
+            found = decision_of(self.state.settings, verdict)
+            if not self._is_coarse(engine) or holds(self.state, found):
+                self._verdict = found
+
+    def _is_coarse(self, engine: Engine) -> bool:
+        """Whether rounding of the means may matter for a decision."""
+        counts, settings = engine.counts.astype(np.float64), self.state.settings
+        deviations = settings.deviations(counts.size)
+        if settings.noise_model == UNKNOWN:
+            deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
+        return is_coarse(counts, engine.means, deviations)
+
+
+def _part(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    """Those whose names begin so, by the rest of their names."""
+    own = {name: value for name, value in arrays.items() if name.startswith(start)}
+    return {name.removeprefix(start): value for name, value in own.items()}

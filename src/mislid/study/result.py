@@ -39,6 +39,8 @@ class Trial:
         Its features (d,), or None where candidates have none.
     worker, expires
         Who asked, and when somebody else may be asked again, in seconds since 1970 (None: never).
+    study, asked
+        Which study handed it out, and when: another one refuses it. None in one made by hand.
     """
 
     id: int
@@ -46,6 +48,8 @@ class Trial:
     features: Vector | None = field(compare=False, repr=False)
     worker: str | None = None
     expires: float | None = None
+    study: str | None = field(default=None, compare=False, repr=False)
+    asked: float | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

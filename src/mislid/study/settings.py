@@ -17,6 +17,7 @@ from mislid._validation import (
     Matrix,
     Vector,
     as_array,
+    as_costs,
     as_count,
     as_labels,
     as_noise,
@@ -29,11 +30,14 @@ from mislid._validation import (
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.files import as_plain
+from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 from mislid.question import Question
+from mislid.rules.noise import UNDECLARED
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # What the column is called that is added to the features, and how far ones may be from their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
@@ -42,12 +46,15 @@ ONES, IN_SPAN = "(ones)", 1e-9
 class Candidates:
     """The arms: K labels and, unless nothing is known about them, features (K, d).
 
-    `columns` names the features, where that is known.
+    `columns` names the features, where that is known. `late` are those that were added after a look
+    at values of others: what is proved by features is stated in coordinates that they have no part
+    in, as far as the others' span what they do.
     """
 
     labels: Labels
     features: Matrix | None
     columns: tuple[str, ...] | None = None
+    late: tuple[int, ...] = ()
 
     @property
     def K(self) -> int:
@@ -83,6 +90,13 @@ class Candidates:
             )
         return self.positions[label]
 
+    def called(self, text: str) -> str | int:
+        """The label that somebody typed: a whole number where the labels are."""
+        try:
+            return int(text) if isinstance(self.labels[0], int) else text
+        except ValueError:
+            return text  # which is not among them
+
     def model(self, misspecification: float) -> Model:
         """The model of their means.
 
@@ -90,7 +104,10 @@ class Candidates:
         and its one column costs less than K of them.
         """
         features = np.ones((self.K, 1)) if self.features is None else self.features
-        return Model(features, misspecification)
+        model = Model(features, misspecification)
+        if self.late:
+            set_late(model, self.late)
+        return model
 
     @property
     def shown(self) -> dict[str, int]:
@@ -135,7 +152,11 @@ def _spans_ones(features: Matrix) -> bool:
 
 
 def as_candidates(
-    candidates: Any, names: Iterable[Any] | None = None, columns: Iterable[Any] | None = None
+    candidates: Any,
+    names: Iterable[Any] | None = None,
+    columns: Iterable[Any] | None = None,
+    *,
+    fewest: int = 2,
 ) -> Candidates:
     """Read candidates from what a user has.
 
@@ -151,15 +172,15 @@ def as_candidates(
     """
     if isinstance(candidates, Mapping):
         _refuse_names(names, "a dict")
-        return _from_table(list(candidates), list(candidates.values()), columns)
+        return _from_table(list(candidates), list(candidates.values()), columns, fewest)
     if hasattr(candidates, "index") and hasattr(candidates, "to_numpy"):
         _refuse_names(names, "a DataFrame")
         if getattr(candidates, "shape", (0, 1))[1:] == (0,):
-            return _from_labels(list(candidates.index))
+            return _from_labels(list(candidates.index), fewest)
         if columns is not None:
             raise ProblemError("columns must be left out where candidates are a DataFrame")
         known = getattr(candidates, "columns", None)
-        return _from_table(list(candidates.index), candidates, known)
+        return _from_table(list(candidates.index), candidates, known, fewest)
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
@@ -171,9 +192,9 @@ def as_candidates(
         candidates = list(candidates)
         if all(np.ndim(entry) == 0 for entry in candidates):
             _refuse_names(names, "labels")
-            return _from_labels(candidates)
+            return _from_labels(candidates, fewest)
     labels = range(len(candidates)) if names is None else names
-    return _from_table(labels, candidates, columns)
+    return _from_table(labels, candidates, columns, fewest)
 
 
 def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
@@ -195,16 +216,19 @@ def _refuse_names(names: Iterable[Any] | None, what: str) -> None:
         raise ProblemError(f"names must be left out where candidates are {what}: they have theirs")
 
 
-def _from_labels(labels: list[Any]) -> Candidates:
-    if len(labels) < 2:
-        raise ProblemError(f"candidates must be at least 2; got {len(labels)}")
+def _from_labels(labels: list[Any], fewest: int) -> Candidates:
+    if len(labels) < fewest:
+        raise ProblemError(f"candidates must be at least {fewest}; got {len(labels)}")
     return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
 
 
-def _from_table(labels: Iterable[Any], features: Any, columns: Iterable[Any] | None) -> Candidates:
+def _from_table(
+    labels: Iterable[Any], features: Any, columns: Iterable[Any] | None, fewest: int
+) -> Candidates:
     given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
     known = as_labels(labels, given.shape[0], "the labels of candidates")
-    Model(given, math.inf)  # refuses what no model can be made of
+    if len(given) >= min(fewest, 2) > 1:
+        Model(given, math.inf)  # refuses what no model can be made of
     given.setflags(write=False)
     called = None if columns is None else _as_columns(columns, given.shape[1])
     return Candidates(known, given, called)
@@ -240,7 +264,10 @@ class Settings:
     whether features have a weight in the proof, None if that follows from the misspecification:
     an infinite one with a weight is one that is not known. `noise_model` says what is known of the
     noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
-    rule looks at it.
+    rule looks at it. `cost` is what a measurement of each candidate costs, if that was said; it is
+    infinite where none can be made any more. `promised` is the error rate that was asked for, where
+    delta is only a part of it: after candidates came or left. `guided` says whether features choose
+    every other trial while the misspecification is unknown.
     """
 
     m: int
@@ -257,6 +284,14 @@ class Settings:
     structured: bool | None = None
     noise_model: str = KNOWN
     budget: int | None = None
+    cost: tuple[float, ...] | None = None
+    promised: float | None = None
+    guided: bool = False
+
+    @property
+    def error_rate(self) -> float:
+        """How often an answer may be wrong; the rules go by `delta`."""
+        return self.delta if self.promised is None else self.promised
 
     @property
     def is_structured(self) -> bool:
@@ -265,6 +300,11 @@ class Settings:
             return False  # features prove nothing then
         finite = math.isfinite(self.misspecification)
         return finite if self.structured is None else self.structured
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether features choose trials without proving: until a misspecification is declared."""
+        return self.guided and math.isinf(self.misspecification)
 
     @property
     def declared(self) -> float | str:
@@ -276,7 +316,11 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
+            words = {
+                UNKNOWN: "unknown, Gaussian",
+                EQUAL: "unknown, Gaussian, the same for all candidates",
+                BERNOULLI: "of values 0 and 1",
+            }
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -285,7 +329,7 @@ class Settings:
     @property
     def oriented_range(self) -> tuple[float, float] | None:
         """Where values are in the sign in which more is better, if that is part of the proof."""
-        if self.noise_model in (KNOWN, UNKNOWN) or self.reward_range is None:
+        if self.noise_model in (KNOWN, *UNDECLARED) or self.reward_range is None:
             return None
         low, high = self.reward_range
         return (low, high) if self.direction == MAXIMIZE else (-high, -low)
@@ -299,8 +343,8 @@ class Settings:
         """What `as_settings` makes these settings of, for a question that differs in a part."""
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
-        if self.noise_model == UNKNOWN:
-            given["noise"] = UNKNOWN
+        if self.noise_model in UNDECLARED:
+            given["noise"] = self.noise_model
         elif self.reward_range is not None:
             given["noise"] = None
         elif len(self.noise) == 1:
@@ -320,11 +364,13 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Values of JSON, which has no infinity; a range only where one was declared."""
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        for name in ("reward_range", "structured", "budget"):
+        for name in ("reward_range", "structured", "budget", "cost", "promised"):
             if given[name] is None:  # so are the logs of releases that knew of none
                 del given[name]
         if self.noise_model == KNOWN:
             del given["noise_model"]
+        if not self.guided:
+            del given["guided"]
         return given
 
     @classmethod
@@ -338,6 +384,8 @@ class Settings:
         if "reward_range" in plain:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
+        if "cost" in plain:
+            read["cost"] = tuple(float(value) for value in plain["cost"])
         return cls(**read)
 
 
@@ -369,7 +417,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         misspecification=misspecification,
         structured=structured,
         noise=(1.0,)
-        if noise_model == UNKNOWN
+        if noise_model in UNDECLARED
         else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
@@ -382,9 +430,39 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         ),
         reward_range=reward_range,
         budget=None if given.get("budget") is None else as_count(given["budget"], "budget", 1),
+        cost=_as_cost(given.get("cost"), candidates),
+        guided=_is_guided(structured, noise_model, given),
     )
-    _check_rules(given["algorithm"], given["stopping"], question_of(settings, candidates))
+    question = question_of(settings, candidates)
+    _check_rules(given["algorithm"], given["stopping"], question, settings.cost)
     return settings
+
+
+def _is_guided(structured: bool | None, noise_model: str, given: Mapping[str, Any]) -> bool:
+    """Whether features that prove nothing by themselves choose what to measure."""
+    rules = given["algorithm"], given["stopping"]
+    return structured is True and noise_model != UNKNOWN and rules == ("mislid", "guaranteed")
+
+
+def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
+    """What a measurement costs, or None; infinite for what has features and is never measured."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        missing = [label for label in candidates.labels if label not in value]
+        if missing or len(value) != candidates.K:
+            raise ProblemError(
+                "cost must have one number for every candidate; got a dict of "
+                f"{len(value)} that lacks {', '.join(map(repr, missing[:3])) or 'none of them'}"
+            )
+        value = [value[label] for label in candidates.labels]
+    costs = as_costs(value, candidates.K, allow_inf=True)
+    if np.isinf(costs).any() and candidates.features is None:
+        raise ProblemError(
+            "cost must be finite for candidates without features: one that is never measured could "
+            "not be compared"
+        )
+    return tuple(costs.tolist())
 
 
 def redeclared(
@@ -430,12 +508,12 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
             )
         return BERNOULLI
     if isinstance(noise, str):
-        if noise != UNKNOWN or reward_range is not None:
+        if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
-                f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
-                f"reward_range; got {shown(noise)}"
+                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
+                f"without a reward_range; got {shown(noise)}"
             )
-        return UNKNOWN
+        return str(noise)
     return KNOWN if reward_range is None else BOUNDED
 
 
@@ -553,14 +631,19 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
     return _one_of(value, "algorithm", (name for name in algorithm_names() if name not in barred))
 
 
-def _check_rules(algorithm: Any, stopping: Any, question: Question) -> None:
+def _check_rules(
+    algorithm: Any, stopping: Any, question: Question, cost: tuple[float, ...] | None
+) -> None:
     from mislid.algorithms import as_algorithm
+    from mislid.engine.cost import as_cost
     from mislid.engine.noise import refuse_unfit_rules
     from mislid.rules.stopping import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):
         rule.check(question)
+    if cost is not None:
+        as_cost(question, rule, np.array(cost))
     refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
 
 
@@ -576,7 +659,13 @@ def refuse_others(
 
 
 def _is_older(key: str, was: Settings) -> bool:
-    """Before 0.3 values within bounds were taken for noise of half of the range: that goes on."""
+    """Whether a study of an older release differs in this, which then goes on as it was.
+
+    Before 0.3 values within bounds were taken for noise of half of the range, and features did not
+    guide.
+    """
+    if key == "guided":
+        return not was.guided
     return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +13,10 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study.census import Census
 from mislid.study.events import (
     Accepted,
+    Added,
     Asked,
     Contradicted,
     Corrected,
@@ -24,14 +27,19 @@ from mislid.study.events import (
     Observed,
     Redeclared,
     Renewed,
+    Retired,
     Told,
     Voided,
 )
+from mislid.study.requests import GENERATED, Kept
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Candidates, Settings
+from mislid.study.wellformed import complaint
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
+# What a log may record although its measurements do not bear it out.
+DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
 
 
@@ -45,17 +53,21 @@ class TrialRecord:
     expires: float | None
     state: str = OPEN
     value: float | None = None
+    asked: float = 0.0
+    # When the lease ends, by `StudyState.elapsed`.
+    until: float | None = None
 
-    def is_expired(self, now: float) -> bool:
+    def is_expired(self, elapsed: float) -> bool:
         """Whether somebody else may have it."""
-        return self.expires is not None and self.expires <= now
+        return self.until is not None and self.until <= elapsed
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One measurement: of an arm, by a trial or from elsewhere, in the user's sign.
 
-    `sequence` and `time` are those of the event that brought it, `row` its place among all.
+    `sequence` and `time` are those of the event that brought it, `row` its place among all. The arm
+    is that of the register in a state's `rows`, and of the question in its `observations`.
     """
 
     row: int
@@ -90,7 +102,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A decision that was withdrawn by the event `sequence`, and why."""
+    """A decision that was withdrawn by the event `sequence`, and why; arms of the register."""
 
     sequence: int
     time: float
@@ -106,14 +118,24 @@ class StudyState:
     ----------
     sequence, time
         Of the last event.
+    elapsed
+        Seconds that the log has seen pass. Leases are judged by it: a clock that was ahead for one
+        event, or is put back, ends leases early or late by that once, and freezes none.
+    keys
+        Requests with a key, except asks whose key nobody gave.
     trials
         All of them, in order: a trial's id is its position.
     waiting
         Ids of the open ones, in the order in which they were handed out.
+    census
+        All candidates, and which of them the question is about. Trials and `rows` go by it.
+    changes
+        Events that added or retired candidates.
     rows, void
         All measurements of the log, mended ones as they are by now, and the rows of void ones.
     observations
-        Those that count, in their order. A correction makes a new list.
+        Those that count, in their order: not void, and of candidates of the question. A correction
+        makes a new list.
     decision
         The first one that was recorded since the last correction or declaration. Later
         measurements do not revoke it.
@@ -129,8 +151,11 @@ class StudyState:
 
     sequence: int = 0
     time: float = 0.0
-    created: Created | None = None
+    elapsed: float = 0.0
+    keys: dict[str, Kept] = field(default_factory=dict)
+    begun: Created | None = None
     created_at: float = 0.0
+    changes: list[Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
     waiting: dict[int, None] = field(default_factory=dict)
     rows: list[Observation] = field(default_factory=list)
@@ -139,11 +164,13 @@ class StudyState:
     decision: Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
-    declarations: list[tuple[Event, Settings]] = field(default_factory=list)
+    declarations: list[Event] = field(default_factory=list)
     contradictions: dict[str, Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
     repeats: bool = False
+    _census: Census | None = None
+    _recorded: Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -156,25 +183,28 @@ class StudyState:
     @property
     def settings(self) -> Settings:
         """The question, with what was declared last."""
-        return self.declarations[-1][1] if self.declarations else self._begun.settings
+        return self.census.question
 
     @property
     def candidates(self) -> Candidates:
-        """The arms."""
-        return self._begun.candidates
+        """The arms of the question."""
+        return self.census.candidates
 
     @property
-    def _begun(self) -> Created:
-        if self.created is None:
-            raise CorruptStorageError(
-                "the study's log does not begin with its settings: restore the storage from a "
-                "backup"
-            )
-        return self.created
+    def census(self) -> Census:
+        """All candidates that there were, and what is asked about them."""
+        if self._census is None:
+            raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
+        return self._census
 
     def waiting_arms(self) -> list[int]:
-        """The arms of the open trials."""
-        return [self.trials[trial_id].arm for trial_id in self.waiting]
+        """The arms of the open trials, all of which are in the question, as it counts them."""
+        return self.places([self.trials[trial_id].arm for trial_id in self.waiting])
+
+    def places(self, arms: Iterable[int]) -> list[int]:
+        """Arms of the register as the question counts them; those that left are left out."""
+        found = (self.census.place(arm) for arm in arms)
+        return [place for place in found if place is not None]
 
     def trial(self, trial_id: int) -> TrialRecord:
         """The trial of this id."""
@@ -218,29 +248,46 @@ class StudyState:
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
-        if event.sequence != self.sequence + 1:
-            raise CorruptStorageError(
-                f"event {self.sequence + 1} of the study is missing, event {event.sequence} was "
-                "found in its place: restore the storage from a backup"
-            )
+        self.refuse_malformed(event)
+        self.elapsed = self.elapsed_at(event.time)
         self.sequence, self.time = event.sequence, event.time
-        try:
-            self._take_in(event)
-        except (IndexError, KeyError):
+        self._take_in(event)
+        if event.key is not None:
+            self._keep(event, event.key)
+
+    def elapsed_at(self, time: float) -> float:
+        """Seconds that have passed by a time after the last event."""
+        return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
+
+    def _keep(self, event: Event, written: str) -> None:
+        key, _, digest = written.rpartition(" ")
+        trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+        if not trials or not key.startswith(GENERATED):
+            self.keys[key] = Kept(digest, event.sequence, trials)
+
+    def refuse_malformed(self, event: Event) -> None:
+        """Refuse an event that cannot be the next one."""
+        if event.sequence != self.sequence + 1:
+            wrong: str | None = f"was found in the place of event {self.sequence + 1}"
+        else:
+            wrong = complaint(self, event)
+        if wrong is not None:
             raise CorruptStorageError(
-                f"event {event.sequence} of the study is about a trial that was not asked or is "
-                "not open: restore the storage from a backup"
-            ) from None
+                f"event {event.sequence} of the study {wrong}. Nothing is decided from it: restore "
+                "the storage from a backup"
+            )
 
     def _take_in(self, event: Event) -> None:
         match event.fact:
             case Created():
-                self.created, self.created_at = event.fact, event.time
+                self.begun, self.created_at = event.fact, event.time
+                self._census = Census(event.fact.candidates, event.fact.settings)
             case Asked():
-                self._hand_out(event.fact)
+                self._hand_out(event.fact, event.time)
             case Renewed(trials, _, expires):
+                until = self._until(expires, event.time)
                 for trial_id in trials:
-                    self.trials[trial_id].expires = expires
+                    self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
             case Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
@@ -254,13 +301,15 @@ class StudyState:
                     self._observe(event, None, arm, value)
             case Decided():
                 if self.decision is None:
-                    self.decision = event.fact
+                    self.decision, self._recorded = self.census.present(event.fact), event.fact
             case Corrected() | Voided():
                 self._mend(event, event.fact)
             case Redeclared(misspecification, noise, _):
                 self._declare(event, misspecification, noise)
             case Accepted(misspecification, _):
                 self._declare(event, misspecification, None)
+            case Added() | Retired():
+                self._change(event, event.fact)
             case Contradicted():
                 self.contradictions[event.fact.what] = event.fact
                 self.contradicted_at[event.fact.what] = event.sequence
@@ -281,9 +330,36 @@ class StudyState:
                 trial.state, trial.value = (VOID if value is None else COMPLETE), value
             mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
             self.corrections.append(mended)
-        self.observations = [one for one in self.rows if one.row not in self.void]
-        self.contradictions.clear()
+        self._count_again()
         self._begin_anew(event, f"{mended.what} was {mended.verb}")
+
+    def _count_again(self) -> None:
+        kept = [one for one in self.rows if one.row not in self.void]
+        self.observations = [] if self.census.gone else kept
+        if self.census.gone:
+            places = {arm: place for place, arm in enumerate(self.census.arms)}
+            self.observations = [
+                replace(one, arm=places[one.arm]) for one in kept if one.arm in places
+            ]
+        self.contradictions.clear()
+
+    def _change(self, event: Event, fact: Added | Retired) -> None:
+        """Add candidates to the question, or let one be measured no more."""
+        self.changes.append(event)
+        if isinstance(fact, Added):
+            more = fact.noise, fact.cost, fact.informed
+            self._census = self.census.with_more(fact.candidates, *more)
+            names = ", ".join(repr(label) for label in fact.candidates.labels)
+            self._count_again()
+            self._begin_anew(event, f"{names} added")
+            return
+        self._census = self.census.without(fact.arm, fact.leaves, fact.informed)
+        for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
+            self.trials[trial_id].state = REPLACED  # what comes of it late counts
+            del self.waiting[trial_id]
+        if fact.leaves:
+            self._count_again()
+            self._begin_anew(event, f"{self.census.register.labels[fact.arm]!r} left the question")
 
     def _declare(
         self, event: Event, misspecification: float | None, noise: tuple[float, ...] | None
@@ -296,23 +372,28 @@ class StudyState:
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
-        # One M for all declarations: features keep the weight that they had from the beginning.
-        now = replace(self.settings, **changes, structured=self.settings.is_structured)
-        self.declarations.append((event, now))
+        self._census = self.census.declared(changes)
+        self.declarations.append(event)
         self._begin_anew(event, f"{' and '.join(changes)} declared anew")
 
     def _begin_anew(self, event: Event, cause: str) -> None:
         self.revision += 1
-        if self.decision is not None:
-            self.withdrawn.append(Withdrawal(event.sequence, event.time, self.decision, cause))
-            self.decision = None
+        if self._recorded is not None:
+            self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
+            self.decision = self._recorded = None
 
-    def _hand_out(self, asked: Asked) -> None:
+    def _until(self, expires: float | None, time: float) -> float | None:
+        return None if expires is None else self.elapsed + (expires - time)
+
+    def _hand_out(self, asked: Asked, time: float) -> None:
+        until = self._until(asked.expires, time)
         for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
             if again is not None:
                 self.trials[again].state = REPLACED
                 del self.waiting[again]
-            self.trials.append(TrialRecord(trial_id, arm, asked.worker, asked.expires))
+            self.trials.append(
+                TrialRecord(trial_id, arm, asked.worker, asked.expires, asked=time, until=until)
+            )
             self.waiting[trial_id] = None
 
     def _close(self, trial_id: int, state: str, value: float | None) -> None:
@@ -326,7 +407,9 @@ class StudyState:
         if trial is not None:
             self._rows_of_trials.setdefault(trial, []).append(row)
         self.rows.append(one)
-        self.observations.append(one)
+        place = self.census.place(arm)
+        if place is not None:
+            self.observations.append(one if place == arm else replace(one, arm=place))
 
 
 def _in_words(state: str, value: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import operator
 import threading
 import time
@@ -20,8 +19,12 @@ from mislid.errors import (
     ImplausibleValueWarning,
     MissingPackageError,
     ProblemError,
+    StorageError,
+    UnknownOutcomeError,
     UnknownTrialError,
 )
+from mislid.rules.noise import UNDECLARED
+from mislid.study import snapshots
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import (
     LONGEST_LEASE,
@@ -33,13 +36,17 @@ from mislid.study.batches import (
     refuse_too_many,
 )
 from mislid.study.certificate import Certificate, Mended
+from mislid.study.chain import Chain
+from mislid.study.changes import addition, retirement
 from mislid.study.claims import Claims
+from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
 from mislid.study.estimates import EstimateRow, estimate_rows_of
 from mislid.study.events import (
     Asked,
     Contradicted,
+    Decided,
     Entry,
     Event,
     Fact,
@@ -54,10 +61,12 @@ from mislid.study.history import as_history, as_value
 from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
+from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings
+from mislid.study.settings import KNOWN, Candidates, Settings, as_candidates
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
-from mislid.study.storage import Collision, Storage
+from mislid.study.storage import Collision, Log, Storage
+from mislid.study.writing import Attempt, Decide, Lost, log_time
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -80,7 +89,6 @@ _AT_ONCE = 10_000
 _MANY = 50
 
 Clock = Callable[[], float]
-Decide = Callable[[Replay, float], Iterable[Fact]]
 Found = TypeVar("Found")
 
 
@@ -117,7 +125,7 @@ class Study:
     name, key, storage
         The study's name, where it is kept, and under which number.
     clock
-        Gives the time, in seconds since 1970.
+        Gives the time, in seconds since 1970; the storage's, where left out.
     rules
         Sampling and stopping rule, where they are objects and not names.
 
@@ -132,24 +140,35 @@ class Study:
         name: str,
         key: int,
         storage: Storage,
-        clock: Clock = time.time,
+        clock: Clock | None = None,
         rules: tuple[Any, Any] = (None, None),
     ) -> None:
         self.study_name = name
         self._key, self._storage, self._clock = key, storage, clock
         # Sampling and stopping rule, where they are objects.
         self._rules = rules
-        self._replay, self._digest = Replay(*rules), hashlib.sha256()
+        self._replay, self._chain = Replay(*rules), Chain()
         self._alone = threading.RLock()
         # What the data refute after so many events.
         self._checked: tuple[int, dict[str, Contradicted]] = (0, {})
+        # The decision that was derived from the measurements anew.
+        self._confirmed: Decided | None = None
+        # What was wanted when an answer was lost, until it is known what came of it.
+        self._unsettled: Request | None = None
+        # Number of events by which a snapshot was kept.
+        self._kept = 0
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
 
     @overload
     def ask(
-        self, n: None = None, *, worker: str | None = None, lease: float | None = None
+        self,
+        n: None = None,
+        *,
+        worker: str | None = None,
+        lease: float | None = None,
+        key: str | None = None,
     ) -> Trial: ...
 
     @overload
@@ -162,6 +181,7 @@ class Study:
         at_most: int | None = None,
         same_arm: int | None = None,
         replicates: int = 1,
+        key: str | None = None,
     ) -> list[Trial]: ...
 
     def ask(
@@ -173,6 +193,7 @@ class Study:
         at_most: int | None = None,
         same_arm: int | None = None,
         replicates: int = 1,
+        key: str | None = None,
     ) -> Trial | list[Trial]:
         """What to measure next: one trial, or a list of n.
 
@@ -195,6 +216,9 @@ class Study:
             How many trials of each candidate that is chosen are handed out together; n counts
             trials, and is a multiple. A worker's own open trials, which come first, count in all
             three, so that there may be fewer than n.
+        key
+            Any text that is new: asking again with it gives the same trials. A named worker needs
+            none.
 
         Returns
         -------
@@ -203,19 +227,24 @@ class Study:
         """
         count = as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
         limits = as_limits(count, at_most, same_arm, replicates)
-        _refuse_worker(worker)
+        _refuse_worker(worker, key)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
         trial_ids: list[int] = []
+        request = None
+        if worker is None:
+            request = request_of(key, "ask", count, lease, at_most, same_arm, replicates)
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
-            refuse_too_many(count, limits, replay.state.candidates.K)
+            refuse_too_many(count, limits, len(replay.state.census.measurable))
             facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
 
-        state = self._write(decide)
+        state = self._write(decide, request)
+        if request is not None and request.key in state.keys:
+            trial_ids[:] = state.keys[request.key].trials
         trials = [self._trial(state, trial_id) for trial_id in trial_ids]
         return trials[0] if n is None else trials
 
@@ -227,11 +256,13 @@ class Study:
         *,
         n: int | None = None,
         sd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tell what a trial gave, or, with state="fail", that it gave nothing.
 
         Telling the same again changes nothing. Telling something else raises a
-        `ConflictingTellError`: the first value stays.
+        `ConflictingTellError`: the first value stays. So does a trial of another study, or one
+        that is not of its arm.
 
         Parameters
         ----------
@@ -245,8 +276,11 @@ class Study:
             With `n`, the value is the mean of so many, whose sample standard deviation is `sd`.
             Without it, `sd` is the standard deviation that this value itself is known to have: it
             counts as (noise / sd)^2 measurements, rounded down.
+        key
+            Any text that is new, for the log; the same trial and value never count twice anyway.
         """
         trial_id = _as_trial_id(trial)
+        request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
         doubts: list[str] = []
         _refuse_state(state, value)
         told = None if state == FAIL else as_value(value)
@@ -254,10 +288,17 @@ class Study:
             raise ProblemError("n and sd must be left out for a trial that failed")
 
         def decide(replay: Replay, _now: float) -> list[Fact]:
+            self._refuse_stranger(trial)
             known = replay.state.trial(trial_id)
             if told is None:
                 return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
-            values = standing_for(replay.state.settings, known.arm, told, n, sd)
+            place = replay.state.census.place(known.arm)
+            if place is None and (n is not None or sd is not None):
+                raise ProblemError(
+                    "n and sd must be left out for a candidate that left the question: its values "
+                    "do not count"
+                )
+            values = standing_for(replay.state.settings, place or 0, told, n, sd)
             if not replay.state.news(trial_id, state, values[0]):
                 replay.state.refuse_other_values(trial_id, values)
                 return []
@@ -265,24 +306,46 @@ class Study:
             doubts[:] = _doubts(replay, trial_id, told)
             return [Told(trial_id, values[0], values[1:])]
 
-        self._write_news(decide, doubts)
+        self._write_news(decide, doubts, request)
 
-    def add_observations(self, observations: Any) -> None:
+    def add_observations(self, observations: Any, *, key: str | None = None) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
 
         Parameters
         ----------
         observations
             A DataFrame or dict with columns `arm` (labels) and `value`, or pairs (arm, value).
-            Giving the same ones again counts them again.
+            Giving the same ones again counts them again, unless the key is the same.
+        key
+            Any text that is new, such as the name of a plate: with it the call can be repeated,
+            also by another process, and counts once.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> for _ in range(3):
+        ...     study.add_observations([("a", 0.2), ("b", 0.9)], key="plate 7")
+        >>> study.samples
+        2
         """
         known = self._now()
-        arms, values = as_history(observations, known.candidates, known.settings.reward_range)
+        places, values = as_history(observations, known.candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
+        arms = tuple(known.census.arms[place] for place in places)
         if arms:
-            self._write_news(lambda _replay, _now: [Observed(arms, values)])
+            request = request_of(key, "observe", arms, values)
+            self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
 
-    def add_counts(self, arm: Label, n: int, sum: float, sumsq: float | None = None) -> None:  # noqa: A002
+    def add_counts(
+        self,
+        arm: Label,
+        n: int,
+        sum: float,  # noqa: A002
+        sumsq: float | None = None,
+        *,
+        key: str | None = None,
+    ) -> None:
         """Take in many measurements of one candidate at once, by their number and sum.
 
         Parameters
@@ -293,6 +356,8 @@ class Study:
             Number of values, and their sum: of conversions, for values 0 and 1.
         sumsq
             Sum of their squares; needed where the noise is unknown.
+        key
+            As in `add_observations`.
 
         Examples
         --------
@@ -304,9 +369,13 @@ class Study:
         ('decided', ('b',))
         """
         known = self._now()
-        at, values = known.candidates.arm(arm), counted(known.settings, n, sum, sumsq)
+        at = known.census.arms[known.candidates.arm(arm)]
+        values = counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
-        self._write_news(lambda _replay, _now: [Observed((at,) * len(values), values)])
+        request = request_of(key, "observe", at, values)
+        self._write_news(
+            lambda _replay, _now: [Observed((at,) * len(values), values)], request=request
+        )
 
     def correct(
         self,
@@ -315,6 +384,7 @@ class Study:
         *,
         row: int | None = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Put the right value in the place of a wrong one, such as 0.91 for 91.
 
@@ -332,6 +402,8 @@ class Study:
         reason
             Why, for the log and the certificate. A correction must not depend on whether a value is
             welcome: docs/studies.md says what it does to the guarantee.
+        key
+            As in `add_observations`: a repeated call does not undo what came in between.
 
         Examples
         --------
@@ -342,8 +414,7 @@ class Study:
         >>> study.observation_rows()[1].value
         0.37
         """
-        mended, which = as_value(value), None if trial is None else _as_trial_id(trial)
-        self._write_news(lambda replay, _: correction(replay.state, which, row, mended, reason))
+        self._mend(trial, row, as_value(value), reason, key)
 
     def void(
         self,
@@ -351,16 +422,32 @@ class Study:
         *,
         row: int | None = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Let a measurement count no more, such as one of a plate that was dropped.
 
         Parameters
         ----------
-        trial, row, reason
+        trial, row, reason, key
             As in `correct`, which also brings one back.
         """
+        self._mend(trial, row, None, reason, key)
+
+    def _mend(
+        self,
+        trial: Trial | int | None,
+        row: int | None,
+        value: float | None,
+        reason: str | None,
+        key: str | None,
+    ) -> None:
         which = None if trial is None else _as_trial_id(trial)
-        self._write_news(lambda replay, _: correction(replay.state, which, row, None, reason))
+
+        def decide(replay: Replay, _now: float) -> list[Fact]:
+            self._refuse_stranger(trial)
+            return correction(replay.state, which, row, value, reason)
+
+        self._write_news(decide, request=request_of(key, "mend", which, row, value, reason))
 
     def redeclare(
         self,
@@ -368,6 +455,7 @@ class Study:
         misspecification: float | None = None,
         noise: Any = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Declare another misspecification, or another noise; no measurement is lost.
 
@@ -379,14 +467,23 @@ class Study:
             As in `create_study`; what is left out stays.
         reason
             Why, for the log and the certificate.
+        key
+            As in `add_observations`.
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
         self._write_news(
-            lambda replay, _: declaration(replay.state, misspecification, noise, reason)
+            lambda replay, _: declaration(replay.state, misspecification, noise, reason),
+            request=request_of(key, "redeclare", misspecification, noise, reason),
         )
 
-    def accept(self, misspecification: float | None = None, *, reason: str | None = None) -> None:
+    def accept(
+        self,
+        misspecification: float | None = None,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
         """Take the present answer, which is proved for every misspecification up to some value.
 
         What is proved and what is refuted holds for all misspecifications at once, so one may look
@@ -398,13 +495,102 @@ class Study:
             Up to which the answer is wanted; the largest for which it is proved unless given.
         reason
             Why, for the log and the certificate.
+        key
+            As in `add_observations`.
 
         Raises
         ------
         ProblemError
             If the answer is not proved for it, the data refute it, or the study has decided.
         """
-        self._write_news(lambda replay, _: acceptance(replay, misspecification, reason))
+        self._write_news(
+            lambda replay, _: acceptance(replay, misspecification, reason),
+            request=request_of(key, "accept", misspecification, reason),
+        )
+
+    def add_candidates(
+        self,
+        candidates: Any,
+        *,
+        names: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        noise: Any = None,
+        cost: Any = None,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+
+        Parameters
+        ----------
+        candidates, names, columns
+            As in `create_study`, with the same features as the others; one is enough.
+        noise, cost
+            Theirs, where each candidate has its own.
+        informed
+            Whether they may have been chosen after a look at values of this study. If so, a part of
+            delta pays for it; if not, nothing does. docs/changing.md says what is proven.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+        >>> study.result.answer
+        ('b',)
+        >>> study.add_candidates(["c"], reason="came with the second plate")
+        >>> study.status, study.ask().arm
+        ('running', 'c')
+        """
+        more = as_candidates(candidates, names, columns, fewest=1)
+        self._write_news(
+            lambda replay, _: addition(replay.state, more, noise, cost, informed, reason),
+            request=request_of(key, "add", more.plain(), informed, reason),
+        )
+
+    def retire(
+        self,
+        arm: Label,
+        *,
+        leave: bool = False,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Measure a candidate no more, such as one that is used up.
+
+        Parameters
+        ----------
+        arm
+            Its label.
+        leave
+            Whether it leaves the question. If not, it stays in the comparison with the values that
+            it has, and nothing changes in what is proven.
+        informed
+            Whether it may leave because of values of this study, as in `add_candidates`.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
+        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        self._write_news(
+            lambda replay, _: retirement(replay.state, arm, leave, informed, reason),
+            request=request_of(key, "retire", arm, leave, informed, reason),
+        )
 
     @property
     def status(self) -> str:
@@ -419,15 +605,26 @@ class Study:
         """What the data refute of what was declared.
 
         Releases before 0.3 did not test that, so a decision of theirs is looked at when it is read.
+        So is whether the decision follows from the data at all: whoever can write may record one.
         """
         with self._alone:
             state = self._now()
             if state.contradictions or state.decision is None:
                 return state.contradictions
             if self._checked[0] != state.sequence:
-                found = refuted(state, tallies_of(state), None)
+                found = [*refuted(state, tallies_of(state), None), *self._unconfirmed()]
                 self._checked = state.sequence, {one.what: one for one in found}
             return self._checked[1]
+
+    def _unconfirmed(self) -> list[Contradicted]:
+        """Whether the decision does not follow from the measurements; looked at once."""
+        decision = self._replay.state.decision
+        if self._confirmed is not decision:
+            found = unconfirmed(self._replay)
+            if found is not None:
+                return [found]
+            self._confirmed = decision
+        return []
 
     @property
     def result(self) -> StudyResult | None:
@@ -463,8 +660,10 @@ class Study:
                     state.observations,
                     Mended(
                         tuple(state.corrections),
-                        tuple(event for event, _ in state.declarations),
+                        tuple(state.declarations),
                         tuple(contradictions.values()),
+                        state.census,
+                        tuple(state.changes),
                     ),
                 ),
             )
@@ -796,7 +995,10 @@ class Study:
         with self._alone:
             self._now()
             refuted_now = list(self._contradictions().values())
-            return Overview.of(self.study_name, self._replay, self._digest.hexdigest(), refuted_now)
+            if self._replay.has_rules:
+                self._replay.catch_up()
+                self._keep()
+            return Overview.of(self.study_name, self._replay, self._chain.head, refuted_now)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -806,7 +1008,7 @@ class Study:
         list of Event
             All that happened, in order.
         """
-        return list(events_of(self._storage.read(self._key)))
+        return list(events_of(Chain().take_in(self._storage.read(self._key))))
 
     def optimize(
         self,
@@ -860,6 +1062,8 @@ class Study:
         with self._alone:
             try:
                 more = True
+                if self._replay.state.sequence == 0:
+                    self._recall()
                 while more:
                     after = self._replay.state.sequence
                     entries = self._storage.read(self._key, after, _AT_ONCE)
@@ -870,6 +1074,27 @@ class Study:
                 raise
             return self._replay.state
 
+    def _recall(self) -> None:
+        """Begin with what is kept of a long log, if the log still has what that ends with."""
+        if self._rules != (None, None) or not snapshots.are_kept():
+            return
+        first = self._storage.read(self._key, 0, 1)
+        if not first:
+            return
+        replay = Replay()
+        chain = snapshots.recall(Chain().take_in(first)[0].seal, replay)
+        if chain is None:
+            return
+        last = self._storage.read(self._key, chain.sequence - 1, 1)
+        if [entry.seal for entry in last] == [chain.head]:
+            self._replay, self._chain, self._kept = replay, chain, chain.sequence
+
+    def _keep(self) -> None:
+        """Keep what a long log has come to."""
+        if self._replay.state.sequence - self._kept >= snapshots.EVERY:
+            self._kept = self._replay.state.sequence
+            snapshots.keep(self._replay, self._chain)
+
     def _snapshot(self) -> Snapshot:
         from mislid.study.forecast import Snapshot
 
@@ -879,46 +1104,64 @@ class Study:
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
-        self._replay = Replay(*self._rules)
+        self._replay, self._chain = Replay(*self._rules), Chain()
 
     def _follow(self, entries: Sequence[Entry]) -> None:
         """Take in what the log has."""
         if self._replay.state.sequence == 0:
-            self._digest = hashlib.sha256()
-        self._seal(entries)
-        self._replay.take_in(events_of(entries))
+            self._chain = Chain()
+        self._replay.take_in(events_of(self._chain.take_in(entries)))
 
-    def _seal(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            line = f"{entry.sequence} {entry.time!r} {entry.kind} {entry.body}\n"
-            self._digest.update(line.encode())
+    def _write(self, decide: Decide, request: Request | None = None) -> StudyState:
+        """Append what `decide` makes of the present state, while nobody else can.
 
-    def _write(self, decide: Decide) -> StudyState:
-        """Append what `decide` makes of the present state, while nobody else can."""
+        A request that is in the log already is not appended again. Where the answer to a commit is
+        lost, the log is asked what came of it.
+        """
         with self._alone:
+            request = self._repeated(request)
+            lost: Lost | None = None
             for attempt in range(_ATTEMPTS):
-                self._prepare()
                 last = attempt == _ATTEMPTS - 1
                 try:
-                    if self._append(decide, many=None if last else _MANY):
+                    self._prepare()
+                    if self._append(Attempt(decide, request, lost), None if last else _MANY):
+                        self._unsettled = None
                         return self._replay.state
                     self._now()
                 except ProblemError:  # before anything was changed
                     raise
-                except Collision:
+                except Lost as problem:
                     self._forget()
-                    if last:
+                    lost, self._unsettled = problem, request
+                    time.sleep(min(0.01 * 2**attempt, 0.5))
+                except StorageError as problem:
+                    self._forget()
+                    if lost is not None:
+                        raise lost.unknown(request) from problem
+                    if last or not isinstance(problem, Collision):
                         raise
-                except BaseException:
+                except BaseException as problem:
                     self._forget()
+                    if not isinstance(problem, Exception):  # Ctrl-C, at any moment
+                        self._unsettled = request
                     raise
-        raise AssertionError("the last attempt ends the loop")
+        raise lost.unknown(request) if lost else AssertionError("the last attempt ends the loop")
 
-    def _write_news(self, decide: Decide, doubts: Sequence[str] = ()) -> None:
+    def _repeated(self, request: Request | None) -> Request | None:
+        """The request, under its old key if it is the one of which nobody knows what came."""
+        before = self._unsettled
+        if request is None or before is None or not request.key.startswith(GENERATED):
+            return request
+        return before if before.digest == request.digest else request
+
+    def _write_news(
+        self, decide: Decide, doubts: Sequence[str] = (), request: Request | None = None
+    ) -> None:
         """`_write`, and warn of doubts, and of what the data refute since."""
         with self._alone:
             before = self._now().sequence
-            state = self._write(decide)
+            state = self._write(decide, request)
             found = [
                 in_words(one, state)
                 for one in state.contradictions.values()
@@ -934,27 +1177,57 @@ class Study:
         state = self._replay.state if self._replay.state.sequence else self._now()
         warm_up(state.settings.algorithm, state.settings.stopping)
         self._replay.catch_up()
+        self._keep()
 
-    def _append(self, decide: Decide, many: int | None) -> bool:
+    def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
-        with self._storage.locked(self._key) as log:
-            entries = log.read(self._replay.state.sequence, many)
-            if len(entries) == many:
-                return False
-            self._follow(entries)
-            replay = self._replay
-            now = max(self._clock(), replay.state.time)  # the log's time never goes back
-            events = replay.record(decide(replay, now), now)
-            added = [entry_of(event) for event in events]
-            log.append(added, written_summary(replay.state))
-            self._seal(added)
+        added: list[Entry] = []
+        try:
+            with self._storage.locked(self._key) as log:
+                entries = log.read(self._replay.state.sequence, many)
+                if len(entries) == many:
+                    return False
+                self._follow(entries)
+                if not attempt.is_done(log, self._replay.state):
+                    added = self._decided(attempt, log)
+                    log.append(added, written_summary(self._replay.state))
+        except UnknownOutcomeError as problem:
+            if added:
+                raise Lost(problem, added) from problem
         return True
 
+    def _decided(self, attempt: Attempt, log: Log) -> list[Entry]:
+        """What is to be appended."""
+        replay = self._replay
+        now = log_time((self._clock or log.now)(), replay.state.time)
+        key = None if attempt.request is None else attempt.request.written
+        events = replay.record(attempt.decide(replay, now), now, key)
+        return self._chain.seal([entry_of(event) for event in events])
+
+    def _refuse_stranger(self, trial: Any) -> None:
+        """Refuse a trial that another study handed out, or that is not of its arm."""
+        if not isinstance(trial, Trial):
+            return
+        state = self._replay.state
+        known = self._trial(state, state.trial(trial.id).id)
+        if trial.study is not None and (trial.study, trial.asked) != (known.study, known.asked):
+            raise UnknownTrialError(
+                f"trial must be one of study {self.study_name!r}; got trial {trial.id} of another "
+                "study, or of a copy that has gone on apart: tell it there"
+            )
+        if trial.arm != known.arm:
+            raise UnknownTrialError(
+                f"trial {trial.id} is of {known.arm!r}; got {trial.arm!r}: tell the value of "
+                f"{known.arm!r}, or add_observations for another candidate"
+            )
+
     def _trial(self, state: StudyState, trial_id: int) -> Trial:
-        record, candidates = state.trials[trial_id], state.candidates
+        record, candidates = state.trials[trial_id], state.census.register
         features = None if candidates.features is None else candidates.features[record.arm]
         label = candidates.labels[record.arm]
-        return Trial(record.id, label, features, record.worker, record.expires)
+        study = self._chain.first[:16]
+        leased = record.worker, record.expires
+        return Trial(record.id, label, features, *leased, study, record.asked)
 
 
 def _hand_out(
@@ -965,14 +1238,14 @@ def _hand_out(
     First the worker's own open trials, then expired ones of others, under new ids, then what the
     rule proposes.
     """
-    state = replay.state
+    state, elapsed = replay.state, replay.state.elapsed_at(now)
     facts: list[Fact] = []
     waiting = [state.trials[trial_id] for trial_id in state.waiting]
     own = [trial for trial in waiting if worker is not None and trial.worker == worker][:n]
     if any(trial.expires != expires for trial in own) and worker is not None:
         facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
     mine = {trial.id for trial in own}
-    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(now)]
+    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(elapsed)]
     proposed: tuple[int, ...] = ()
     fresh: Sequence[int]
     if limits.is_free:
@@ -994,9 +1267,12 @@ def _hand_out(
 def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
     """Whether a value is far outside of what was to be expected, in words."""
     state = replay.state
-    arm, label = state.trials[trial_id].arm, state.candidates.labels[state.trials[trial_id].arm]
+    arm = state.census.place(state.trials[trial_id].arm)
+    if arm is None:
+        return []  # it does not count
+    label = state.candidates.labels[arm]
     noise = state.settings.deviations(state.candidates.K)
-    if state.settings.noise_model == UNKNOWN:
+    if state.settings.noise_model in UNDECLARED:
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
         return []  # whatever is in the range is plausible
@@ -1046,6 +1322,11 @@ def _refuse_state(state: Any, value: Any) -> None:
         raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
 
 
-def _refuse_worker(worker: Any) -> None:
+def _refuse_worker(worker: Any, key: Any) -> None:
     if worker is not None:
         as_text(worker, "worker", "a name, or None")
+    if worker is not None and key is not None:
+        raise ProblemError(
+            f"key must be left out where a worker is named, who gets its own trials again; got "
+            f"{shown(key)}"
+        )

@@ -10,13 +10,16 @@ import numpy as np
 from mislid._validation import Labels
 from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
 from mislid.study.settings import KNOWN, UNKNOWN
 from mislid.study.state import MISSPECIFICATION, NOISE
 
-DIVERGED, DISAGREEMENT = "diverged", "disagreement"
+DIVERGED, DISAGREEMENT, STUCK = "diverged", "disagreement", "stuck"
+# Beside a candidate that cannot be measured any more, one with so many times its weight will do.
+ENOUGH = 10.0
 # More arms than these are only counted.
 MOST_NAMED = 3
 
@@ -29,8 +32,8 @@ class StudyWarning(PlainRecord):
     ----------
     kind
         `misspecification` or `noise`: the data contradict what was declared. `disagreement`: later
-        data prefer another answer. `diverged`: rules of this release, on this machine, choose other
-        arms than the log has.
+        data prefer another answer. `stuck`: what is open cannot be settled by what can be measured.
+        `diverged`: rules of this release, on this machine, choose other arms than the log has.
     message
         What was found, and what to do.
     level
@@ -51,14 +54,15 @@ class StudyWarning(PlainRecord):
 def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
     """All reasons for doubt that there are by now."""
     found = (_noise(replay, level), _misspecification(replay, level))
-    others = (_disagreement(replay), _diverged(replay))
+    others = (_disagreement(replay), _stuck(replay), _diverged(replay))
     return tuple(warning for warning in (*found, *others) if warning is not None)
 
 
 def residuals_of(engine: Engine) -> Residuals:
     """What the features leave of the means by now."""
     counts, question = engine.counts.astype(np.float64), engine.question
-    return Residuals.of(question.model, counts, engine.means, question.noise)
+    spread = spread_of(question.noise_model, counts, engine.means, engine.scatter)
+    return Residuals.of(question.model, counts, engine.means, question.noise, spread)
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
@@ -138,6 +142,38 @@ def _disagreement(replay: Replay) -> StudyWarning | None:
         None,
         lead,
         tolerance,
+    )
+
+
+def _stuck(replay: Replay) -> StudyWarning | None:
+    """All that is open waits for candidates that cannot be measured any more."""
+    state = replay.state
+    closed = set(range(state.candidates.K)) - set(state.census.measurable)
+    if not closed or state.decision is not None or not replay.has_rules:
+        return None
+    engine = replay.engine
+    if not engine.is_estimated:
+        return None
+    settled, weights, inside = engine.settled(), engine.weights, engine.incumbents
+    outside = [arm for arm in range(state.candidates.K) if arm not in inside]
+    waiting: set[int] = set()
+    for pair in ((i, j) for i in outside for j in inside):
+        if pair in settled:
+            continue
+        fixed = [arm for arm in pair if arm in closed]
+        others = [arm for arm in pair if arm not in closed]
+        if not fixed or any(weights[arm] < ENOUGH * weights[fixed[0]] for arm in others):
+            return None
+        waiting |= set(fixed)
+    labels = state.candidates.labels
+    return StudyWarning(
+        STUCK,
+        f"more measurements will hardly decide: what is open is about "
+        f"{_named(sorted(waiting), labels)}, which cannot be measured any more. Let it leave the "
+        "question by retire(..., leave=True), or report what result_now() says",
+        None,
+        float(len(waiting)),
+        0.0,
     )
 
 

@@ -13,7 +13,9 @@ from mislid.testing.suite import Suite, require_equal, required_error
 
 
 def _entries(first: int, last: int) -> list[Entry]:
-    return [Entry(k, 0.1 * k, "told", f'{{"trial":{k}}}') for k in range(first, last + 1)]
+    return [
+        Entry(k, 0.1 * k, "told", f'{{"trial":{k}}}', f"seal {k}") for k in range(first, last + 1)
+    ]
 
 
 class _Undo(Exception):
@@ -67,11 +69,11 @@ class StorageSuite(Suite):
         require_equal(storage.read(key), list(expected), "what read gives")
 
     def test_entries_come_back_as_they_were(self) -> None:
-        """Whatever text or time they hold."""
+        """Whatever text or time they hold, and with their seals."""
         storage, name = self._open(), "ein Name, 'quoted' % 🧪"
         odd = [
-            Entry(1, 1_700_000_000.123456789, "created", '{"labels":["ä\'\\"%","🧪"]}'),
-            Entry(2, 1e-300, "told", "x" * 300_000),
+            Entry(1, 1_700_000_000.123456789, "created", '{"labels":["ä\'\\"%","🧪"]}', "0f" * 32),
+            Entry(2, 1e-300, "told", "x" * 300_000, "f0" * 32),
         ]
         key = storage.create(name, odd)
         self._requires(storage, key, odd)

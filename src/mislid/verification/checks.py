@@ -11,10 +11,10 @@ import numpy as np
 
 from mislid.verification import settled
 from mislid.verification.answer import read_decision, read_projection
+from mislid.verification.changes import check_changes
 from mislid.verification.declared import check_tests
 from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
 from mislid.verification.families import Moment
-from mislid.verification.geometry import Duality
 from mislid.verification.question import (
     Data,
     read_candidates,
@@ -59,6 +59,10 @@ class Verification:
         The stopping rule that gave it, and whether the error rate is proven to be at most delta:
         that of the rule is, and the data do not refute what was declared. None where the answer
         does not hold.
+    tested
+        Whether what was declared was tested by all data, as in files of version 3. Files of
+        earlier versions cannot say: there `proven` means, if the declaration is right, and anybody
+        can make one of a file of version 3 that the data refute.
     """
 
     ok: bool
@@ -67,6 +71,7 @@ class Verification:
     answer: tuple[Label, ...]
     rule: str | None
     proven: bool | None
+    tested: bool = False
 
     def __bool__(self) -> bool:
         return self.ok
@@ -90,18 +95,19 @@ class _Trail:
     answer: tuple[Label, ...] = ()
     rule: str | None = None
     stands: bool = True  # what was declared
+    tested: bool = False
 
     def end(self, failure: str | None) -> Verification:
         proven = None if self.rule is None else PROVEN[self.rule] and self.stands
-        return Verification(
-            failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
-        )
+        found = tuple(self.checks), self.answer, self.rule, proven, self.tested
+        return Verification(failure is None, failure, *found)
 
 
 def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verification:
     """Check the certificate of a study's decision with nothing but NumPy.
 
-    Whatever is wrong, with the file or in it, is the verification's `failure`.
+    Whatever is wrong, with the file or in it, is the verification's `failure`. Rounding is bounded:
+    what holds here holds in exact arithmetic.
 
     Parameters
     ----------
@@ -112,11 +118,6 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     -------
     Verification
         True in a condition where everything holds.
-
-    Raises
-    ------
-    TypeError
-        The certificate is neither a path nor a mapping.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
             _check_all(read_certificate(certificate), trail)
     except Failure as failure:
         return trail.end(str(failure))
-    except (np.linalg.LinAlgError, ArithmeticError, ValueError) as error:
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError, RecursionError) as error:
         after = trail.checks[-1] if trail.checks else "the beginning"
         return trail.end(f"numbers are too large, too small or too alike after {after}: {error}")
     return trail.end(None)
@@ -161,13 +162,14 @@ def _check_distances(
 ) -> None:
     """Version 1: whatever reverses the answer is far from the data of the decision."""
     candidates, settings = question.candidates, question.settings
-    duality = Duality(question.model, data.weights)
-    projection = read_projection(parts["projection"], settings, data, duality)
+    projection = read_projection(parts["projection"], settings, data, question.model)
     trail.checks.append("projection")
-    decision, trail.answer = read_decision(parts["decision"], candidates, settings, projection)
+    decision, trail.answer = read_decision(
+        parts["decision"], candidates, settings, data, projection
+    )
     trail.rule = settings.stopping
     trail.checks.append("answer")
-    rule = Rule(candidates, settings, data, projection, duality)
+    rule = Rule(candidates, settings, data, projection, question.model)
     evidence = read_evidence(parts["evidence"], rule, decision.arms)
     trail.checks.append("evidence of every pair")
     check_hardest_pair(parts["limiting"], decision, rule, evidence)
@@ -189,7 +191,7 @@ def _check_settled(
     settled.check_evidence(parts["evidence"], question, times, decision)
     trail.checks.append("evidence of every pair")
     if version == 3:
-        trail.stands = _check_declared(parts, question, data)
+        trail.stands, trail.tested = _check_declared(parts, question, data), True
         if stated != trail.stands:
             wanted = "true" if trail.stands else "false: the data refute what was declared"
             raise decision.proven.fail(wanted)
@@ -203,12 +205,26 @@ def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> 
     settled.refuse_loss(data, now, "data", settings)
     if squares is not None:
         settled.refuse_too_calm(data, now, squares, "now.squares")
-    moment = Moment(question.model, now.means, now.weights)
+    moment = Moment(question.model, now.exact, now.weights, now.lost)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
-    log = parts["log"].parts("corrections", "declarations", "contradictions")
+    return tests and _read_log(parts["log"], question)
+
+
+def _read_log(given: Value, question: Question) -> bool:
+    """What happened besides measurements; whether nothing was contradicted."""
+    more: tuple[str, ...] = ()
+    if isinstance(given.given, Mapping) and "changes" in given.given:
+        more = ("changes", "promised")
+    log = given.parts("corrections", "declarations", "contradictions", *more)
     log["corrections"].entries()
     log["declarations"].entries()
-    return tests and not log["contradictions"].entries()
+    late = None if question.candidates.features is None else question.model.late
+    if more:
+        settings = question.settings
+        check_changes(log["changes"], log["promised"], question.candidates, settings, late)
+    elif late:
+        raise Failure("model.late must be those that log.changes has added; there are none")
+    return not log["contradictions"].entries()
 
 
 def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:

@@ -9,21 +9,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from mislid.verification.equal import Cells
 from mislid.verification.families import DIAGONAL, Family, Moment
-from mislid.verification.geometry import Duality, Model, cost
+from mislid.verification.geometry import Duality
+from mislid.verification.intervals import (
+    STEP,
+    Interval,
+    exactly,
+    joined,
+    log,
+    log1p,
+    log_gamma_beyond,
+    log_sum,
+    product,
+    stack,
+)
 from mislid.verification.question import Data, Settings
 from mislid.verification.reading import EQUAL, Failure, Value, Vector, refuse_difference
 
 MISSPECIFICATION, NOISE = "misspecification", "noise"
 # How often noise that was declared rightly is refuted.
 NOISE_LEVEL = 0.01
-# A distance is certain to this, relatively and absolutely.
+# Evidence that is stated agrees to this, relatively and absolutely.
 CLOSE = 1e-7
 # Terms of a series that are summed at most, and steps of Newton's method.
-MOST_TERMS, MOST_STEPS = 20_000_000, 500
+MOST_TERMS, MOST_STEPS = 2_000_000, 200
+# So many standard deviations beyond a Gamma distribution's mean it has all its digits.
+WHOLE = 10.0
+HALF_LOG_TWO_PI = log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarray(1e-15))) * 0.5
+HALF_LOG_TWO_PI = HALF_LOG_TWO_PI + log(2.0) * 0.5
 
 
 def check_tests(
@@ -34,17 +52,19 @@ def check_tests(
     squares: Vector | None,
     families: dict[str, Family],
 ) -> bool:
-    """Every test that there is to make is stated with its evidence; whether none refutes.
+    """Every test that there is to make is stated with its evidence; whether none may refute.
 
     Without squared deviations no noise was declared that could be refuted.
     """
-    wanted: dict[str, tuple[float, float, Callable[[], float]]] = {}
+    wanted: dict[str, tuple[float, float, Callable[[], Interval]]] = {}
     if squares is not None:
-        scaled: Vector = squares / settings.noise**2
+        scaled = exactly(squares) / exactly(settings.noise).square
         wanted[NOISE] = NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, scaled)
     if math.isfinite(settings.eps) and DIAGONAL in families:
-        family = families[DIAGONAL]
-        wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family)
+        against = partial(against_tube, moment, families[DIAGONAL])
+        if settings.noise_model.is_equal:
+            against = partial(against, now.cells(families[DIAGONAL].scales, now.counts.size))
+        wanted[MISSPECIFICATION] = settings.delta, CLOSE, against
     entries = given.entries(len(wanted))
     stands, seen = True, set()
     for entry in entries:
@@ -55,73 +75,96 @@ def check_tests(
         seen.add(of)
         level, close, derive = wanted[of]
         refuse_difference(parts["level"], parts["level"].number(), level, 1e-14)
-        threshold = -math.log(level)
-        refuse_difference(parts["threshold"], parts["threshold"].number(), threshold, 1e-14)
+        threshold = -log(level)
+        near = float(threshold.middle)
+        refuse_difference(parts["threshold"], parts["threshold"].number(), near, 1e-14)
         evidence = derive()
-        stated = parts["evidence"].number()
-        refuse_difference(parts["evidence"], stated, evidence, close, close)
-        stands = stands and stated <= threshold
+        stated, low, high = parts["evidence"].number(), evidence.low, evidence.high
+        if not low - close * (1.0 + abs(low)) <= stated <= high + close * (1.0 + abs(high)):
+            raise Failure(f"{parts['evidence'].name} must be {float(low)!r}; got {stated!r}")
+        stands = stands and bool(evidence.high <= threshold.low)
     return stands
 
 
-def against_noise(counts: Vector, squares: Vector) -> float:
+def against_noise(counts: Vector, squares: Interval) -> Interval:
     """Evidence that values scatter more: half for all arms together, half for one of them."""
-    together = log_scatter(float(counts.sum()), float(squares.sum()))
-    each = [log_scatter(float(n), float(q)) for n, q in zip(counts, squares, strict=True)]
-    apart = float(np.logaddexp.reduce(each)) - math.log(counts.size)
-    return float(np.logaddexp(together, apart)) - math.log(2.0)
+    together = log_scatter(float(counts.sum()), squares.sum())
+    each = [log_scatter(float(n), squares[k]) for k, n in enumerate(counts.tolist())]
+    apart = log_sum(stack(each)) - log(float(counts.size))
+    return log_sum(stack([together, apart])) - log(2.0)
 
 
-def log_scatter(n: float, square: float) -> float:
+def log_scatter(n: float, square: Interval) -> Interval:
     """Logarithm of the integral of p^(n/2) exp((1 - p) q / 2) over 0 < p < 1.
 
-    It is the sum over k >= 0 of x^k / (a (a + 1) ... (a + k)), a = n/2 + 1 and x = q/2.
+    With a = n/2 + 1 and x = q/2 it is the sum over k >= 0 of x^k / (a (a + 1) ... (a + k)), and
+    e^x x^-a times what the Gamma function of a has below x. Above x > a it has at most
+    e^-x x^a / (x - a).
     """
-    a, x = 0.5 * n + 1.0, 0.5 * square
-    if x <= 0.0:
-        return -math.log(a)
-    if x > 40.0 * a + 1e6:  # the whole gamma function, but for less than the last digit
-        return x + math.lgamma(a) - a * math.log(x)
-    terms = int(max(x - a, 0.0) + 12.0 * math.sqrt(x + a) + 200.0)
+    a, x = 0.5 * n + 1.0, (square * 0.5).positive
+    if not math.isfinite(x.high):
+        raise Failure("squares must be numbers that can be divided by the squared noise")
+    if float(x.low) - a > WHOLE * math.sqrt(a) + 50.0:
+        # By Stirling's formula, so that nothing large is taken from anything large.
+        whole = x - a - (log1p((x - a) / a) * a) - log(a) * 0.5 + HALF_LOG_TWO_PI
+        whole = whole + log_gamma_beyond(exactly(a))
+        return Interval((whole - 1e-12).low, whole.high)
+    return _series(a, x)
+
+
+def _series(a: float, x: Interval) -> Interval:
+    """The sum, from terms whose logarithms are added up; what comes after them is bounded."""
+    terms = int(max(float(x.high) - a, 0.0) + 12.0 * math.sqrt(float(x.high) + a) + 200.0)
     if terms > MOST_TERMS:
         raise Failure("data must have fewer measurements for the noise to be tested")
-    logs = np.log(x) - np.log(a + np.arange(1, terms))
-    return float(np.logaddexp.reduce(np.concatenate([[0.0], np.cumsum(logs)]))) - math.log(a)
+    steps = a + np.arange(1.0, terms + 1.0)
+    ratios = (x - steps) / steps
+    logs = log1p(Interval(np.maximum(ratios.low, -1.0), ratios.high))
+    low, high = (
+        np.cumsum(end) + sign * STEP * np.arange(1.0, terms + 1.0) * np.cumsum(np.abs(end))
+        for end, sign in ((logs.low, -1.0), (logs.high, 1.0))
+    )
+    found = joined([exactly([0.0]), Interval(low, high)])
+    ratio = float(x.high) / float(steps[-1])
+    beyond = math.log1p(math.exp(min(float(found.high[-1]), 0.0)) * ratio / (1.0 - ratio)) + 1e-15
+    total = log_sum(found) - log(a)
+    return Interval(total.low, (total + beyond).high)
 
 
-def against_tube(moment: Moment, family: Family) -> float:
-    """Evidence against every model of the tube, by displacements of every arm."""
-    found = -math.inf
-    for scale, log in zip(family.scales, family.logs, strict=True):
-        expected = moment.weights * scale**2
-        q, price = moment.weights * expected / (1.0 + expected), float(np.sum(np.log1p(expected)))
-        far = distance(moment.model, moment.means, q)
-        found = float(np.logaddexp(found, log + far - 0.5 * price))
-    return found
+def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> Interval:
+    """Evidence against every model of the tube, by displacements of every arm.
+
+    With cells, the least over all noises.
+    """
+    found, prices = [], []
+    for scale in range(family.logs.low.size):
+        duality, price = moment.scaled(family, scale)
+        found.append(distance(duality))
+        prices.append(price * 0.5)
+    far, heights = stack(found), family.logs - stack(prices)
+    if cells is None:
+        return log_sum(far + heights)
+    return cells.least(lambda precision: far * precision, heights)
 
 
-def distance(model: Model, means: Vector, q: Vector) -> float:
-    """1/2 sum_k q_k (|means_k - x_k'b| - eps)_+^2 at the best b; refused if that is not certain."""
-    b = nearest_values(model, means, q)
-    linear = model.X @ b
-    projected = np.clip(means, linear - model.eps, linear + model.eps)
-    upper = cost(means, q, projected)
-    heavy = q > 0.0
-    part = Duality(Model(model.X[heavy], model.eps), q[heavy])
+def distance(duality: Duality) -> Interval:
+    """1/2 sum_k q_k (|means_k - x_k'b| - eps)_+^2 at the best b: that of one, and by duality."""
+    model, weights, off = duality.model, duality.weights, duality.off
+    b = nearest_values(model.X.middle, model.eps, off.middle, weights.middle)
+    rest = off - product(model.X, b)
+    beyond = (exactly(rest.size) - model.eps).positive
+    upper = float(((beyond.square * weights).sum() * 0.5).high)
+    middle = rest.middle
+    outside = np.sign(middle) * np.maximum(np.abs(middle) - model.eps, 0.0)
     try:
-        lower = part.projection_bound(means[heavy], projected[heavy])
+        lower = float(duality.distance(duality.balanced(weights.middle * outside)).low)
     except np.linalg.LinAlgError:  # the measured arms do not span: every model is possible
-        lower = 0.0 if upper <= CLOSE else -math.inf
-    if not upper - lower <= CLOSE * max(1.0, upper):
-        raise Failure(
-            f"the distance from the model is between {lower!r} and {upper!r}: not certain enough"
-        )
-    return upper
+        lower = 0.0
+    return Interval(np.asarray(lower), np.asarray(upper))
 
 
-def nearest_values(model: Model, means: Vector, q: Vector) -> Vector:
+def nearest_values(X: Vector, eps: float, means: Vector, q: Vector) -> Vector:
     """Newton's method with halved steps, on a function that is smooth and convex."""
-    X, eps = model.X, model.eps
     root = np.sqrt(q)
     b = np.asarray(np.linalg.lstsq(root[:, None] * X, root * means, rcond=None)[0], np.float64)
 

@@ -15,7 +15,19 @@ import numpy as np
 
 from mislid.verification import thresholds
 from mislid.verification.answer import Decision, Projection
-from mislid.verification.geometry import Duality, Pair, Witness, cost, two_arm_cost
+from mislid.verification.geometry import (
+    Centred,
+    Duality,
+    Pair,
+    Witness,
+    cost,
+    is_balanced,
+    nearest,
+    rounding,
+    two_arm_cost,
+)
+from mislid.verification.intervals import Interval, exactly, of_fraction, sqrt, stack
+from mislid.verification.model import Model
 from mislid.verification.question import Candidates, Data, Settings
 from mislid.verification.reading import (
     EQUAL,
@@ -37,8 +49,8 @@ class Evidence:
 
     pair: Pair
     proof: str
-    statistic: float
-    threshold: float
+    statistic: float  # at least
+    threshold: float  # at most
     witness: Witness | None
 
     @property
@@ -55,7 +67,17 @@ class Rule:
     settings: Settings
     data: Data
     projection: Projection
-    duality: Duality
+    model: Model
+
+    @property
+    def centred(self) -> Centred:
+        """The data, less a linear model."""
+        return self.projection.centred
+
+    @property
+    def weights(self) -> Vector:
+        """Nearly."""
+        return self.data.weights.middle
 
     @property
     def proofs(self) -> tuple[str, ...]:
@@ -86,16 +108,34 @@ class Rule:
         same = bool(np.all(features[pair[0]] == features[pair[1]]))
         return same and self.settings.tol > 2.0 * self.settings.eps
 
-    def statistic(self, proof: str, pair: Pair, witness: Witness | None) -> float:
-        """A lower bound on the cost of every model that reverses the pair."""
-        given, tol = self.given(proof), self.settings.tol
-        if self.is_impossible(proof, pair):
-            return math.inf
-        if witness is None:
-            return two_arm_cost(given, self.data.weights, pair, tol)
-        return self.duality.pair_bound(given, witness, pair, tol)
+    def _rest(self, proof: str) -> Interval:
+        """The same, less the linear model."""
+        by_means = proof in (MIXTURE, PAIRWISE)
+        return self.centred.off if by_means else self.projection.rest
 
-    def threshold(self, proof: str, pair: Pair) -> float:
+    @cached_property
+    def _dualities(self) -> dict[str, Duality]:
+        weights = self.data.weights
+        return {proof: Duality(self.model, weights, self._rest(proof)) for proof in self.proofs}
+
+    def statistic(self, proof: str, pair: Pair, witness: Witness | None) -> Interval:
+        """A lower bound on the cost of every model that reverses the pair."""
+        if self.is_impossible(proof, pair):
+            return exactly(math.inf)
+        gap, rest = self.centred.gap(pair, self.settings.tol), self._rest(proof)
+        if witness is None:
+            i, j = pair
+            wi, wj = self.data.weights[i], self.data.weights[j]
+            return two_arm_cost(gap + rest[j] - rest[i], wi, wj)
+        values = self.centred.values(witness.values).middle
+        return self._dualities[proof].pair_distance(values, witness.alpha, pair, gap)
+
+    def least(self, proof: str, z: Vector, alpha: float, pair: Pair) -> float:
+        """The same, nearly, from multipliers z (K,)."""
+        gap = self.centred.gap(pair, self.settings.tol)
+        return float(self._dualities[proof].distance(z, alpha, pair, gap).middle)
+
+    def threshold(self, proof: str, pair: Pair) -> Interval:
         """What the statistic has to reach."""
         if proof == PAIRWISE:
             counts, m = self.data.counts[list(pair)], self.settings.m
@@ -103,11 +143,12 @@ class Rule:
         return self._common_threshold
 
     @cached_property
-    def _common_threshold(self) -> float:
+    def _common_threshold(self) -> Interval:
         proof, noise, weights = self.proofs[0], self.settings.noise, self.data.weights
-        model, t = self.duality.model, self.data.samples
+        model, t = self.model, self.data.samples
         if proof == MIXTURE:
-            return thresholds.mixture(model, weights, self.data.means, noise, self.delta)
+            means = stack([of_fraction(one) for one in self.data.exact])
+            return thresholds.mixture(model, weights, means, noise, self.delta)
         if proof == "paper":
             return thresholds.paper(t, model, weights, noise, self.delta)
         if proof == "paper-printed":
@@ -115,14 +156,16 @@ class Rule:
         return thresholds.heuristic(t, self.delta)
 
     def rounding(self, amount: float) -> float:
-        """What an amount of evidence may be off by."""
-        return self.duality.rounding(self.data.means, amount)
+        """What an amount of evidence that is stated may be off by."""
+        return rounding(self.settings.eps, self.weights, self.data.means, amount)
 
     def is_enough(self, evidence: Evidence) -> bool:
         """Whether the evidence, also at the exact projection, reaches its threshold."""
+        if evidence.statistic == math.inf:  # no model reverses the pair
+            return True
         off = 0.0 if evidence.proof in (MIXTURE, PAIRWISE) else self.projection.off
-        left = max(math.sqrt(evidence.statistic) - off, 0.0) ** 2
-        return left >= evidence.threshold * (1.0 - ENOUGH)
+        left = (sqrt(evidence.statistic) - off).positive.square
+        return bool(left.low >= (exactly(evidence.threshold) * (1.0 - ENOUGH)).high)
 
 
 def read_evidence(given: Value, rule: Rule, answer: list[int]) -> dict[Pair, Evidence]:
@@ -169,16 +212,17 @@ def _read_pair_evidence(entry: Value, rule: Rule, answer: list[int]) -> Evidence
     if not rule.is_free(proof) and not rule.is_impossible(proof, pair):
         if "values" not in parts:
             raise Failure(f"{entry.name} must have values and alpha, which prove its statistic")
-        values = rule.settings.sign * parts["values"].vector(rule.duality.model.X.shape[1])
+        values = rule.settings.sign * parts["values"].vector(rule.model.spanner.size)
         witness = Witness(values, parts["alpha"].number(0.0))
     elif "values" in parts:
         raise Failure(f"{entry.name} must not have values, which its statistic does not need")
-    statistic = rule.statistic(proof, pair, witness)
-    stated = parts["statistic"].number(0.0, infinite=True)
-    refuse_difference(parts["statistic"], stated, statistic, EQUAL, rule.rounding(statistic))
-    threshold, stated = rule.threshold(proof, pair), parts["threshold"].number(0.0)
-    refuse_difference(parts["threshold"], stated, threshold, EQUAL, rule.rounding(threshold))
-    return Evidence(pair, proof, statistic, threshold, witness)
+    bounds = rule.statistic(proof, pair, witness), rule.threshold(proof, pair)
+    for name, found in zip(("statistic", "threshold"), bounds, strict=True):
+        near = float(found.low) if math.isinf(found.low) else float(found.middle)
+        stated = parts[name].number(0.0, infinite=True)
+        lost = rule.rounding(near) + float(found.high - found.low)
+        refuse_difference(parts[name], stated, near, EQUAL, lost)
+    return Evidence(pair, proof, float(bounds[0].low), float(bounds[1].high), witness)
 
 
 def check_hardest_pair(
@@ -200,7 +244,7 @@ def check_hardest_pair(
         return
     means = _alternative(parts, rule, limiting)
     _check_membership(parts, rule, limiting, means)
-    reached = cost(rule.given(limiting.proof), rule.data.weights, means)
+    reached = cost(rule.given(limiting.proof), rule.weights, means)
     least = _least(parts, rule, limiting)
     gap = max(reached - least, 0.0)
     rounding = EQUAL * reached + rule.rounding(reached)
@@ -235,7 +279,7 @@ def _refuse_given(parts: dict[str, Value], names: tuple[str, ...], because: str)
 
 def _alternative(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> Vector:
     """The alternative's means (K,): those to which the pair's evidence leads, reversing it."""
-    given, weights, tol = rule.given(limiting.proof), rule.data.weights, rule.settings.tol
+    given, weights, tol = rule.given(limiting.proof), rule.weights, rule.settings.tol
     i, j = limiting.pair
     if limiting.witness is None:
         gap = max(float(given[j] - given[i]) + tol, 0.0)
@@ -245,7 +289,7 @@ def _alternative(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> Vec
         derived[j] -= alpha / weights[j]
     else:
         alpha = limiting.witness.alpha
-        derived = rule.duality.nearest(given, limiting.witness, limiting.pair)
+        derived = nearest(rule.model, weights, given, limiting.witness, limiting.pair)
     refuse_difference(parts["alpha"], parts["alpha"].number(0.0), alpha, EQUAL)
     means = refuse_differences(parts["means"], rule.settings.sign, derived)
     scale = float(np.max(np.abs(means) + np.abs(given))) + tol
@@ -262,7 +306,7 @@ def _check_membership(
     if features is None or math.isinf(eps) or limiting.proof == PAIRWISE:
         _refuse_given(parts, ("theta", "deviation"), "all means are allowed")
         return
-    X, witness = rule.duality.model.X, limiting.witness
+    X, witness = rule.model.X.middle, limiting.witness
     linear = np.zeros(means.size) if witness is None else X @ witness.values
     theta = sign * parts["theta"].vector(features.shape[1])
     off = np.abs(features @ theta - linear)
@@ -280,12 +324,11 @@ def _check_membership(
 
 def _least(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> float:
     """What the multipliers (K,) on file prove of the pair's cost."""
-    given, tol = rule.given(limiting.proof), rule.settings.tol
-    z = rule.settings.sign * parts["multipliers"].vector(given.size)
+    z = rule.settings.sign * parts["multipliers"].vector(rule.candidates.K)
     if limiting.witness is None:
         if np.any(z != 0.0):
             raise Failure("limiting.multipliers must be 0 where features say nothing of the pair")
-        return two_arm_cost(given, rule.data.weights, limiting.pair, tol)
-    if not rule.duality.is_balanced(z, limiting.witness.alpha):
+        return float(rule.statistic(limiting.proof, limiting.pair, None).middle)
+    if not is_balanced(rule.model, z, limiting.witness.alpha):
         raise Failure("limiting.multipliers must be orthogonal to the features")
-    return rule.duality.proved(given, z, limiting.witness.alpha, limiting.pair, tol)
+    return rule.least(limiting.proof, z, limiting.witness.alpha, limiting.pair)

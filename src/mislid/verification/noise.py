@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid.verification import tilted, variances
 from mislid.verification.geometry import Pair
+from mislid.verification.intervals import Interval, stack
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # Sums of values within a range may be outside of it by rounding, and so may squares.
 ROUNDING = 1e-9
+
+
+class Measured(Protocol):
+    """What was measured of K arms."""
+
+    @property
+    def counts(self) -> Vector:
+        """How often each arm was measured."""
+
+    @property
+    def scatter(self) -> Vector:
+        """How far its values are apart."""
+
+    @property
+    def exact(self) -> list[Fraction]:
+        """The means."""
+
+    @property
+    def lost(self) -> list[Fraction]:
+        """What rounding may have taken from them."""
+
+    def gap(self, pair: Pair, tol: float) -> Interval:
+        """By how much an incumbent, with the tolerance, is above a challenger."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +64,17 @@ class NoiseModel:
     @property
     def has_scatter(self) -> bool:
         """Whether counts and sums do not say all."""
-        return self.name in (UNKNOWN, BOUNDED)
+        return self.name in (UNKNOWN, EQUAL, BOUNDED)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all arms share a standard deviation that nobody knows."""
+        return self.name == EQUAL
+
+    @property
+    def has_own_evidence(self) -> bool:
+        """Whether a pair's two arms are not judged by displacements."""
+        return self.name in (UNKNOWN, BOUNDED, BERNOULLI)
 
     @property
     def has_range(self) -> bool:
@@ -55,7 +92,7 @@ class NoiseModel:
                 raise given.fail(f"null where the noise is {self.name}")
             return np.zeros(counts.size)
         found = np.array([entry.number(0.0) for entry in given.entries(counts.size)])
-        alone = counts < (2.0 if self.name == UNKNOWN else 1.0)
+        alone = counts < (1.0 if self.name == BOUNDED else 2.0)
         _refuse(alone & (found != 0.0), f"{given.name}[{{}}] must be 0 of so few measurements")
         if self.name == BOUNDED:
             most = counts * (1.0 + ROUNDING)
@@ -83,25 +120,73 @@ class NoiseModel:
             most = counts * (1.0 + ROUNDING)
             _refuse(scatter > most, f"{name}.scatter[{{}}] must be nearer to that of the next time")
 
-    def evidence(
-        self, counts: Vector, sums: Vector, scatter: Vector, pair: Pair, tol: float
-    ) -> tuple[float, float]:
-        """What a pair's own two arms prove, but for the pair's share, and how certain it is."""
-        n, totals, apart = (part[list(pair)].tolist() for part in (counts, sums, scatter))
-        if self.name == UNKNOWN:
-            means = [total / max(count, 1.0) for total, count in zip(totals, n, strict=True)]
-            i, j = (variances.Arm(*arm) for arm in zip(n, means, apart, strict=True))
-            # Logarithms of gamma functions have so many digits.
-            return variances.by_two_arms(i, j, tol), 1e-9 + 1e-14 * max(n)
-        one, other = (self._scaled(*arm) for arm in zip(n, totals, apart, strict=True))
-        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
-        found = tilted.by_two_arms(one, other, tol / self.width)
-        return found, 2e-10 + 1e-14 * level * max(n)
+    def refuse_calm(
+        self,
+        name: str,
+        before: tuple[Vector, Vector],
+        after: tuple[Vector, Vector],
+        grown: Vector,
+    ) -> None:
+        """Refuse scatter of bounded values that has `grown` (K,) by less than guesses ask for.
 
-    def _scaled(self, n: float, total: float, scatter: float) -> tilted.Arm:
-        """Values of an arm, scaled to [0, 1]."""
-        scaled = min(max((total - n * self.low) / self.width, 0.0), n)
-        return tilted.Arm(n, scaled, scatter if self.has_scatter else None)
+        Counts and sums (K,) are those of two times. The guess c = (1/2 + S) / (n + 1) moves by
+        e / (n + 1) with a value that is e away from it, so that by Cauchy and Schwarz sum e^2 is at
+        least the squared way over the sum of 1 / (n + 1)^2, which is at most what is taken here.
+        """
+        if self.name != BOUNDED:
+            return
+        (n, total), (more, sums) = before, after
+        guesses = [
+            (0.5 + (part - count * self.low) / self.width) / (count + 1.0)
+            for count, part in ((n, total), (more, sums))
+        ]
+        steps = 1.0 / (n + 1.5) - 1.0 / (more + 1.5)
+        moved = np.square(guesses[1] - guesses[0])
+        least = np.divide(moved, steps, out=np.zeros_like(moved), where=steps > 0.0)
+        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
+        slack = ROUNDING * (1.0 + least) + 1e-13 * level * (1.0 + more)
+        _refuse(grown < least - slack, f"{name}[{{}}] must be larger: the values are not alike")
+
+    def by_two_arms(self, data: Measured, pairs: list[Pair], tol: float) -> Interval:
+        """What the own two arms of pairs (n,) prove, but for the pairs' share."""
+        n, scatter = data.counts.tolist(), data.scatter.tolist()
+        if self.name == UNKNOWN:
+            apart = [variances.Arm(*arm) for arm in zip(n, scatter, strict=True)]
+            found = [
+                variances.by_two_arms(apart[i], apart[j], data.gap((i, j), tol))
+                for i, j in pairs
+                if n[i] > 0.0 and n[j] > 0.0
+            ]
+        else:
+            given = zip(n, data.exact, data.lost, scatter, strict=True)
+            scaled = [self._scaled(*arm) for arm in given]
+            share = Fraction(tol) / self._exact_width
+            found = [
+                tilted.by_two_arms(scaled[i], scaled[j], share)
+                for i, j in pairs
+                if n[i] > 0.0 and n[j] > 0.0
+            ]
+        if len(found) < len(pairs):
+            raise Failure("evidence of two arms must be of arms that were measured")
+        return stack(found)
+
+    def rounding(self, most: float) -> float:
+        """By how much evidence that is stated may be off, where an arm has so many values."""
+        if self.name in (UNKNOWN, EQUAL):  # logarithms of gamma functions have so many digits
+            return 1e-9 + 1e-14 * most
+        level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
+        return 2e-10 + 1e-14 * level * most
+
+    @property
+    def _exact_width(self) -> Fraction:
+        return Fraction(self.high) - Fraction(self.low)
+
+    def _scaled(self, count: float, mean: Fraction, lost: Fraction, scatter: float) -> tilted.Arm:
+        """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
+        n, low = int(count), Fraction(self.low)
+        scaled = min(max((mean - low) / self._exact_width, Fraction(0)), Fraction(1))
+        off = n * lost / self._exact_width
+        return tilted.Arm(n, n * scaled, scatter if self.has_scatter else None, off)
 
 
 def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:
@@ -114,9 +199,9 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
     """The model of the settings, which fits the rest of them; earlier versions know one only."""
     if "noise_model" not in parts:
         return NoiseModel()
-    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI)
+    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL)
     low, high = _read_range(parts["reward_range"], name)
-    if name == UNKNOWN and np.any(noise != 1.0):
+    if name in (UNKNOWN, EQUAL) and np.any(noise != 1.0):
         raise parts["noise"].fail("1 where it is unknown")
     if name == UNKNOWN and parts["structured"].flag():
         raise parts["structured"].fail("false where the noise is unknown: features prove nothing")
@@ -131,7 +216,7 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
 
 
 def _read_range(given: Value, name: str) -> tuple[float, float]:
-    if name in (KNOWN, UNKNOWN):
+    if name in (KNOWN, UNKNOWN, EQUAL):
         if not given.absent:
             raise given.fail(f"null where the noise is {name}")
         return 0.0, 1.0

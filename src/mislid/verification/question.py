@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.geometry import Model, model_of
+from mislid.verification.equal import Cells, cells_of, estimated_precision
+from mislid.verification.intervals import Interval, exactly, of_fraction
+from mislid.verification.model import Model, level_only, model_of
 from mislid.verification.noise import NoiseModel, read_noise_model
 from mislid.verification.reading import (
     Failure,
@@ -63,9 +68,36 @@ class Data:
     samples: int
     counts: Vector
     sums: Vector
-    means: Vector
-    weights: Vector  # (K,) counts over squared noise
+    means: Vector  # nearly
+    weights: Interval  # (K,) counts over squared noise
     scatter: Vector  # (K,) as `NoiseModel.read_scatter` says; 0 where there is none
+
+    @cached_property
+    def exact(self) -> list[Fraction]:
+        """The means as the rational numbers that they are."""
+        given = zip(self.sums.tolist(), self.counts.tolist(), strict=True)
+        return [Fraction(total) / max(int(count), 1) for total, count in given]
+
+    @cached_property
+    def lost(self) -> list[Fraction]:
+        """What rounding may have taken from the means, as sums are rounded once."""
+        return [abs(mean) / 2**53 for mean in self.exact]
+
+    @cached_property
+    def precision(self) -> float:
+        """About 1/sigma^2 of a noise that all arms share; 1 where nothing is known of it."""
+        found = estimated_precision(self.counts, self.means, self.scatter)
+        return 1.0 if found is None else float(found.middle)
+
+    def cells(self, sizes: Interval, dimension: int) -> Cells:
+        """What values say of a noise that all arms share, for displacements of these sizes."""
+        return cells_of(self.counts, self.means, self.scatter, sizes, dimension)
+
+    def gap(self, pair: tuple[int, int], tol: float) -> Interval:
+        """By how much an incumbent's mean, with the tolerance, is above a challenger's."""
+        (i, j), apart = pair, self.lost[pair[0]] + self.lost[pair[1]]
+        gap = self.exact[j] - self.exact[i] + Fraction(tol)
+        return Interval(of_fraction(gap - apart).low, of_fraction(gap + apart).high)
 
 
 def read_candidates(given: Value) -> Candidates:
@@ -182,13 +214,15 @@ def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
     if np.any(wrong):
         raise Failure(f"{parts['sums'].name}[{int(np.argmax(wrong))}] must be 0: never measured")
     means = np.divide(sums, counts, out=np.zeros(K), where=counts > 0.0)
-    weights = counts / settings.noise**2
-    if not np.all(np.isfinite(weights)):
-        raise Failure("settings.noise must be so large that counts can be divided by its square")
+    weights = (exactly(counts) / exactly(settings.noise).square).where(counts > 0.0, 0.0)
+    if not np.all(np.isfinite(weights.high) & ((weights.low > 0.0) | (counts == 0.0))):
+        raise Failure("settings.noise must be such that counts can be divided by its square")
     scatter, model = np.zeros(K), settings.noise_model
     if "scatter" in parts:
         model.refuse_sums(parts["sums"].name, counts, settings.sign * sums)
         scatter = model.read_scatter(parts["scatter"], counts)
+        nothing, now = (np.zeros(K), np.zeros(K)), (counts, settings.sign * sums)
+        model.refuse_calm(parts["scatter"].name, nothing, now, scatter)
     return Data(samples, counts, settings.sign * sums, settings.sign * means, weights, scatter)
 
 
@@ -198,7 +232,9 @@ def read_model(given: Value, candidates: Candidates, eps: float) -> Model:
     if features is None:
         if not given.absent:
             raise given.fail("null for candidates without features")
-        return Model(np.ones((candidates.K, 1)), eps)
-    parts = given.parts("columns", "spanner")
+        return level_only(candidates.K, eps)
+    late = ("late",) if isinstance(given.given, Mapping) and "late" in given.given else ()
+    parts = given.parts("columns", "spanner", *late)
     columns = parts["columns"].arms(features.shape[1])
-    return model_of(features, columns, parts["spanner"].arms(candidates.K), eps)
+    came_late = parts["late"].arms(candidates.K) if late else np.zeros(0, np.int64)
+    return model_of(features, columns, parts["spanner"].arms(candidates.K), eps, came_late)

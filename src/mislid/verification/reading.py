@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 import os
+import re
+import reprlib
+import stat
 from collections.abc import Container, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ Label = str | int
 
 # Numbers that are derived again agree to this, relative to their size.
 EQUAL = 1e-9
+# What a file may have at most: a certificate of a thousand candidates has a tenth of it.
+MOST_BYTES, MOST_DEPTH, MOST_DIGITS = 1 << 26, 32, 1000
+_TEXTS, _DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"'), re.compile(rb"[0-9]{%d}" % (MOST_DIGITS + 1))
 
 
 class Failure(Exception):
@@ -35,7 +40,7 @@ class Value:
 
     def fail(self, wanted: str) -> Failure:
         """What to raise where the value is not what was wanted."""
-        shown = repr(self.given)
+        shown = reprlib.repr(self.given)  # which is short and never deep
         return Failure(f"{self.name} must be {wanted}; got {shown[:60]}")
 
     @property
@@ -100,6 +105,8 @@ class Value:
             number = math.inf
         if not math.isfinite(number):
             raise self.fail("a finite number")
+        if number != given:  # an integer with too many digits
+            raise self.fail("a number that a double holds")
         if number < low or (above and number == low):
             raise self.fail(f"{'above' if above else 'at least'} {low:g}")
         return number
@@ -140,20 +147,59 @@ class Value:
         return label
 
 
-def read_certificate(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Value:
+def read_certificate(certificate: object) -> Value:
     """The whole certificate, from a file or as it is."""
     if isinstance(certificate, Mapping):
         return Value(certificate, "certificate")
+    if not isinstance(certificate, str | os.PathLike):
+        kind = type(certificate).__name__
+        raise Failure(f"certificate must be the path of a file, or a mapping; got {kind}")
+    content = _content(certificate)
+    _refuse_excess(content)
     try:
-        text = Path(certificate).read_text(encoding="utf-8")
-        found = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
-    except OSError as error:
-        raise Failure(f"the file cannot be read: {error}") from None
+        found = json.loads(
+            content.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_twice,
+        )
     except RecursionError:
         raise Failure("the file is not JSON of a certificate: it is nested too deeply") from None
-    except ValueError as error:  # of JSON, of UTF-8, and of the path
+    except ValueError as error:  # of JSON and of UTF-8
         raise Failure(f"the file is not JSON: {error}") from None
     return Value(found, "certificate")
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """What is in a file, unless it is too large or something else than a file."""
+    try:
+        # Without waiting: a pipe that nobody writes to would never open.
+        opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(opened, "rb") as file:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                raise Failure("the file cannot be read: it is no regular file")
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise Failure(f"the file cannot be read: {error.strerror}") from None
+    except ValueError as error:  # of the path
+        raise Failure(f"the file cannot be read: {error}") from None
+    if len(content) > MOST_BYTES:
+        raise Failure(f"the file must have at most {MOST_BYTES} bytes")
+    return content
+
+
+def _refuse_excess(content: bytes) -> None:
+    """Refuse what would take a parser long, before there is one: depth, and digits of a number."""
+    outside = _TEXTS.sub(b"", content)
+    if _DIGITS.search(outside):
+        raise Failure(f"the file is not JSON of a certificate: over {MOST_DIGITS} digits at once")
+    depth = 0
+    for first in range(0, len(outside), 1 << 20):
+        some = np.frombuffer(outside[first : first + (1 << 20)], np.uint8)
+        opened = np.isin(some, [ord("["), ord("{")]).astype(np.int32)
+        steps = depth + np.cumsum(opened - np.isin(some, [ord("]"), ord("}")]))
+        if np.max(steps, initial=0) > MOST_DEPTH:
+            raise Failure("the file is not JSON of a certificate: it is nested too deeply")
+        depth = int(steps[-1])
 
 
 def _refuse_constant(text: str) -> Any:

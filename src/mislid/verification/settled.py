@@ -20,13 +20,20 @@ from mislid.verification.families import (
     by_two_arms,
     families_of,
 )
-from mislid.verification.geometry import Model, Pair, Witness
+from mislid.verification.geometry import Pair, Witness, rounding
+from mislid.verification.intervals import Interval, exactly, log, stack
+from mislid.verification.model import Model
+from mislid.verification.noise import EQUAL as SHARED
 from mislid.verification.noise import UNKNOWN
 from mislid.verification.question import Candidates, Data, Settings, read_moment
 from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, refuse_difference
 
 # Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
+# Operations, and pairs that are proved by their own values, that take about a minute.
+MOST_WORK, MOST_PAIRS = 2e10, 10_000
+# What bounds may be apart, relatively, for evidence that is stated to be checked at all.
+NEAR = 1e-3
 # Evidence beyond this is of features that are nearly equal, and asked for with fewer digits.
 AMPLE = 1e6
 
@@ -40,15 +47,16 @@ class Question:
     model: Model
 
     @property
-    def level(self) -> float:
+    def level(self) -> Interval:
         """What the evidence of every pair has to reach."""
-        return -math.log(self.settings.delta)
+        return -log(self.settings.delta)
 
     @cached_property
     def families(self) -> dict[str, Family]:
         """The displacements, by the name of their family."""
         settings = self.settings
-        return families_of(self.candidates.K, settings.m, settings.structured, settings.noise)
+        noise = exactly(settings.noise)
+        return families_of(self.candidates.K, settings.m, settings.structured, noise)
 
     def is_impossible(self, pair: Pair) -> bool:
         """Whether no model reverses the pair: equal features are at most 2 eps apart."""
@@ -76,12 +84,23 @@ def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
     neither has the sum.
     """
     entries = given.entries()
+    _refuse_work(question, len(entries))
     data = [read_moment(entry, question.candidates, question.settings) for entry in entries]
     for entry, (before, after) in zip(entries, pairwise([*data, last]), strict=True):
         if not before.samples < after.samples:
             raise Failure(f"{entry.name}.samples must be fewer than those of the next time")
         refuse_loss(before, after, entry.name, question.settings)
     return {one.samples: one for one in (*data, last)}
+
+
+def _refuse_work(question: Question, times: int) -> None:
+    """Refuse what would take minutes: products of matrices for every time, and for every pair."""
+    K, d, m = question.candidates.K, question.model.spanner.size, question.settings.m
+    work = K * d * (d * (times + 1) + m * (K - m))
+    if work > MOST_WORK:
+        raise Failure(f"times must be fewer, or pairs: {work:.2g} operations, over {MOST_WORK:.2g}")
+    if question.settings.noise_model.has_own_evidence and m * (K - m) > MOST_PAIRS:
+        raise Failure(f"pairs must be at most {MOST_PAIRS} where the noise is not known")
 
 
 def refuse_too_calm(before: Data, after: Data, grown: Vector, name: str) -> None:
@@ -91,9 +110,11 @@ def refuse_too_calm(before: Data, after: Data, grown: Vector, name: str) -> None
     counts = np.where(both, new, 1.0)
     moved = np.where(both, (after.sums - before.sums) / counts - before.means, 0.0)
     least = before.counts * new / np.maximum(after.counts, 1.0) * moved**2
-    rounding = EQUAL * (least + after.counts * np.max(np.abs(after.means)) ** 2)
-    if np.any(grown < least - rounding):
-        k = int(np.argmax(least - rounding - grown))
+    # Of the arm's own values: means have some fifteen digits.
+    digits = 1e-14 * (np.abs(before.means) + np.abs(after.means))
+    lost = EQUAL * least + before.counts * digits * (2.0 * np.abs(moved) + digits)
+    if np.any(grown < least - lost):
+        k = int(np.argmax(least - lost - grown))
         raise Failure(f"{name}[{k}] must be larger: the mean has moved")
 
 
@@ -108,7 +129,9 @@ def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> Non
         raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
     counts, sums = after.counts - before.counts, after.sums - before.sums
     settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
-    if settings.noise_model.name == UNKNOWN:
+    ends = (before.counts, before.sums), (after.counts, after.sums)
+    settings.noise_model.refuse_calm("scatter after " + name, *ends, after.scatter - before.scatter)
+    if settings.noise_model.name in (UNKNOWN, SHARED):
         refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
 
 
@@ -120,7 +143,8 @@ def read_decision(given: Value, question: Question) -> Decision:
     if len(set(answer)) < m:
         raise parts["answer"].fail(f"{m} different candidates")
     parts["rule"].text(question.settings.stopping)
-    refuse_difference(parts["level"], parts["level"].number(), question.level, 1e-14)
+    level = float(question.level.middle)
+    refuse_difference(parts["level"], parts["level"].number(), level, 1e-14)
     arms = [index[label] for label in answer]
     return Decision(answer, arms, parts["pair"], parts["evidence"], parts["proven"])
 
@@ -130,24 +154,45 @@ def check_evidence(
 ) -> None:
     """Every pair is there once, with evidence that is enough at one of the times."""
     checker = _Checker(question, times)
-    found: dict[Pair, float] = {}
-    for entry in given.entries():
-        pair, stated, evidence = checker.read(entry, decision.arms)
-        if pair in found:
-            raise Failure(f"{entry.name} must be of a pair that did not come before")
-        if not evidence >= question.level - ENOUGH:
-            raise Failure(
-                f"{entry.name} must reach the level {question.level!r}; only {evidence!r} is proved"
-            )
-        found[pair] = stated
+    entries = [checker.read(entry, decision.arms) for entry in given.entries()]
+    stated = {one.pair: one.stated for one in entries}
+    if len(stated) < len(entries):
+        raise Failure("evidence must have every pair once; one comes again")
     m = question.settings.m
-    missing = m * (question.candidates.K - m) - len(found)
+    missing = m * (question.candidates.K - m) - len(stated)
     if missing:
         raise Failure(f"evidence must cover every pair of the answer; {missing} are missing")
-    idle = sorted(set(times) - checker.used - {max(times)})
+    needed = float(question.level.high) - ENOUGH
+    for (family, samples), some in _grouped(entries).items():
+        found = checker.evidence(family, samples, some)
+        for one, low, high in zip(some, found.low.tolist(), found.high.tolist(), strict=True):
+            checker.refuse_other(one, low, high)
+            if not low >= needed:
+                raise Failure(f"{one.name} must reach the level {needed!r}; only {low!r} is proved")
+    idle = sorted(set(times) - {one.samples for one in entries} - {max(times)})
     if idle:
         raise Failure(f"times must be those of some pair; none was settled at {idle[0]}")
-    _check_limiting(decision, question, found)
+    _check_limiting(decision, question, stated)
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """What the file says of a pair."""
+
+    name: str
+    pair: Pair
+    family: str
+    samples: int
+    stated: float
+    scale: int
+    witness: Witness | None
+
+
+def _grouped(entries: list[_Entry]) -> dict[tuple[str, int], list[_Entry]]:
+    found: dict[tuple[str, int], list[_Entry]] = {}
+    for one in entries:
+        found.setdefault((one.family, one.samples), []).append(one)
+    return found
 
 
 class _Checker:
@@ -155,62 +200,76 @@ class _Checker:
 
     def __init__(self, question: Question, times: dict[int, Data]) -> None:
         self.question, self.times = question, times
-        self.used: set[int] = set()
         self._moments = {
-            samples: Moment(question.model, data.means, data.weights)
+            samples: Moment(question.model, data.exact, data.weights, data.lost)
             for samples, data in times.items()
         }
 
-    def read(self, entry: Value, answer: list[int]) -> tuple[Pair, float, float]:
-        """A pair and its evidence, as stated and as derived again; they must agree."""
+    def read(self, entry: Value, answer: list[int]) -> _Entry:
+        """A pair, and by what it was settled when."""
         names = ["challenger", "incumbent", "family", "samples", "evidence"]
         if isinstance(entry.given, Mapping) and entry.given.get("family") == DIAGONAL:
             names += ["scale", "values", "alpha"]
-        parts = entry.parts(*names)
+        parts, settings = entry.parts(*names), self.question.settings
         pair = read_pair(parts["challenger"], parts["incumbent"], self.question.candidates, answer)
         family = parts["family"].text(*self.question.families)
+        if family != TWO_ARMS and math.isinf(settings.eps):
+            raise parts["family"].fail("two arms where the misspecification is infinite")
         samples = parts["samples"].whole(1)
         if samples not in self.times:
             raise parts["samples"].fail("that of the decision or of one of the times")
-        self.used.add(samples)
-        evidence, rounding = self._evidence(parts, family, samples, pair)
         stated = parts["evidence"].number(infinite=True)
-        equal = EQUAL * max(1.0, evidence / AMPLE)
-        refuse_difference(parts["evidence"], stated, evidence, equal, rounding)
-        return pair, stated, evidence
+        scale, witness = 0, None
+        if family == DIAGONAL:
+            scale = parts["scale"].whole(0, self.question.families[family].logs.low.size - 1)
+            values = settings.sign * parts["values"].vector(self.question.model.spanner.size)
+            witness = Witness(values, parts["alpha"].number(0.0))
+        return _Entry(entry.name, pair, family, samples, stated, scale, witness)
 
-    def _evidence(
-        self, parts: dict[str, Value], family: str, samples: int, pair: Pair
-    ) -> tuple[float, float]:
-        """What proves a pair, and by how much rounding may change that."""
-        settings = self.question.settings
-        if family == TWO_ARMS and not settings.noise_model.is_known:
-            data, share = self.times[samples], self.question.families[family].total
-            given = data.counts, data.sums, data.scatter
-            found, rounding = settings.noise_model.evidence(*given, pair, settings.tol)
-            return found + share, rounding
-        found = self._displaced(parts, family, samples, pair)
-        finite = math.isfinite(found)
-        return found, self._moments[samples].rounding(abs(found)) if finite else 0.0
-
-    def _displaced(self, parts: dict[str, Value], family: str, samples: int, pair: Pair) -> float:
-        question, moment = self.question, self._moments[samples]
+    def evidence(self, family: str, samples: int, entries: list[_Entry]) -> Interval:
+        """What proves pairs (n,) of one family at one time."""
+        question, moment, data = self.question, self._moments[samples], self.times[samples]
         displaced, tol = question.families[family], question.settings.tol
-        if family != TWO_ARMS and math.isinf(question.settings.eps):
-            raise parts["family"].fail("two arms where the misspecification is infinite")
+        pairs, model = [one.pair for one in entries], question.settings.noise_model
+        if family == TWO_ARMS and model.has_own_evidence:
+            return model.by_two_arms(data, pairs, tol) + displaced.total
+        cells = None
+        if model.is_equal:
+            d = question.model.spanner.size
+            cells = data.cells(displaced.scales, d if family == LINEAR else data.counts.size)
         if family == TWO_ARMS:
-            (i, j), y, w = pair, moment.means, moment.weights
-            gap = float(y[j] - y[i]) + tol
-            return by_two_arms(displaced, gap, float(w[i]), float(w[j]))
+            i, j = np.array(pairs).T
+            gaps = stack([data.gap(pair, tol) for pair in pairs])
+            return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j], cells)
         if family == LINEAR:
-            if question.is_impossible(pair):
-                return math.inf
-            found = moment.by_features(displaced, pair, tol)
-            return found if found < math.inf else math.nan
-        scale = parts["scale"].whole(0, displaced.scales.size - 1)
-        values = question.settings.sign * parts["values"].vector(question.model.X.shape[1])
-        witness = Witness(values, parts["alpha"].number(0.0))
-        return moment.by_all_arms(displaced, scale, witness, pair, tol)
+            impossible = np.array([question.is_impossible(pair) for pair in pairs])
+            if np.all(impossible):
+                return exactly(np.full(len(pairs), math.inf))
+            return moment.by_features(displaced, pairs, tol, cells).where(~impossible, math.inf)
+        return stack([
+            moment.by_all_arms(displaced, one.scale, one.witness, one.pair, tol, cells)
+            for one in entries
+            if one.witness is not None
+        ])  # fmt: skip
+
+    def refuse_other(self, one: _Entry, low: float, high: float) -> None:
+        """Refuse evidence that is stated other than derived again, beyond rounding."""
+        if one.stated == low == math.inf:
+            return
+        data, settings = self.times[one.samples], self.question.settings
+        size = abs(low)
+        off = min(high - low, NEAR * (1.0 + size)) + EQUAL * size * max(1.0, size / AMPLE)
+        model, weights = settings.noise_model, data.weights.high
+        if model.is_equal:
+            weights = weights * data.precision
+        if model.is_equal or (one.family == TWO_ARMS and model.has_own_evidence):
+            off += model.rounding(float(np.max(data.counts)))
+        if one.family != TWO_ARMS or not model.has_own_evidence:
+            off += rounding(settings.eps, weights, data.means, size)
+        alike = settings.noise_model.name == UNKNOWN and np.any(data.scatter[[*one.pair]] == 0.0)
+        # Without any scatter the evidence jumps where a mean is met; stating less does no harm.
+        if not (alike or low - off <= one.stated) or not one.stated <= high + off:
+            raise Failure(f"{one.name}.evidence must be {low!r}; got {one.stated!r}")
 
 
 def _check_limiting(decision: Decision, question: Question, found: dict[Pair, float]) -> None:

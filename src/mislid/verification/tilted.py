@@ -7,16 +7,31 @@ n values with sum S and V = sum (X - c)^2 the averages over b of
     exp(b S - n ln(1 - x + x e^b))   and   exp(b (S - n x) - psi(b) V)
 
 are supermartingales if the mean is x, large if it is above. Against means below, the same is said
-of 1 - X. `docs/certificate.md` has the proofs.
+of 1 - X. `docs/certificate.md` has the proofs. Doubles find where the infimum is; what it is at
+least is computed between bounds.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from mislid.verification.intervals import (
+    Interval,
+    above,
+    around,
+    exactly,
+    exp,
+    expm1,
+    log,
+    log1p,
+    log_sum,
+    of_fraction,
+)
 from mislid.verification.reading import Vector
 
 EXACT = np.array([0.005 * 2.0**power for power in range(11)])
@@ -25,68 +40,133 @@ EMPIRICAL = np.array([0.005 * 2.0**power for power in range(8)])
 CENTRE, TAIL = 0.1, 2.0
 # An infimum is known to this, in nats, or after so many steps as well as doubles allow.
 CLOSE, MOST_STEPS = 1e-11, 200
+# How far from there slopes have a certain sign: tried first, and fourfold so often.
+FIRST_STEP, MOST_WIDENINGS = 1e-11, 30
+
+
+def _logs(sizes: Vector) -> Interval:
+    away = log(around(sizes) / around(CENTRE))
+    weights = exp(exactly(-np.abs(away.middle) / TAIL) + Interval(-away.radius, away.radius))
+    return log(weights / weights.sum())
+
+
+# Of every tilt: b, the logarithm of its weight, and e^b - 1, or psi(b).
+EXACT_LOGS, GROWTHS = _logs(EXACT), expm1(around(EXACT))
+EMPIRICAL_LOGS = _logs(EMPIRICAL)
+PRICES = -log1p(-around(EMPIRICAL)) - around(EMPIRICAL)
 
 
 @dataclass(frozen=True)
 class Arm:
-    """How many values in [0, 1], their sum, and V; of values 0 and 1 there is none."""
+    """How many values in [0, 1], their sum, and V; of values 0 and 1 there is none.
 
-    n: float
-    total: float
+    Rounding may have taken `lost` from the sum.
+    """
+
+    n: int
+    total: Fraction
     scatter: float | None
+    lost: Fraction = Fraction(0)
 
     @property
     def reflected(self) -> Arm:
         """The same of one less each value; V does not change."""
-        return Arm(self.n, self.n - self.total, self.scatter)
+        return Arm(self.n, self.n - self.total, self.scatter, self.lost)
 
-    def log(self, x: float) -> tuple[float, float]:
+    @cached_property
+    def _sum(self) -> Interval:
+        low, high = self.total - self.lost, self.total + self.lost
+        return Interval(of_fraction(low).low, of_fraction(high).high)
+
+    def nearly(self, x: float) -> tuple[float, float]:
         """The logarithm of the average if the mean is x, and its slope in x: convex, and falling.
 
         Where there is V, half of the weight is on processes with it.
         """
-        grow = np.expm1(EXACT)
-        exact = EXACT * self.total - self.n * np.log1p(x * grow) + _logs(EXACT)
-        slopes = -self.n * grow / (1.0 + x * grow)
-        if self.scatter is None:
-            return _average(exact, slopes)
-        price = -np.log1p(-EMPIRICAL) - EMPIRICAL
-        other = EMPIRICAL * (self.total - self.n * x) - price * self.scatter + _logs(EMPIRICAL)
-        both = np.concatenate([exact, other]) - math.log(2.0)
-        return _average(both, np.concatenate([slopes, -self.n * EMPIRICAL]))
+        n, total, grow = float(self.n), float(self._sum.middle), GROWTHS.middle
+        logs = EXACT * total - n * np.log1p(x * grow) + EXACT_LOGS.middle
+        slopes = -n * grow / (1.0 + x * grow)
+        if self.scatter is not None:
+            other = EMPIRICAL * (total - n * x) - PRICES.middle * self.scatter
+            logs = np.concatenate([logs, other + EMPIRICAL_LOGS.middle]) - math.log(2.0)
+            slopes = np.concatenate([slopes, -n * EMPIRICAL])
+        value = float(np.logaddexp.reduce(logs))
+        return value, float(np.exp(logs - value) @ slopes)
+
+    def log(self, x: Interval) -> tuple[Interval, Interval]:
+        """The same between bounds."""
+        n = float(self.n)
+        parts = x * GROWTHS
+        logs = around(EXACT) * self._sum - log1p(parts) * n + EXACT_LOGS
+        slopes = -(GROWTHS * n / (parts + 1.0))
+        if self.scatter is not None:
+            other = around(EMPIRICAL) * (self._sum - x * n) - PRICES * self.scatter
+            other, steady = other + EMPIRICAL_LOGS, -(around(EMPIRICAL) * n)
+            half = log(2.0)
+            logs = Interval(*np.concatenate([_ends(logs), _ends(other)], axis=1)) - half
+            slopes = Interval(*np.concatenate([_ends(slopes), _ends(steady)], axis=1))
+        value = log_sum(logs)
+        return value, (exp(logs - value) * slopes).sum()
 
 
-def _logs(sizes: Vector) -> Vector:
-    weights = np.exp(-np.abs(np.log(sizes / CENTRE)) / TAIL)
-    logs: Vector = np.log(weights / weights.sum())
-    return logs
+def _ends(value: Interval) -> Vector:
+    return np.stack([value.low, value.high])
 
 
-def _average(logs: Vector, slopes: Vector) -> tuple[float, float]:
-    value = float(np.logaddexp.reduce(logs))
-    return value, float(np.exp(logs - value) @ slopes)
-
-
-def by_two_arms(challenger: Arm, incumbent: Arm, tol: float) -> float:
+def by_two_arms(challenger: Arm, incumbent: Arm, tol: Fraction) -> Interval:
     """Evidence of a pair, from below: the infimum over 0 <= x <= 1 - tol.
 
-    There the incumbent has mean x and the challenger x + tol. The sum of two convex functions is
-    convex, so it is above its tangents at both ends of an interval, and where they meet is a bound.
+    There the incumbent has mean x and the challenger x + tol. The sum f of two convex functions is
+    convex. Let f fall at x1, or x1 = 0, and rise at x2 >= x1, or x2 >= 1 - tol: then the infimum is
+    between them, above every average of the two tangents, a line that is least at one of its ends.
     """
-    if not (challenger.n > 0.0 and incumbent.n > 0.0):
-        return -math.inf
-    other = challenger.reflected
+    other, end = challenger.reflected, float(above(float(1 - tol)))
+    near, step = _nearest(other, incumbent, tol), FIRST_STEP
 
-    def both(x: float) -> tuple[float, float]:
-        up, down = incumbent.log(x), other.log(1.0 - x - tol)
+    def both(x: float) -> tuple[Interval, Interval]:
+        up = incumbent.log(exactly(x))
+        down = other.log(of_fraction(1 - Fraction(x) - tol))
         return up[0] + down[0], up[1] - down[1]
 
-    low, high = 0.0, 1.0 - tol
+    x1 = x2 = near
+    falls = rises = False
+    for _ in range(MOST_WIDENINGS):
+        if not falls:
+            x1 = max(near - step, 0.0)
+            f1, s1 = both(x1)
+            falls = x1 == 0.0 or bool(s1.high <= 0.0)
+        if not rises:
+            x2 = min(near + step, end)
+            f2, s2 = both(x2)
+            rises = x2 == end or bool(s2.low >= 0.0)
+        if falls and rises:
+            break
+        step *= 4.0
+    else:
+        return exactly(math.nan)
+    fall, rise = min(float(s1.middle), 0.0), max(float(s2.middle), 0.0)
+    share = rise / (rise - fall) if rise > fall else float(fall >= 0.0)
+    width, rest = exactly(x2) - x1, exactly(1.0) - share
+    left = f1 * share + (f2 - s2 * width) * rest
+    right = (f1 + s1 * width) * share + f2 * rest
+    least = min(float(one.low) for one in (left, right, f1, f2))
+    return Interval(np.asarray(least), np.minimum(f1.high, f2.high))
+
+
+def _nearest(other: Arm, incumbent: Arm, tol: Fraction) -> float:
+    """Where the infimum is, nearly: tangents meet at what a point has, less CLOSE."""
+    apart = float(tol)
+
+    def both(x: float) -> tuple[float, float]:
+        up, down = incumbent.nearly(x), other.nearly(1.0 - x - apart)
+        return up[0] + down[0], up[1] - down[1]
+
+    low, high = 0.0, float(above(float(1 - tol)))
     (left, fall), (right, rise) = both(low), both(high)
     if fall >= 0.0:
-        return left
+        return low
     if rise <= 0.0:
-        return right
+        return high
     for _ in range(MOST_STEPS):
         meet = (left - right + rise * high - fall * low) / (rise - fall)
         bound = left + fall * (meet - low)
@@ -98,4 +178,4 @@ def by_two_arms(challenger: Arm, incumbent: Arm, tol: float) -> float:
             low, left, fall = middle, value, slope
         else:
             high, right, rise = middle, value, slope
-    return bound
+    return low if left < right else high

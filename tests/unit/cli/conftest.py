@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,20 @@ from mislid.study import Study, load_study
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def backend() -> str:
+    """Where studies are kept; modules that try another one as well say so by `parametrize`."""
+    return "sqlite"
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, request: pytest.FixtureRequest
+) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MISLID_STORAGE", "lab.db")
+    address = "lab.db"
+    if backend == "postgresql":
+        address = request.getfixturevalue("postgresql").new_schema()
+    monkeypatch.setenv("MISLID_STORAGE", address)
     (tmp_path / "compounds.csv").write_text(COMPOUNDS)
     return tmp_path
 
@@ -44,7 +56,9 @@ def opened(folder: Path) -> Iterator[Callable[..., Study]]:
     studies: list[Study] = []
 
     def opening(name: str = "s") -> Study:
-        studies.append(load_study(study_name=name, storage=folder / "lab.db"))
+        address = os.environ["MISLID_STORAGE"]
+        place = address if "://" in address else folder / address
+        studies.append(load_study(study_name=name, storage=place))
         return studies[-1]
 
     yield opening

@@ -10,6 +10,8 @@ import pytest
 from helpers.study_calls import Call, printed, refused
 from mislid.cli.study import what_if
 
+pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+
 
 @pytest.fixture
 def measured(created: Call, folder: Path) -> Call:

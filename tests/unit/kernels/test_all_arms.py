@@ -119,6 +119,6 @@ def test_two_arms_keep_their_turns() -> None:
     arms = [best_response(rules.setting, rules.sampler, state, u) for u in turns]
     for uniform, arm in zip(turns, arms, strict=True):
         if uniform < TURN:
-            assert arm == lagging(state, uniform / TURN)
+            assert arm == lagging(rules.setting, state, uniform / TURN)
     assert set(arms[: int(64 * TURN)]) == pair
     assert not pair & set(arms[int(64 * TURN) :])

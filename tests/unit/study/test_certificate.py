@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,9 @@ def test_the_data_of_every_time_are_those_of_the_log(name: str) -> None:
     assert samples == sorted({one["samples"] for one in found["evidence"]} - {study.samples})
     for moment in (*found["times"], found["data"]):
         for k, label in enumerate(study.candidates.labels):
-            total, count = 0.0, 0
-            for arm, value in rows[: moment["samples"]]:
-                if arm == label:
-                    total, count = total + value, count + 1
-            assert (moment["counts"][k], moment["sums"][k]) == (count, total)
+            values = [value for arm, value in rows[: moment["samples"]] if arm == label]
+            assert moment["counts"][k] == len(values)
+            assert moment["sums"][k] == math.fsum(values)
 
 
 def test_pairs_are_proved_by_the_last_data_where_these_settle_them() -> None:
@@ -266,7 +265,9 @@ def test_a_decision_that_this_release_cannot_prove_says_so() -> None:
     measured[3] = json.dumps({name: told[name][:kept] for name in ("arms", "values")})
     decided[3] = json.dumps({**recorded, "samples": kept})
     study = stored([entries[0], [2, *measured[1:]], [3, *decided[1:]]])
-    assert (study.status, study.result.samples) == ("decided", kept)
+    assert (study.status, study.result.samples) == ("contradicted", kept)
+    assert not study.result.proven
+    assert "does not follow from them" in study.result.contradictions[0]
     with pytest.raises(CertificateError, match=r"after the 10 measurements .* earlier release"):
         study.result.certificate.to_json()
 

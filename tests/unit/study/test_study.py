@@ -1,5 +1,7 @@
 """Asking and telling, whatever the storage."""
 
+import dataclasses
+import pickle
 from collections.abc import Callable
 from contextlib import contextmanager
 
@@ -17,7 +19,7 @@ from mislid.errors import (
     UnknownStudyError,
     UnknownTrialError,
 )
-from mislid.study import Study
+from mislid.study import Study, Trial
 from mislid.study.storage import Collision, MemoryStorage, Storage
 
 FRAME = pd.DataFrame({"x": [1.0, 0.0, 1.0], "y": [0.0, 1.0, 1.0]}, index=["a", "b", "c"])
@@ -208,6 +210,40 @@ class TestAsking:
         assert study.ask(worker="lab", lease=1).id == trial.id
         assert len(study.pending) == 1
 
+    def test_one_ask_by_a_clock_that_is_ahead_freezes_no_lease(
+        self, study: Study, clock: Clock
+    ) -> None:
+        """Ten years, for one ask."""
+        years = 10 * 365 * 86_400.0
+        clock.now += years
+        ahead = study.ask(worker="ahead", lease=60)
+        clock.now -= years
+        mine = study.ask(worker="mine", lease=60)
+        clock.now += 59
+        study.ask(worker="looking")
+        assert mine.id in [trial.id for trial in study.pending]
+        clock.now += 2
+        found = study.ask(2, worker="other", lease=60)
+        assert [trial.arm for trial in found] == [ahead.arm, mine.arm]
+        assert {ahead.id, mine.id}.isdisjoint(trial.id for trial in study.pending)
+        assert max(event.time for event in study.events()[-2:]) < START + 1000
+
+    def test_a_clock_that_is_behind_ends_no_lease_late(self, study: Study, clock: Clock) -> None:
+        trial = study.ask(worker="mine", lease=60)
+        clock.now -= 10 * 365 * 86_400.0
+        study.ask(worker="behind", lease=60)
+        clock.now += 61
+        assert study.ask(worker="other").arm == trial.arm
+        assert trial.id not in [one.id for one in study.pending]
+
+    def test_any_process_judges_leases_in_the_same_way(self, study: Study, clock: Clock) -> None:
+        for jump in (0.0, 1e8, -1e8, 30.0, 500.0, -500.0, 7.0):
+            clock.now += jump
+            study.ask(worker=f"w{jump}", lease=100)
+        again = Study("s", study._key, study._storage, clock)
+        assert [trial.id for trial in again.pending] == [trial.id for trial in study.pending]
+        assert again._replay.state.elapsed == study._replay.state.elapsed
+
     def test_time_in_the_log_never_goes_back(self, study: Study, clock: Clock) -> None:
         study.ask()
         clock.now -= 500
@@ -230,6 +266,54 @@ class TestAsking:
         with pytest.raises(ProblemError, match=message):
             study.ask(**arguments)
         assert study.pending == []
+
+
+class TestStrangers:
+    def test_a_trial_of_another_study_is_refused(self, study: Study) -> None:
+        other = new_study(study_name="other")
+        mine, theirs = study.ask(), other.ask()
+        assert mine.id == theirs.id
+        for act in (
+            lambda: study.tell(theirs, 0.5),
+            lambda: study.tell(theirs, state="fail"),
+            lambda: study.correct(theirs, 0.5),
+            lambda: study.void(theirs),
+        ):
+            with pytest.raises(UnknownTrialError, match="got trial 0 of another study"):
+                act()
+        assert study.samples == 0
+        study.tell(mine, 0.5)
+        study.tell(mine.id, 0.5)
+
+    def test_a_trial_of_a_copy_that_went_on_apart(self, opener: Callable[[], Storage]) -> None:
+        study = new_study(opener())
+        shared = study.ask()
+        mislid.copy_study(
+            from_study_name="s", from_storage=opener(), to_storage=opener(), to_study_name="t"
+        )
+        copy = mislid.load_study(study_name="t", storage=opener())
+        mine, theirs = study.ask(), copy.ask()
+        assert (mine.id, mine.arm) == (theirs.id, theirs.arm)
+        with pytest.raises(UnknownTrialError, match="a copy that has gone on apart"):
+            study.tell(theirs, 0.5)
+        copy.tell(shared, 0.5)
+        study.tell(shared, 0.25)
+        assert (study.samples, copy.samples) == (1, 1)
+
+    def test_an_arm_that_is_not_the_trials(self, study: Study) -> None:
+        trial = study.ask()
+        with pytest.raises(UnknownTrialError, match="trial 0 is of 'a'; got 'b'"):
+            study.tell(dataclasses.replace(trial, arm="b"), 0.5)
+        with pytest.raises(UnknownTrialError, match="trial 0 is of 'a'; got 'c'"):
+            study.tell(Trial(0, "c", None), 0.5)
+        study.tell(Trial(0, "a", None), 0.5)  # made by hand
+        assert study.samples == 1
+
+    def test_another_handle_knows_its_trials(self, opener: Callable[[], Storage]) -> None:
+        trial = new_study(opener()).ask()
+        other = mislid.load_study(study_name="s", storage=opener())
+        other.tell(pickle.loads(pickle.dumps(trial)), 0.5)
+        assert other.samples == 1
 
 
 class TestHistory:

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -104,14 +106,14 @@ def version_at(address: str) -> int:
 def test_an_older_storage_is_refused_and_named_the_way(old: Old) -> None:
     with pytest.raises(SchemaVersionError) as caught:
         mislid.load_study(study_name="done", storage=old.address)
-    assert "has schema version 1, older than the 2 of mislid" in str(caught.value)
+    assert "has schema version 1, older than the 3 of mislid" in str(caught.value)
     assert "with mislid study upgrade --storage " in str(caught.value)
 
 
 def test_studies_go_on_after_an_upgrade(old: Old) -> None:
     before = entries_of(old.address)
     report = mislid.upgrade_storage(old.address)
-    assert (report.before, report.after, report.changed) == (1, 2, True)
+    assert (report.before, report.after, report.changed) == (1, 3, True)
     assert report.to_dict()["backup"] == report.backup
     assert entries_of(old.address) == before
     storage = as_storage(old.address)
@@ -124,8 +126,17 @@ def test_studies_go_on_after_an_upgrade(old: Old) -> None:
     ]
     assert study.ask().arm == old.study.ask().arm
     again = mislid.upgrade_storage(old.address)
-    assert (again.before, again.after, again.backup, again.changed) == (2, 2, None, False)
+    assert (again.before, again.after, again.backup, again.changed) == (3, 3, None, False)
     storage.close()
+
+
+def test_an_upgrade_seals_what_is_there(old: Old) -> None:
+    mislid.upgrade_storage(old.address)
+    for name in ("done", "begun"):
+        assert mislid.check_study(study_name=name, storage=old.address)
+    study = mislid.load_study(study_name="done", storage=old.address)
+    assert study.overview().fingerprint == old.study.overview().fingerprint
+    study._storage.close()
 
 
 def test_the_backup_of_a_file_is_the_old_storage(old_file: Old, tmp_path: Path) -> None:
@@ -168,6 +179,7 @@ def test_the_backup_of_tables_is_a_schema(old_tables: Old) -> None:
         for table in reversed(tables):
             connection.execute(sa.text(f"DELETE FROM {table}"))
         connection.execute(sa.text("ALTER TABLE mislid_studies DROP COLUMN summary"))
+        connection.execute(sa.text("ALTER TABLE mislid_events DROP COLUMN seal"))
         for table in tables:
             connection.execute(
                 sa.text(f"INSERT INTO {table} SELECT * FROM {report.backup}.{table}")
@@ -266,11 +278,59 @@ def test_what_cannot_be_upgraded(tmp_path: Path, old_file: Old) -> None:
         mislid.upgrade_storage(tmp_path / "empty.db")
     with pytest.raises(ProblemError, match="one that is open is up to date"):
         mislid.upgrade_storage(MemoryStorage())  # type: ignore[arg-type]
-    for version, message in ((3, "newer than the 2 .* upgrade mislid"), (0, "which no upgrade")):
+    for version, message in ((4, "newer than the 3 .* upgrade mislid"), (0, "which no upgrade")):
         with closing(sqlite3.connect(old_file.file, isolation_level=None)) as other:
             other.execute("UPDATE mislid_schema SET version = ?", (version,))
         with pytest.raises(SchemaVersionError, match=message):
             mislid.upgrade_storage(old_file.file)
+
+
+def killed_at(file: Path, moment: int) -> int:
+    """Upgrade in a process that is killed after so many steps; gives how many there were."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        steps = 0
+
+        def count(frame: FrameType, _event: str, _argument: object) -> None:
+            nonlocal steps
+            if frame.f_code.co_filename.endswith("upgrade.py"):
+                steps += 1
+                if steps == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.setprofile(count)
+        mislid.upgrade_storage(file)
+        sys.setprofile(None)
+        os.write(write, str(steps).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as steps_of:
+        return int(steps_of.read() or 0)
+
+
+def test_killed_at_any_moment_it_can_be_run_again(tmp_path: Path) -> None:
+    """And leaves no files but the backup."""
+    study = decided_study()
+
+    def old(name: str) -> Path:
+        (tmp_path / name).mkdir()
+        file = tmp_path / name / "lab.db"
+        schema_1.write(f"sqlite:///{file}", {"done": written(study)})
+        return file
+
+    steps = killed_at(old("whole"), 0)
+    assert steps > 100
+    for moment in np.linspace(1, steps - 1, 40).astype(int).tolist():
+        file = old(str(moment))
+        assert killed_at(file, moment) == 0
+        report = mislid.upgrade_storage(file)
+        assert report.backup in (None, f"{file}.v1-backup")
+        assert mislid.check_study(study_name="done", storage=file).decision == "confirmed"
+        found = {path.name for path in file.parent.iterdir()}
+        assert found <= {"lab.db", "lab.db-wal", "lab.db-shm", "lab.db.v1-backup"}
+        assert entries_of(f"sqlite:///{file}.v1-backup") == entries_of(f"sqlite:///{file}")
 
 
 KILLED = """
@@ -292,7 +352,7 @@ mislid.upgrade_storage(address)
 
 
 @pytest.mark.parametrize("where", ["_digest", "_digest_of", "_name", "step", "set_version"])
-def test_killed_in_the_middle_all_is_as_before(old: Old, where: str, tmp_path: Path) -> None:
+def test_killed_in_the_middle_all_is_as_before(old: Old, where: str) -> None:
     if old.file is None and where == "_name":
         where = "_back_up_tables"
     before = entries_of(old.address)
@@ -305,6 +365,5 @@ def test_killed_in_the_middle_all_is_as_before(old: Old, where: str, tmp_path: P
     assert done.returncode == -signal.SIGKILL
     assert version_at(old.address) == 1
     assert entries_of(old.address) == before
-    backup = None if old.file is None else str(tmp_path / "second.db")
-    assert mislid.upgrade_storage(old.address, backup=backup).changed
+    assert mislid.upgrade_storage(old.address).changed
     assert entries_of(old.address) == before

@@ -9,11 +9,18 @@ from numpy.testing import assert_allclose
 import mislid
 from helpers.certificates import CASES
 from helpers.tampering import changed, sealed
-from mislid.geometry.coordinates import coordinates
 from mislid.geometry.projection import project
 from mislid.rules.dispersion import Dispersion
 from mislid.verification import declared
-from mislid.verification.geometry import Model
+from mislid.verification.geometry import Duality
+from mislid.verification.intervals import exactly
+from mislid.verification.model import model_of
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with np.errstate(all="ignore"):
+        yield
 
 
 def test_evidence_against_noise_is_that_of_the_rules() -> None:
@@ -24,14 +31,16 @@ def test_evidence_against_noise_is_that_of_the_rules() -> None:
         squares = counts * rng.uniform(0.2, 3.0, counts.size) * rng.choice([1.0, 10.0, 1000.0])
         squares[counts < 2.0] = 0.0
         expected = Dispersion(counts, squares).log_evidence()
-        assert_allclose(declared.against_noise(counts, squares), expected, rtol=1e-10, atol=1e-10)
+        found = declared.against_noise(counts, exactly(squares))
+        assert_allclose([found.low, found.high], expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize(("n", "square"), [(0.0, 0.0), (1e6, 2e6), (3.0, 1e9), (1e5, 1e4)])
 def test_extreme_scatter(n: float, square: float) -> None:
     from mislid.rules.dispersion import log_scatter
 
-    assert_allclose(declared.log_scatter(n, square), log_scatter(n, square), rtol=1e-9, atol=1e-9)
+    found = declared.log_scatter(n, exactly(square))
+    assert_allclose([found.low, found.high], log_scatter(n, square), rtol=1e-9, atol=1e-9)
 
 
 def test_distances_are_those_of_projections() -> None:
@@ -46,9 +55,12 @@ def test_distances_are_those_of_projections() -> None:
         if np.count_nonzero(q) < d:
             continue
         tried += 1
-        own = Model(coordinates(model).matrix, model.misspecification)
+        own = model_of(
+            model.features, np.arange(d), np.asarray(mislid.spanner(model)), model.misspecification
+        )
         expected = project(model, means, q).cost
-        assert_allclose(declared.distance(own, means, q), expected, rtol=1e-7, atol=1e-7)
+        found = declared.distance(Duality(own, exactly(q), exactly(means)))
+        assert_allclose([found.low, found.high], expected, rtol=1e-7, atol=1e-7)
     assert tried > 300
 
 
@@ -116,3 +128,18 @@ def test_corrections_and_declarations_are_named() -> None:
     assert correction["reason"] == "decimal point"
     assert [one["kind"] for one in found["log"]["declarations"]] == ["redeclared"]
     assert mislid.verify(found).proven
+
+
+def test_a_file_of_an_earlier_version_says_that_nothing_was_tested() -> None:
+    """What the data refuted is gone from such a file, which nobody can see."""
+    found = contradicted()
+    assert mislid.verify(found).tested
+    old = {key: found[key] for key in found if key not in ("now", "tests", "log")} | {"version": 2}
+    for key in ("structured", "noise_model", "reward_range"):
+        del old["settings"][key]
+    for moment in (old["data"], *old["times"]):
+        del moment["scatter"]
+    old["decision"]["proven"] = True
+    outcome = mislid.verify(sealed(old))
+    assert (outcome.ok, outcome.proven, outcome.tested) == (True, True, False)
+    assert outcome.to_dict()["tested"] is False

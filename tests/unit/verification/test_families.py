@@ -1,6 +1,7 @@
 """What the checker says that displacements prove, against the rule and likelihood ratios."""
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,41 @@ from mislid.geometry.coordinates import coordinates
 from mislid.rules import evidence as rule
 from mislid.verification import families
 from mislid.verification.families import DIAGONAL, LINEAR, TWO_ARMS, Family, Moment
-from mislid.verification.geometry import Duality, Model, Witness
+from mislid.verification.geometry import Witness
+from mislid.verification.intervals import exactly
+from mislid.verification.model import model_of
 
 PAIR = (0, 1)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+class Tube(NamedTuple):
+    """Coordinates in a spanner (K, d), and the misspecification."""
+
+    X: np.ndarray
+    eps: float
+
+
+def moment_of(tube: Tube, means: np.ndarray, weights: np.ndarray) -> Moment:
+    """The same for the checker."""
+    basis = mislid.spanner(tube.X)
+    model = model_of(tube.X, np.arange(tube.X.shape[1]), np.asarray(basis), tube.eps)
+    return Moment(model, [Fraction(one) for one in means.tolist()], exactly(weights))
+
+
+def families_of(K: int, m: int, structured: bool, noise: float) -> dict[str, Family]:
+    return families.families_of(K, m, structured, exactly(np.full(K, noise)))
 
 
 class Drawn(NamedTuple):
     """A model in its coordinates, with data, and the tolerance of a pair."""
 
-    model: Model
+    model: Tube
     means: np.ndarray
     weights: np.ndarray
     tol: float
@@ -50,16 +77,16 @@ def drawn(rng: np.random.Generator, eps: float, unmeasured: float = 0.2) -> Draw
         if np.linalg.matrix_rank(np.sqrt(counts)[:, None] * X) == d:
             break
     means = np.where(counts > 0.0, X @ rng.normal(size=d) + rng.uniform(-eps, eps, size=K), 0.0)
-    return Drawn(Model(X, eps), means, counts / 0.5**2, float(rng.choice([0.0, 0.2])))
+    return Drawn(Tube(X, eps), means, counts / 0.5**2, float(rng.choice([0.0, 0.2])))
 
 
 def of_two_arms(family: Family, at: Drawn, null: np.ndarray) -> float:
     """ln of the average likelihood ratio against these means."""
-    (i, j), logs = PAIR, family.logs.copy()
+    (i, j), logs, scales = PAIR, family.logs.middle.copy(), family.scales.middle
     for arm, sign in ((j, 1.0), (i, -1.0)):
         w, r = at.weights[arm], sign * (at.means[arm] - null[arm])
-        t2 = (families.SPREAD * family.scales) ** 2
-        total = (w * r + family.scales / t2) ** 2 / (w + 1.0 / t2) - family.scales**2 / t2
+        t2 = (families.SPREAD * scales) ** 2
+        total = (w * r + scales / t2) ** 2 / (w + 1.0 / t2) - scales**2 / t2
         logs += 0.5 * total - 0.5 * np.log1p(w * t2)
     return float(logsumexp(logs))
 
@@ -70,38 +97,40 @@ def of_features(family: Family, at: Drawn, null: np.ndarray) -> float:
     eye = np.eye(len(V))
     logs = [
         0.5 * h @ np.linalg.solve(V + eye / s**2, h) - 0.5 * np.linalg.slogdet(eye + s**2 * V)[1]
-        for s in family.scales
+        for s in family.scales.middle
     ]
-    return float(logsumexp(np.array(logs) + family.logs))
+    return float(logsumexp(np.array(logs) + family.logs.middle))
 
 
 def of_all_arms(family: Family, at: Drawn, null: np.ndarray) -> float:
     logs = []
-    for s in family.scales:
+    for s in family.scales.middle:
         expected = at.weights * s**2
         square = at.weights * expected / (1.0 + expected) * (at.means - null) ** 2
         logs.append(0.5 * float(np.sum(square)) - 0.5 * float(np.sum(np.log1p(expected))))
-    return float(logsumexp(np.array(logs) + family.logs))
+    return float(logsumexp(np.array(logs) + family.logs.middle))
 
 
 def proved(at: Drawn, known: dict[str, Family], name: str) -> float:
-    moment, (i, j) = Moment(at.model, at.means, at.weights), PAIR
+    moment, (i, j) = moment_of(at.model, at.means, at.weights), PAIR
     if name == TWO_ARMS:
-        gap = float(at.means[j] - at.means[i]) + at.tol
-        return families.by_two_arms(known[name], gap, float(at.weights[i]), float(at.weights[j]))
+        gap, weights = at.means[j] - at.means[i] + at.tol, at.weights
+        given = (exactly(np.array([one])) for one in (gap, weights[i], weights[j]))
+        found = float(families.by_two_arms(known[name], *given).low[0])
+        return found if weights[i] > 0.0 < weights[j] else -math.inf
     if name == LINEAR:
-        return moment.by_features(known[name], PAIR, at.tol)
+        return float(moment.by_features(known[name], [PAIR], at.tol).low[0])
     return max(best_by_all_arms(at, known[name], scale) for scale in range(6))
 
 
 def best_by_all_arms(at: Drawn, family: Family, scale: int) -> float:
     """With the witness of the closest alternative."""
-    q, _ = rule.diagonal_weights(at.weights, float(family.scales[scale]))
+    q, _ = rule.diagonal_weights(at.weights, float(family.scales.middle[scale]))
     model = mislid.Model(at.model.X, at.model.eps)
     truth = mislid.pair_alternative(model, at.means, q, *PAIR, tolerance=at.tol)
     witness = Witness(truth.theta, truth.alpha)
-    moment = Moment(at.model, at.means, at.weights)
-    return moment.by_all_arms(family, scale, witness, PAIR, at.tol)
+    moment = moment_of(at.model, at.means, at.weights)
+    return float(moment.by_all_arms(family, scale, witness, PAIR, at.tol).low)
 
 
 RATIOS = {TWO_ARMS: of_two_arms, LINEAR: of_features, DIAGONAL: of_all_arms}
@@ -113,9 +142,7 @@ def test_no_means_of_the_null_have_less_evidence_against_them(name: str) -> None
     near = math.inf
     for _ in range(40):
         at = drawn(rng, float(rng.choice([0.05, 0.3])))
-        known = families.families_of(
-            len(at.means), 1, math.isfinite(at.model.eps), np.full(len(at.means), 0.5)
-        )
+        known = families_of(len(at.means), 1, math.isfinite(at.model.eps), 0.5)
         least = proved(at, known, name)
         for spread in (0.01, 0.1, 1.0):
             for _ in range(20):
@@ -131,9 +158,9 @@ def test_closed_forms_are_the_least_of_one_scale(name: str) -> None:
     rng = np.random.default_rng(31)
     for _ in range(12):
         at = drawn(rng, 0.1, unmeasured=0.0)
-        whole = families.families_of(len(at.means), 1, True, np.full(len(at.means), 0.5))[name]
+        whole = families_of(len(at.means), 1, True, 0.5)[name]
         (i, j), X, eps = PAIR, at.model.X, at.model.eps
-        for n in range(0, len(whole.scales), 3):
+        for n in range(0, len(whole.scales.low), 3):
             one = Family(whole.scales[n : n + 1], whole.logs[n : n + 1])
             K, d = X.shape
             free = 0.0 if name == LINEAR else 50.0  # two arms know no tube
@@ -161,14 +188,14 @@ def test_closed_forms_are_the_least_of_one_scale(name: str) -> None:
 def test_displacements_are_those_of_the_rule(eps: float) -> None:
     noise = np.array([0.1, 0.2, 0.5, 1.0, 1.0])
     for m, delta in ((1, 0.05), (3, 1e-6)):
-        known = families.families_of(5, m, math.isfinite(eps), noise)
+        known = families.families_of(5, m, math.isfinite(eps), exactly(noise))
         theirs = rule.families_of(5, m, eps, delta, noise)
         named = {TWO_ARMS: theirs.two_arms, LINEAR: theirs.linear, DIAGONAL: theirs.diagonal}
         assert set(known) == ({TWO_ARMS} if math.isinf(eps) else set(named))
         for name, family in known.items():
-            assert_allclose(family.scales, named[name].scales, rtol=1e-14)
-            assert_allclose(family.logs, named[name].logs, rtol=1e-14)
-        totals = {name: float(np.exp(family.logs).sum()) for name, family in known.items()}
+            assert_allclose(family.scales.middle, named[name].scales, rtol=1e-14)
+            assert_allclose(family.logs.middle, named[name].logs, rtol=1e-14)
+        totals = {name: float(np.exp(family.logs.middle).sum()) for name, family in known.items()}
         totals[TWO_ARMS] *= m * (5 - m)
         assert_allclose(sum(totals.values()), 1.0, rtol=1e-14)
     assert families.SPREAD == rule.SPREAD
@@ -179,7 +206,7 @@ def test_evidence_is_that_of_the_rule() -> None:
     for _ in range(40):
         at = drawn(rng, float(rng.choice([0.0, 0.05, 0.3])))
         K = len(at.means)
-        known = families.families_of(K, 2, math.isfinite(at.model.eps), np.full(K, 0.5))
+        known = families_of(K, 2, math.isfinite(at.model.eps), 0.5)
         theirs = rule.families_of(K, 2, at.model.eps, 0.05, np.full(K, 0.5))
         i, j = PAIR
         gap, (wi, wj) = at.means[j] - at.means[i] + at.tol, at.weights[[i, j]]
@@ -192,42 +219,8 @@ def test_evidence_is_that_of_the_rule() -> None:
 
 
 def test_measured_arms_that_do_not_span_prove_nothing_by_features() -> None:
-    model = Model(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), 0.1)
-    moment = Moment(model, np.array([1.0, 0.0, 0.0]), np.array([9.0, 0.0, 0.0]))
-    family = families.families_of(3, 1, True, np.ones(3))[LINEAR]
+    tube = Tube(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), 0.1)
+    moment = moment_of(tube, np.array([1.0, 0.0, 0.0]), np.array([9.0, 0.0, 0.0]))
+    family = families_of(3, 1, True, 1.0)[LINEAR]
     with pytest.raises(np.linalg.LinAlgError, match="do not span"):
-        moment.by_features(family, (1, 0), 0.0)
-
-
-def test_no_witness_of_any_size_proves_more_than_the_truth() -> None:
-    rng = np.random.default_rng(33)
-    informative = 0
-    for _ in range(60):
-        at = drawn(rng, float(rng.choice([0.0, 0.1, 1.0])), unmeasured=0.1)
-        model = mislid.Model(at.model.X, at.model.eps)
-        truth = mislid.pair_alternative(model, at.means, at.weights, *PAIR, tolerance=at.tol)
-        for spread in (0.0, 1e-3, 1.0, 1e6, 1e12, 1e200):
-            for stretch in (0.0, 1e-200, 1.0, 1.1, 1e6, 1e12, 1e300):
-                values = truth.theta + spread * rng.normal(size=truth.theta.size)
-                witness = Witness(values, float(truth.alpha * stretch))
-                with np.errstate(all="ignore"):
-                    duality = Duality(at.model, at.weights)
-                    found = duality.pair_bound(at.means, witness, PAIR, at.tol)
-                assert not found > truth.cost * (1.0 + 1e-9) + 1e-12
-                informative += found > 0.5 * truth.cost > 0.0
-    assert informative > 60
-
-
-def test_nearly_equal_features_do_not_let_huge_values_in() -> None:
-    """Multipliers that balance up to rounding, times values that are huge."""
-    X = np.array([[1.0, 0.0], [1.0, 1e-11], [0.0, 1.0], [0.3, 0.7]])
-    means, weights = np.array([0.5, 0.5, -1.0, 0.0]), np.full(4, 25.0)
-    model = mislid.Model(X, 0.0)
-    truth = mislid.pair_alternative(model, means, weights, 0, 1)
-    duality = Duality(Model(X, 0.0), weights)
-    for size in np.logspace(-3, 15, 60):
-        for sign in (-1.0, 1.0):
-            for alpha in np.logspace(-3, 15, 60):
-                witness = Witness(np.array([0.5, sign * size]), float(alpha))
-                found = duality.pair_bound(means, witness, (0, 1), 0.0)
-                assert found <= truth.cost * (1.0 + 1e-9) + 1e-12
+        moment.by_features(family, [(1, 0)], 0.0)

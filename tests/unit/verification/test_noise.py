@@ -1,6 +1,6 @@
 """The checker where the noise is not known: its processes, and what data it refuses."""
 
-import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from helpers.tampering import changed, sealed
 from mislid.rules.noise.tilted import Tilted, by_tilts, tilts_of
 from mislid.rules.noise.variances import Sample, by_shifts, shifts
 from mislid.verification import tilted, variances
+from mislid.verification.intervals import exactly
 from mislid.verification.noise import NoiseModel
 from mislid.verification.reading import Failure
 
@@ -29,24 +30,26 @@ def test_tilted_processes_are_those_of_the_rules(noise_model: str) -> None:
         return Tilted(n, float(rng.binomial(n, rate)), scatter)
 
     def own(arm: Tilted) -> tilted.Arm:
-        return tilted.Arm(arm.n, arm.total, arm.scatter if noise_model == "bounded" else None)
+        scatter = arm.scatter if noise_model == "bounded" else None
+        return tilted.Arm(int(arm.n), Fraction(arm.total), scatter)
 
     for _ in range(300):
         i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
         expected = by_tilts(tilts, i, j, tol)
         close = 2e-10 + 1e-14 * max(i.n, j.n)
-        assert tilted.by_two_arms(own(i), own(j), tol) == pytest.approx(expected, 1e-9, close)
+        found = tilted.by_two_arms(own(i), own(j), Fraction(tol))
+        assert float(found.low) == pytest.approx(expected, 1e-9, close)
 
 
 def test_a_tilted_bound_is_below_all_nulls_and_near() -> None:
     rng = np.random.default_rng(1)
     for _ in range(40):
         values = [rng.beta(0.5, 0.8, int(rng.choice([3, 30, 300]))) for _ in range(2)]
-        i, j = (tilted.Arm(one.size, one.sum(), one.size * 0.05) for one in values)
+        i, j = (tilted.Arm(one.size, Fraction(one.sum()), one.size * 0.05) for one in values)
         tol = float(rng.choice(TOLERANCES))
         grid = np.linspace(0.0, 1.0 - tol, 2001).tolist()
-        others = [j.log(x)[0] + i.reflected.log(1.0 - x - tol)[0] for x in grid]
-        found = tilted.by_two_arms(i, j, tol)
+        others = [j.nearly(x)[0] + i.reflected.nearly(1.0 - x - tol)[0] for x in grid]
+        found = float(tilted.by_two_arms(i, j, Fraction(tol)).low)
         assert min(others) - 1e-3 * (1 + abs(found)) < found <= min(others) + 1e-9
 
 
@@ -62,16 +65,17 @@ def test_processes_of_any_variance_are_those_of_the_rules() -> None:
         for _ in range(150):
             i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
             expected = by_shifts(given, i, j, tol)
-            found = variances.by_two_arms(variances.Arm(*i), variances.Arm(*j), tol)
-            assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 + 1e-14 * max(i.n, j.n))
-
-
-def test_nothing_is_known_of_arms_without_values() -> None:
-    none, some = tilted.Arm(0.0, 0.0, None), tilted.Arm(9.0, 9.0, None)
-    assert tilted.by_two_arms(none, some, 0.0) == tilted.by_two_arms(some, none, 0.0) == -math.inf
-    empty, full = variances.Arm(0.0, 0.0, 0.0), variances.Arm(9.0, 9.0, 1.0)
-    assert variances.by_two_arms(empty, full, 0.0) == -math.inf
-    assert variances.by_two_arms(full, empty, 0.0) == -math.inf
+            gap = exactly(j.mean - i.mean + tol)
+            arms = (variances.Arm(one.n, one.scatter) for one in (i, j))
+            bounds = variances.by_two_arms(*arms, gap)
+            close = 1e-9 * (1.0 + abs(expected)) + 1e-14 * max(i.n, j.n)
+            # Without scatter it jumps where a mean is met.
+            more = 0.0 if i.scatter > 0.0 < j.scatter else 0.02
+            assert (
+                bounds.low - close - more <= expected <= bounds.high + close
+                or bounds.low == expected
+            )
+            assert not bounds.high - bounds.low > close + 1e-13 * max(i.n, j.n)
 
 
 def refusal(forged: dict[str, Any]) -> str:
@@ -101,6 +105,10 @@ def refusal(forged: dict[str, Any]) -> str:
         ("unknown noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
         ("unknown noise", ("settings", "structured"), True, "features prove nothing"),
         ("unknown noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown"),
+        ("equal noise", ("data", "scatter", 0), -1e-9, "at least 0"),
+        ("equal noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
+        ("equal noise", ("settings", "noise_model"), "known", "null where the noise is known"),
+        ("equal noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown-eq"),
         ("rates", ("data", "sums", 0), 10.5, "must be a whole number"),
         ("rates", ("data", "sums", 0), 1e4, "must be of values within"),
         ("rates", ("data", "sums", 0), -1.0, "must be of values within"),
@@ -116,6 +124,26 @@ def test_what_cannot_be_is_refused(name: str, place: Any, value: Any, failure: s
     assert failure in refusal(changed(certificate_of(name), place, value))
 
 
+@pytest.mark.parametrize("name", ["equal noise", "equal noise, by the features"])
+@pytest.mark.parametrize("part", [0.5, 1.01])
+def test_other_scatter_is_another_noise(name: str, part: float) -> None:
+    """All pairs rest on the scatter of every arm."""
+    found = certificate_of(name)
+    for k, scatter in enumerate(found["data"]["scatter"]):
+        forged = changed(found, ("data", "scatter", k), part * scatter)
+        forged = changed(forged, ("now", "scatter", k), part * scatter)
+        assert "evidence[0].evidence must be" in refusal(forged)
+
+
+def test_a_known_noise_cannot_be_made_of_one_that_was_estimated() -> None:
+    found = certificate_of("equal noise, by the features")
+    forged = changed(found, ("settings", "noise_model"), "known")
+    for place in ("data", "now"):
+        forged = changed(forged, (place, "scatter"), None)
+    forged = changed(forged, ("now", "squares"), found["now"]["scatter"])
+    assert "evidence[0].evidence must be" in refusal(forged)
+
+
 def test_single_values_have_no_scatter() -> None:
     found = certificate_of("unknown noise")
     counts, sums = found["data"]["counts"], found["data"]["sums"]
@@ -124,7 +152,9 @@ def test_single_values_have_no_scatter() -> None:
     assert "scatter[0] must be 0 of so few" in refusal(forged)
 
 
-@pytest.mark.parametrize("name", ["unknown noise, drifting", "bounded, drifting"])
+@pytest.mark.parametrize(
+    "name", ["unknown noise, drifting", "equal noise, drifting", "bounded, drifting"]
+)
 def test_scatter_does_not_fall(name: str) -> None:
     found = certificate_of(name)
     early, late = found["times"][0], (*found["times"][1:], found["data"])[0]
@@ -132,7 +162,7 @@ def test_scatter_does_not_fall(name: str) -> None:
     for k, (n, more) in enumerate(zip(early["counts"], late["counts"], strict=True)):
         later = late["scatter"][k]
         forged = changed(found, ("times", 0, "scatter", k), later + 1e-3 if n < more else 1e-9)
-        assert f"scatter[{k}] must be at most that of the next time" in refusal(forged)
+        assert f"scatter[{k}] must be" in refusal(forged)
 
 
 @pytest.mark.parametrize(
@@ -169,3 +199,46 @@ def test_the_noise_is_tested_only_where_it_was_declared() -> None:
     assert certificate_of("unknown noise")["tests"] == []
     assert [one["of"] for one in certificate_of("bounded")["tests"]] == ["misspecification"]
     assert certificate_of("rates, one by one")["tests"] == []
+
+
+def test_values_that_are_all_as_guessed_cannot_have_another_mean() -> None:
+    """A guess only moves with values that are away from it."""
+    found = certificate_of("bounded")
+    for size in (0.0, 1e-6):
+        forged = changed(found, ("data", "scatter"), [size for _ in found["data"]["scatter"]])
+        forged["now"]["scatter"] = list(forged["data"]["scatter"])
+        assert "must be larger: the values are not alike" in refusal(forged)
+
+
+def test_the_least_scatter_of_bounded_values_is_reached() -> None:
+    """Values that move the guess by equal shares of what they cost; others cost more."""
+    rng, model = np.random.default_rng(3), NoiseModel("bounded")
+    for n in (1, 2, 5, 60):
+        steps = 0.3 / np.arange(2.0, n + 2.0)
+        total, scatter = 0.0, 0.0
+        for t, step in enumerate(steps.tolist()):
+            guess = (0.5 + total) / (t + 1)
+            total, scatter = total + guess + step, scatter + step**2
+        ends = (np.zeros(1), np.zeros(1)), (np.array([float(n)]), np.array([total]))
+        model.refuse_calm("scatter", *ends, np.array([scatter]))
+        with pytest.raises(Failure, match="must be larger"):
+            model.refuse_calm("scatter", *ends, np.array([0.9 * scatter]))
+        for _ in range(50):
+            before = rng.random(rng.integers(0, 9))
+            values = np.concatenate([before, rng.random(n)])
+            cut = len(before)
+            scatters = [scatter_of(values[:end]) for end in (cut, len(values))]
+            ends = [
+                (np.array([float(end)]), np.array([values[:end].sum()]))
+                for end in (cut, len(values))
+            ]
+            model.refuse_calm("scatter", *ends, np.array([scatters[1] - scatters[0]]))
+
+
+def scatter_of(values: Any) -> float:
+    """V, value by value."""
+    total, scatter = 0.0, 0.0
+    for t, value in enumerate(values.tolist()):
+        scatter += (value - (0.5 + total) / (t + 1)) ** 2
+        total += value
+    return scatter

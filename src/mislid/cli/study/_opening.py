@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli.options import F, warnings_as_lines, without_password
+from mislid._words import without_password
+from mislid.cli.options import F, warnings_as_lines
 from mislid.errors import MislidError, ProblemError, StorageError
 
 if TYPE_CHECKING:

@@ -34,6 +34,24 @@ _RESERVED = {
 }
 
 
+label_option = click.option(
+    "--label-column", metavar="COLUMN", help="Column of the labels; by default the first."
+)
+ignore_option = click.option(
+    "--ignore",
+    "ignored",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column that is no feature; may be repeated.",
+)
+cost_option = click.option(
+    "--cost",
+    metavar="COLUMN",
+    help="The column that has what a measurement costs, in any unit: what proves most for its cost "
+    "is measured.",
+)
+
+
 @click.command(
     "create",
     epilog=examples(
@@ -52,16 +70,8 @@ _RESERVED = {
     required=True,
     help=".csv or .xlsx with a label and features in every line, or a .npz instance.",
 )
-@click.option(
-    "--label-column", metavar="COLUMN", help="Column of the labels; by default the first."
-)
-@click.option(
-    "--ignore",
-    "ignored",
-    metavar="COLUMN",
-    multiple=True,
-    help="A column that is no feature; may be repeated.",
-)
+@label_option
+@ignore_option
 @click.option(
     "--intercept/--no-intercept",
     default=None,
@@ -71,10 +81,10 @@ _RESERVED = {
 @question_options()
 @click.option(
     "--noise",
-    metavar="NUMBER|COLUMN|unknown",
-    help="Standard deviation of a measurement, the column that has one per candidate, or unknown "
-    "for Gaussian values; by default the file's own. This, --reward-range or --rewards must be "
-    "given.",
+    metavar="NUMBER|COLUMN|unknown|unknown-equal",
+    help="Standard deviation of a measurement, the column that has one per candidate, or for "
+    "Gaussian values unknown, and unknown-equal if it is the same for all; by default the file's "
+    "own. This, --reward-range or --rewards must be given.",
 )
 @click.option(
     "--reward-range",
@@ -94,6 +104,7 @@ _RESERVED = {
     type=click.IntRange(1),
     help="Measurements that there can be in all: what they can be expected to prove is printed.",
 )
+@cost_option
 @setting(
     "--direction",
     click.Choice(["maximize", "minimize"]),
@@ -116,6 +127,7 @@ def command(
     label_column: str | None,
     ignored: tuple[str, ...],
     noise: str | None,
+    cost: str | None,
     misspecification: float | None,
     reward_range: tuple[float, float] | None,
     rewards: str | None,
@@ -132,10 +144,10 @@ def command(
     as_address(storage)
     from mislid.study import create_study
 
-    given = read_candidates(file, label_column, noise, ignored)
+    given = read_candidates(file, label_column, noise, ignored, cost)
     declared = given.misspecification if misspecification is None else misspecification
     settings |= given.candidates() | {"misspecification": declared, "reward_range": reward_range}
-    settings["rewards"] = rewards
+    settings |= {"rewards": rewards, "cost": given.cost}
     if given.noise is not None and (noise is not None or (reward_range or rewards) is None):
         settings["noise"] = given.noise  # what values are takes the place of what a file says
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
@@ -153,14 +165,15 @@ def command(
 
 def _facts(study: Study) -> dict[str, Any]:
     from mislid.files import as_plain
+    from mislid.rules.noise import UNDECLARED
     from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
     plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
     noise = plain["noise"]
-    if settings.noise_model == "unknown":
-        noise = ["unknown"]
+    if settings.noise_model in UNDECLARED:
+        noise = [settings.noise_model]
     return {
         "study": study.study_name,
         "candidates": candidates.K,
@@ -215,6 +228,7 @@ class Given(NamedTuple):
     noise: float | list[float] | str | None
     misspecification: float | None
     columns: list[str] | None = None
+    cost: list[float] | None = None
 
     def candidates(self) -> dict[str, Any]:
         """As `create_study` takes them."""
@@ -224,13 +238,18 @@ class Given(NamedTuple):
 
 
 def read_candidates(
-    path: str, label: str | None, noise: str | None, ignored: Sequence[str]
+    path: str,
+    label: str | None,
+    noise: str | None,
+    ignored: Sequence[str],
+    cost: str | None = None,
 ) -> Given:
     """Read the file; `noise` is a number or the column that has one per candidate."""
     if Path(path).suffix.lower() != ".npz":
-        return _from_csv(path, label, noise, ignored)
-    if label is not None or ignored:
-        option = "--ignore" if label is None else "--label-column"
+        return _from_csv(path, label, noise, ignored, cost)
+    apart = {"--label-column": label, "--ignore": ignored, "--cost": cost}
+    if any(apart.values()):
+        option = next(name for name, value in apart.items() if value)
         raise ProblemError(f"{option} must be left out for {path!r}: a .npz file has no columns")
     from mislid.files import read_table
 
@@ -246,7 +265,9 @@ def read_candidates(
     )
 
 
-def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence[str]) -> Given:
+def _from_csv(
+    path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
+) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
     from mislid.files import declared_misspecification, read_spreadsheet
 
@@ -254,9 +275,11 @@ def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence
     sheet = table.sheet
     naming = sheet.headings[0] if label is None else label
     options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
+    if cost is not None:
+        options.append(("--cost", cost))
     refuse_unknown_columns(table, options)
     spread: float | list[float] | str | None = None
-    apart = {naming, *ignored}
+    apart = {naming, *ignored, *([] if cost is None else [cost])}
     if noise is not None and sheet.has(noise):
         apart.add(noise)
         spread = table.numbers(noise)
@@ -274,6 +297,7 @@ def _from_csv(path: str, label: str | None, noise: str | None, ignored: Sequence
         noise=spread,
         misspecification=declared_misspecification(sheet),
         columns=columns or None,
+        cost=None if cost is None else table.numbers(cost),
     )
 
 
@@ -297,12 +321,15 @@ def _labels(table: Spreadsheet, naming: str) -> Labels:
 
 
 def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
-    if text == "unknown":
+    from mislid.rules.noise import UNDECLARED
+
+    if text in UNDECLARED:
         return text
     try:
         return float(text)
     except ValueError:
         known = f", one of {', '.join(map(repr, headings))}" if headings else ""
         raise ProblemError(
-            f"--noise must be a number or a column of {path!r}{known}, or unknown; got {text!r}"
+            f"--noise must be a number or a column of {path!r}{known}, unknown or unknown-equal; "
+            f"got {text!r}"
         ) from None

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid._words import moment
-from mislid.cli.options import (
-    examples,
-    format_option,
-    one_sentence_errors,
-    without_password,
-)
+from mislid._words import moment, without_password
+from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import (
     as_address,
     name_argument,

@@ -62,7 +62,9 @@ def correct_command(
     if isinstance(value, str):
         raise click.UsageError(f"VALUE: {value}")
     trial = None if row is not None else _trial(words[0])
-    _mend(form, name, storage, lambda study: study.correct(trial, value, row=row, reason=reason))
+    print_change(
+        form, name, storage, lambda study: study.correct(trial, value, row=row, reason=reason)
+    )
 
 
 @click.command(
@@ -94,7 +96,7 @@ def void_command(
     if (trial is None) == (row is None):
         raise click.UsageError("give TRIAL, or --row ROW")
     which = None if trial is None else _trial(trial)
-    _mend(form, name, storage, lambda study: study.void(which, row=row, reason=reason))
+    print_change(form, name, storage, lambda study: study.void(which, row=row, reason=reason))
 
 
 @click.command(
@@ -127,7 +129,7 @@ def redeclare_command(
     """
     if misspecification is None and noise is None:
         raise click.UsageError("give --misspecification, --noise, or both")
-    _mend(
+    print_change(
         form,
         name,
         storage,
@@ -162,7 +164,7 @@ def accept_command(
     What `mislid study sensitivity` says holds for all misspecifications at once, so one may look
     first, as often as one likes.
     """
-    _mend(form, name, storage, lambda study: study.accept(misspecification, reason=reason))
+    print_change(form, name, storage, lambda study: study.accept(misspecification, reason=reason))
 
 
 def _refuse_options(words: tuple[str, ...]) -> None:
@@ -180,7 +182,7 @@ def _trial(text: str) -> int:
         raise click.UsageError(str(problem)) from None
 
 
-def _mend(form: str, name: str, storage: str | None, mend: Callable[[Study], Any]) -> None:
+def print_change(form: str, name: str, storage: str | None, mend: Callable[[Study], Any]) -> None:
     """Do it, and say what the study has come to."""
     with open_study(name, storage) as study:
         events = len(study.events())

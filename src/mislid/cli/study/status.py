@@ -184,6 +184,8 @@ def _table(seen: Overview) -> str:
         ("guarantee", guarantee(seen.settings, contradicted=bool(seen.contradictions))),
         ("measurements", f"{seen.samples:,}"),
         *_budget(seen),
+        *_cost(seen.progress),
+        *_changes(seen),
         ("pending trials", f"{seen.summary.pending:,}"),
         *(_answer(seen) if seen.decided else _doubts(seen.progress)),
         *_proved(seen),
@@ -207,16 +209,45 @@ def _proved(seen: Overview) -> list[tuple[str, str]]:
 
 
 def _withdrawn(seen: Overview, one: Withdrawal) -> str:
-    answer = listed(seen.names(one.decision.answer))
+    answer = listed(seen.registered(one.decision.answer))
     return f"the decision for {answer} after {one.decision.samples:,} measurements: {one.cause}"
 
 
 def _corrected(seen: Overview, one: Correction) -> str:
     """What was mended."""
-    label = seen.names((one.of.arm,))[0]
+    label = seen.registered((one.of.arm,))[0]
     was, now = ("void" if value is None else f"{value:g}" for value in (one.was, one.value))
     why = "" if one.reason is None else f" ({one.reason})"
     return f"{one.what}, {label}: {was} is now {now}{why}"
+
+
+def _cost(progress: StudyProgress) -> list[tuple[str, str]]:
+    """What was spent, and what is to be expected."""
+    if progress.spent is None:
+        return []
+    words = f"{number(progress.spent)} by now"
+    if progress.more_cost:
+        low, high = progress.more_cost_low, progress.more_cost_high
+        span = f"{number(low or 0.0)} to {'?' if high is None else number(high)}"
+        words += f", about {number(progress.more_cost)} to go ({span})"
+    return [("cost", words)]
+
+
+def _changes(seen: Overview) -> list[tuple[str, str]]:
+    """Candidates that came, left, or cannot be measured any more."""
+    census, settings = seen.census, seen.settings
+    groups = {
+        "added": census.late,
+        "left": census.gone,
+        "not measured now": census.closed - census.gone,
+    }
+    rows = [(name, listed(seen.registered(sorted(arms)))) for name, arms in groups.items() if arms]
+    if settings.promised is not None:
+        words = (
+            f"{settings.delta:.3g} of {settings.error_rate:g}; changes after a look took the rest"
+        )
+        rows.append(("delta left", words))
+    return rows
 
 
 def _budget(seen: Overview) -> list[tuple[str, str]]:

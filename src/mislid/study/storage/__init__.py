@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mislid._words import shown
+from mislid._words import shown, without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
@@ -109,7 +109,11 @@ def upgrade_storage(
     try:
         return upgrade(database, None if backup is None else os.fspath(backup))
     finally:
-        database.engine.dispose()
+        database.close()
+
+
+def _shown(address: Any) -> Any:
+    return without_password(address) if isinstance(address, str) else address
 
 
 def _as_address(storage: Any) -> str:
@@ -121,7 +125,7 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {shown(address)}"
+            f"'postgresql://user@host/database', or None; got {shown(_shown(address))}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(

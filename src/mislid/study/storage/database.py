@@ -8,28 +8,39 @@ the disk before it returns.
 from __future__ import annotations
 
 import os
+import random
+import re
 import sqlite3
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine, RootTransaction
 
+from mislid._words import without_password
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
     LockedStorageError,
     ReadOnlyStorageError,
     StorageError,
+    UnknownOutcomeError,
 )
+from mislid.study.storage import files
 from mislid.study.storage.interface import Collision
 
 # Seconds to wait for other writers.
 TIMEOUT = 60.0
+# And after which PostgreSQL ends a transaction in which nothing happens: of a stopped process.
+IDLE = 30.0
+# Bytes that an event may have in SQLite.
+LONGEST = 256 * 2**20
 
 
 class Database:
@@ -47,12 +58,35 @@ class Database:
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
         self.address = sa.make_url(url)
-        self.place = self.address.render_as_string(hide_password=True)
+        self.place = without_password(self.address.render_as_string(hide_password=True))
         self.is_sqlite = self.address.get_backend_name() == "sqlite"
         self._timeout = timeout
+        self.file = self._file()
+        self._watch = files.WatchedFile(self.file, self.place)
         self.engine = self._new_engine()
         weakref.finalize(self, self.engine.dispose)
         self._process = os.getpid()
+
+    def _file(self) -> Path | None:
+        """Where SQLite keeps it, wherever the process goes later; None for a server."""
+        if not self.is_sqlite:
+            return None
+        name = str(self.address.database)
+        file = Path(name.removeprefix("file:").partition("?")[0]).absolute()
+        if name.startswith("file:"):
+            return file
+        self.address = self.address.set(database=str(file))
+        if files.is_read_only(file):
+            # SQLite would make a second file beside it, were it not told that nobody writes.
+            files.refuse_unread(file, self.place)
+            query = {"mode": "ro", "immutable": "1", "uri": "true"}
+            self.address = self.address.set(database=f"file:{quote(str(file))}", query=query)
+        return file
+
+    def close(self) -> None:
+        """Give up connections; new ones are opened when it is used again."""
+        self.engine.dispose()
+        self._watch.forget()
 
     def _new_engine(self) -> Engine:
         if not self.is_sqlite:
@@ -64,24 +98,61 @@ class Database:
 
         @sa.event.listens_for(engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
+            self._watch.refuse_replaced()
             connection.isolation_level = None  # `begin` is below
             connection.execute("PRAGMA synchronous=FULL")  # some builds would do with less
+            # A file of others calls no function by itself, and gives no value that is longer.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
 
         @sa.event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            writing = connection.get_execution_options().get("writing", False)
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+            if connection.get_execution_options().get("writing", False):
+                self._begin_writing(connection)
+            else:
+                connection.exec_driver_sql("BEGIN")
 
         return engine
 
+    def _begin_writing(self, connection: Connection) -> None:
+        """Wait for the other writers of a file, who do not queue up.
+
+        SQLite itself asks less and less often, so that who has waited long hardly ever gets a turn.
+        Here who has waited longer asks more often.
+        """
+        file: Any = connection.connection.driver_connection
+        self._watch.refuse_replaced()
+        begun = time.monotonic()
+        file.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    file.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as problem:
+                    waited = time.monotonic() - begun
+                    if not _is_busy(problem) or waited >= self._timeout:
+                        raise
+                    time.sleep(random.uniform(0.5, 1.5) * pause_after(waited))  # noqa: S311
+        finally:
+            file.execute(f"PRAGMA busy_timeout = {int(1000 * self._timeout)}")
+
     def _patient(self, engine: Engine) -> Engine:
-        """PostgreSQL, which by default waits for ever."""
-        limit = f"SET lock_timeout = {int(1000 * self._timeout)}"
+        """PostgreSQL, which by default waits for ever, also for who sleeps in a transaction."""
+        idle = "idle_in_transaction_session_timeout"
+        unless_set = f"WHERE current_setting('{idle}') = '0'"
+        limits = (
+            f"SET lock_timeout = {int(1000 * self._timeout)}",
+            f"SELECT set_config('{idle}', '{int(1000 * IDLE)}', false) {unless_set}",
+        )
 
         @sa.event.listens_for(engine, "connect")
         def wait_no_longer(connection: Any, _record: Any) -> None:
-            connection.execute(limit)
-            connection.commit()
+            connection.autocommit = True  # no transaction that could get lost
+            for limit in limits:
+                connection.execute(limit)
+            connection.autocommit = False
 
         return engine
 
@@ -93,8 +164,37 @@ class Database:
             self._process = os.getpid()
         with translated(self.place), self.engine.connect() as connection:
             connection = connection.execution_options(writing=writing)
-            with connection.begin():
+            transaction = connection.begin()
+            try:
                 yield connection
+            except BaseException:
+                with suppress(exc.DBAPIError):  # what went wrong first is to be told
+                    transaction.rollback()
+                raise
+            if writing:
+                self._commit(transaction)
+            else:
+                transaction.rollback()
+
+    def _commit(self, transaction: RootTransaction) -> None:
+        """Keep what was written. Where the answer is lost, nobody knows whether it was kept."""
+        try:
+            transaction.commit()
+        except exc.DBAPIError as problem:
+            if not _is_answer(problem.orig):
+                raise UnknownOutcomeError(
+                    f"storage {self.place!r} did not say whether it has written: the connection "
+                    "broke just then. The study finds out when it is used again; the same call "
+                    f"with the same key counts once ({_said(problem.orig)})"
+                ) from problem
+            raise
+
+    def damage(self, connection: Connection) -> str:
+        """What SQLite finds wrong with the file, or nothing; a server sees to its own."""
+        if not self.is_sqlite:
+            return ""
+        found = str(connection.exec_driver_sql("PRAGMA integrity_check").scalar())
+        return "" if found == "ok" else f"the file is damaged ({found.splitlines()[0]})"
 
     def write_ahead(self) -> None:
         """Switch the file over, for good; SQLite does not wait for others there, so we do."""
@@ -112,7 +212,27 @@ class Database:
                 time.sleep(0.05)
 
 
-_LOCKED = (LockedStorageError, "has been held by another process for too long: try again later")
+def pause_after(waited: float) -> float:
+    """Seconds until one asks again for a file that somebody else writes to.
+
+    >>> [round(pause_after(waited), 4) for waited in (0.0, 0.1, 1.0, 10.0)]
+    [0.01, 0.0033, 0.001, 0.001]
+    """
+    return max(0.001, 0.01 / (1.0 + 20.0 * waited))
+
+
+def _is_busy(problem: sqlite3.OperationalError) -> bool:
+    return problem.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+_LOCKED = (
+    LockedStorageError,
+    "has been held by another process for too long: try again later, or end one that was stopped",
+)
+_CROWDED = (
+    LockedStorageError,
+    "has too many connections: close some, or let the server have more (max_connections)",
+)
 _READ_ONLY = (
     ReadOnlyStorageError,
     "cannot be written to: allow it (for SQLite in its directory too), or copy it elsewhere",
@@ -133,16 +253,21 @@ _SQLITE: dict[str, Complaint] = {
     "SQLITE_CORRUPT": _CORRUPT,
     "SQLITE_NOTADB": _CORRUPT,
     "SQLITE_CANTOPEN": _CLOSED,
+    "SQLITE_TOOBIG": (
+        FullStorageError,
+        f"takes at most {LONGEST // 2**20} MiB at once: add observations in several calls",
+    ),
 }
 # PostgreSQL's SQLSTATE codes begin with these.
 _POSTGRESQL: dict[str, Complaint] = {
     "40001": _COLLIDED,
     "40P01": _COLLIDED,
     "55P03": _LOCKED,
+    "25P03": _COLLIDED,
     "25006": _READ_ONLY,
     "42501": _READ_ONLY,
     "53100": _FULL,
-    "53300": (LockedStorageError, "has too many connections: close some, or try again later"),
+    "53300": _CROWDED,
     "XX001": _CORRUPT,
     "XX002": _CORRUPT,
     "08": _CLOSED,
@@ -157,11 +282,35 @@ def translated(place: str) -> Iterator[None]:
     """Turn the database's errors into those of the package."""
     try:
         yield
+    except exc.TimeoutError as problem:
+        raise LockedStorageError(
+            f"storage {place!r} is used by more threads of this process at once than it has "
+            "connections: let fewer work at once, or give each a storage of its own"
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise CorruptStorageError(f"storage {place!r} {_CORRUPT[1]} ({problem})") from problem
     except (exc.DBAPIError, sqlite3.Error) as problem:
         original = getattr(problem, "orig", problem)
         kind, advice = _complaint(original)
-        said = (str(original).strip() or type(original).__name__).splitlines()[0]
-        raise kind(f"storage {place!r} {advice} ({said})") from problem
+        raise kind(f"storage {place!r} {advice} ({_said(original)})") from problem
+
+
+def _said(original: BaseException | None) -> str:
+    return (str(original).strip() or type(original).__name__).splitlines()[0]
+
+
+# What SQLite says of a commit that it did not make; after others, such as a disk that fails,
+# nobody knows.
+_NOT_MADE = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CONSTRAINT", "SQLITE_LOCKED")
+
+
+def _is_answer(original: BaseException | None) -> bool:
+    """Whether an error at a commit means that nothing was written."""
+    state = getattr(original, "sqlstate", None)
+    if isinstance(state, str):
+        return not state.startswith(("08", "57"))
+    name = getattr(original, "sqlite_errorname", None)
+    return isinstance(name, str) and name.startswith(_NOT_MADE)
 
 
 def _complaint(original: BaseException) -> Complaint:
@@ -171,6 +320,8 @@ def _complaint(original: BaseException) -> Complaint:
     name = getattr(original, "sqlite_errorname", None)
     if isinstance(name, str):
         return _matching(_SQLITE, name)
+    if re.search("too many (clients|connections)|connection slots", str(original)):
+        return _CROWDED  # while one connects there is no code
     return _CLOSED  # no server was there to give a code
 
 

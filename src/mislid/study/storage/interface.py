@@ -6,6 +6,7 @@ suite of tests, `mislid.testing.StorageSuite`, is for all of them and for others
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -40,6 +41,16 @@ class Line(NamedTuple):
 
 class Log(ABC):
     """One study's log, while nobody else can add to it."""
+
+    def now(self) -> float:
+        """The time, in seconds since 1970: this computer's, unless the storage has a clock.
+
+        Returns
+        -------
+        float
+            The same clock for all who write, where that can be.
+        """
+        return time.time()
 
     @abstractmethod
     def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
@@ -172,6 +183,22 @@ class Storage(ABC):
 
     def close(self) -> None:  # noqa: B027  # not every storage has any
         """Give up connections; the storage opens new ones when it is used again."""
+
+    def faults(self, key: int) -> list[str]:
+        """What is wrong with a study that reading its entries does not show.
+
+        Parameters
+        ----------
+        key
+            Of the study.
+
+        Returns
+        -------
+        list of str
+            In words; none unless a storage looks.
+        """
+        del key
+        return []
 
     def names(self) -> dict[str, int]:
         """The keys of all studies by name, in alphabetical order.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mislid.errors import CorruptStorageError, DuplicatedStudyError, UnknownStudyError
+from mislid.study.chain import broken
 from mislid.study.events import Entry
 
 
@@ -26,9 +27,36 @@ def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
     for place, entry in enumerate(entries, start=last + 1):
         if entry.sequence != place:
             raise CorruptStorageError(
-                f"event {place} must come next; got event {entry.sequence}: read the log again "
-                "before adding to it"
+                f"event {place} must come next; got event {entry.sequence}: the log was cut off "
+                "meanwhile, or not read before adding to it"
             )
+
+
+def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
+    """Refuse entries of a database in which one is missing, or has lost its seal.
+
+    Parameters
+    ----------
+    after, until
+        Sequence numbers: all entries above the first, up to the second, must be there.
+    entries
+        What was found, in order.
+
+    Raises
+    ------
+    CorruptStorageError
+        If an entry is missing, or one has no seal.
+    """
+    for place, entry in zip(range(after + 1, until + 1), entries, strict=False):
+        if entry.sequence != place:
+            raise broken(f"event {place} of the study is missing")
+        if not entry.seal:
+            raise broken(f"event {place} of the study is not what was written: it has no seal")
+    if len(entries) != until - after:
+        raise broken(
+            f"event {after + len(entries) + 1} of the study is missing, of {until} or more that "
+            "were written"
+        )
 
 
 def name_taken_error(name: str) -> DuplicatedStudyError:

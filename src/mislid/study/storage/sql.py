@@ -13,12 +13,23 @@ from mislid.errors import SchemaVersionError
 from mislid.study.events import Entry
 from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Log, Storage
-from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
+from mislid.study.storage.refusals import (
+    name_taken_error,
+    refuse_gap,
+    refuse_holes,
+    study_deleted_error,
+)
+from mislid.study.storage.trust import refuse_strange
 
-# Version 1 had no summaries. `upgrade` has the way from each to the next.
-VERSION = 2
+# Version 1 had no summaries, version 2 no seals. `upgrade` has the way from each to the next.
+VERSION = 3
 # A number that PostgreSQL's sessions agree on while they make or change the tables.
 _CHANGING_TABLES = 20_211_206
+
+# The server's clock, which is the same for all.
+_NOW: sa.ColumnElement[float] = sa.literal_column(
+    "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
+)
 
 METADATA = sa.MetaData()
 SCHEMA = sa.Table(
@@ -44,6 +55,7 @@ EVENTS = sa.Table(
     sa.Column("time", sa.Double, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("seal", sa.Text, nullable=False),
 )
 
 
@@ -58,6 +70,7 @@ class SQLStorage(Storage):
 
     def __init__(self, url: str | URL, *, timeout: float = TIMEOUT) -> None:
         self._database = Database(url, timeout=timeout)
+        refuse_strange(self._database)
         ensure_tables(self._database)
 
     def create(self, name: str, entries: Sequence[Entry]) -> int:
@@ -84,16 +97,17 @@ class SQLStorage(Storage):
             last = connection.execute(known).scalar_one_or_none()
             if last is None:
                 raise study_deleted_error()
-            return _entries(connection, key, after, most) if after < last else []
+            return _entries(connection, key, after, int(last), most)
 
     @contextmanager
     def locked(self, key: int) -> Iterator[Log]:
         with self._database.connected(writing=True) as connection:
-            row = sa.select(STUDIES.c.last).where(STUDIES.c.key == key).with_for_update()
-            last = connection.execute(row).scalar_one_or_none()
-            if last is None:
+            columns = [STUDIES.c.last] if self._database.is_sqlite else [STUDIES.c.last, _NOW]
+            row = sa.select(*columns).where(STUDIES.c.key == key).with_for_update()
+            found = connection.execute(row).one_or_none()
+            if found is None:
                 raise study_deleted_error()
-            yield _SQLLog(connection, key, int(last))
+            yield _SQLLog(connection, key, *found)
 
     def delete(self, key: int) -> None:
         with self._database.connected(writing=True) as connection:
@@ -104,16 +118,35 @@ class SQLStorage(Storage):
             if not connection.execute(STUDIES.delete().where(STUDIES.c.key == key)).rowcount:
                 raise study_deleted_error()
 
+    def faults(self, key: int) -> list[str]:
+        beyond = (
+            sa.select(sa.func.count())
+            .select_from(EVENTS.join(STUDIES, EVENTS.c.key == STUDIES.c.key))
+            .where(EVENTS.c.key == key)
+            .where(sa.or_(EVENTS.c.sequence > STUDIES.c.last, EVENTS.c.sequence < 1))
+        )
+        with self._database.connected() as connection:
+            count = connection.execute(beyond).scalar_one()
+            found = [self._database.damage(connection)]
+        if count:
+            found.append(f"{count} events are outside of the log: nobody wrote them as its next")
+        return [words for words in found if words]
+
     def close(self) -> None:
-        self._database.engine.dispose()
+        self._database.close()
 
 
 class _SQLLog(Log):
-    def __init__(self, connection: Connection, key: int, last: int) -> None:
-        self.connection, self.key, self.last = connection, key, last
+    def __init__(
+        self, connection: Connection, key: int, last: int, now: float | None = None
+    ) -> None:
+        self.connection, self.key, self.last, self.time = connection, key, last, now
+
+    def now(self) -> float:
+        return super().now() if self.time is None else self.time
 
     def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
-        return _entries(self.connection, self.key, after, most) if after < self.last else []
+        return _entries(self.connection, self.key, after, self.last, most)
 
     def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
         if not entries:
@@ -138,21 +171,29 @@ def _insert(connection: Connection, key: int, entries: Sequence[Entry]) -> None:
             "time": entry.time,
             "kind": entry.kind,
             "body": entry.body,
+            "seal": entry.seal,
         }
         for entry in entries
     ]
     connection.execute(EVENTS.insert(), rows)
 
 
-def _entries(connection: Connection, key: int, after: int, most: int | None) -> list[Entry]:
-    columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body)
+def _entries(
+    connection: Connection, key: int, after: int, last: int, most: int | None
+) -> list[Entry]:
+    """Those above `after`, as many as wanted; refuses a log in which one is missing."""
+    until = last if most is None else min(last, after + most)
+    if after >= until:
+        return []
+    columns = (EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body, EVENTS.c.seal)
     wanted = (
         sa.select(*columns)
-        .where(EVENTS.c.key == key, EVENTS.c.sequence > after)
+        .where(EVENTS.c.key == key, EVENTS.c.sequence > after, EVENTS.c.sequence <= until)
         .order_by(EVENTS.c.sequence)
-        .limit(most)
     )
-    return [Entry(*row) for row in connection.execute(wanted)]
+    entries = [Entry(*row) for row in connection.execute(wanted)]
+    refuse_holes(after, until, entries)
+    return entries
 
 
 def ensure_tables(database: Database) -> None:

@@ -30,6 +30,8 @@ from mislid.errors import (
     SchemaVersionError,
     StorageError,
 )
+from mislid.study.chain import Chain
+from mislid.study.events import Entry
 from mislid.study.storage.database import Database
 from mislid.study.storage.sql import (
     EVENTS,
@@ -41,6 +43,7 @@ from mislid.study.storage.sql import (
     set_version,
     version_of,
 )
+from mislid.study.storage.trust import TABLES, refuse_strange
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,37 @@ def _add_summaries(connection: Connection) -> None:
     connection.execute(sa.text("ALTER TABLE mislid_studies ADD COLUMN summary TEXT"))
 
 
-_TABLES = (SCHEMA.name, STUDIES.name, EVENTS.name)
-_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries}
+def _add_seals(connection: Connection) -> None:
+    """From version 2 to 3: seal what is there, as it is."""
+    connection.execute(
+        sa.text("ALTER TABLE mislid_events ADD COLUMN seal TEXT NOT NULL DEFAULT ''")
+    )
+    columns = EVENTS.c.key, EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body
+    place = (EVENTS.c.key == sa.bindparam("of_key"), EVENTS.c.sequence == sa.bindparam("of"))
+    writing = EVENTS.update().where(*place).values(seal=sa.bindparam("new"))
+    for (key,) in connection.execute(sa.select(STUDIES.c.key)).all():
+        wanted = sa.select(*columns[1:]).where(EVENTS.c.key == key).order_by(EVENTS.c.sequence)
+        chain, after = Chain(), 0
+        while rows := connection.execute(
+            wanted.where(EVENTS.c.sequence > after).limit(_AT_ONCE)
+        ).all():
+            sealed = chain.seal([Entry(*row) for row in rows])
+            new = [{"of_key": key, "of": one.sequence, "new": one.seal} for one in sealed]
+            connection.execute(writing, new)
+            after = chain.sequence
+
+
+# Entries that are sealed at once.
+_AT_ONCE = 10_000
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_summaries, 2: _add_seals}
 
 
 def upgrade(database: Database, backup: str | None) -> UpgradeReport:
     """Bring the tables up to date."""
-    file = _file_of(database)
+    file = database.file
     if file is not None and not file.is_file():
         raise StorageError(f"storage {database.place!r} is not there: check the address")
+    refuse_strange(database)
     with database.connected(writing=True) as connection:
         keep_others_out(database, connection)
         version = _known_version(database, connection)
@@ -103,13 +128,6 @@ def upgrade(database: Database, backup: str | None) -> UpgradeReport:
         if _digest(connection) != before:
             raise CorruptStorageError(f"storage {database.place!r} was changed, so nothing is kept")
     return UpgradeReport(database.place, version, VERSION, kept, changed=True)
-
-
-def _file_of(database: Database) -> Path | None:
-    if not database.is_sqlite:
-        return None
-    name = str(database.address.database)
-    return Path(name.removeprefix("file:"))
 
 
 def _known_version(database: Database, connection: Connection) -> int:
@@ -137,7 +155,8 @@ def _digest(connection: Connection, schema: str | None = None) -> str:
 def _everything() -> Iterator[sa.Select[Any]]:
     """What every version has."""
     yield sa.select(STUDIES.c.key, STUDIES.c.name, STUDIES.c.last).order_by(STUDIES.c.key)
-    yield sa.select(EVENTS).order_by(EVENTS.c.key, EVENTS.c.sequence)
+    columns = EVENTS.c.key, EVENTS.c.sequence, EVENTS.c.time, EVENTS.c.kind, EVENTS.c.body
+    yield sa.select(*columns).order_by(EVENTS.c.key, EVENTS.c.sequence)
 
 
 def _digest_of(parts: Any) -> str:
@@ -150,20 +169,44 @@ def _digest_of(parts: Any) -> str:
 
 def _back_up_file(file: Path, backup: Path, digest: str) -> str:
     """Copy the file, without a gap for writers: the transaction around this has changed nothing."""
+    _remove_begun(backup)
     if backup.exists():
-        raise _backup_exists_error(str(backup))
+        if not _is_copy(backup, digest):
+            raise _backup_exists_error(str(backup))
+        return str(backup)  # of an upgrade that was killed
     with _new_file(file, backup) as begun:
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as target:
             source.backup(target)
             target.execute("PRAGMA journal_mode=DELETE")  # one file is all of it
-            rows = (target.execute(str(wanted.compile())) for wanted in _everything())
-            if _digest_of(rows) != digest:
+            if _digest_in(target) != digest:
                 raise CorruptStorageError(f"the copy {str(backup)!r} is not what was copied")
         shutil.copymode(file, begun)
         with begun.open("rb") as written:
             os.fsync(written.fileno())
         _name(begun, backup)
     return str(backup)
+
+
+def _digest_in(target: sqlite3.Connection) -> str:
+    return _digest_of(target.execute(str(wanted.compile())) for wanted in _everything())
+
+
+def _is_copy(backup: Path, digest: str) -> bool:
+    """Whether a file has the same studies and events."""
+    try:
+        with closing(sqlite3.connect(f"{backup.absolute().as_uri()}?mode=ro", uri=True)) as found:
+            return _digest_in(found) == digest
+    except sqlite3.Error:
+        return False
+
+
+def _remove_begun(backup: Path) -> None:
+    """Remove what upgrades left that were killed: none goes on while this one has the lock."""
+    begun = re.compile(rf"\.{re.escape(backup.name)}\.\w{{8}}(-journal|-wal|-shm)?")
+    if backup.parent.is_dir():
+        for path in backup.parent.iterdir():
+            if begun.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 def _name(begun: Path, backup: Path) -> None:
@@ -218,7 +261,7 @@ def _back_up_tables(connection: Connection, backup: str, digest: str) -> str:
     if sa.inspect(connection).has_schema(backup):
         raise _backup_exists_error(backup)
     connection.execute(sa.text(f'CREATE SCHEMA "{backup}"'))
-    for table in _TABLES:
+    for table in TABLES:
         connection.execute(sa.text(f'CREATE TABLE "{backup}".{table} AS TABLE {table}'))
     if _digest(connection, backup) != digest:
         raise CorruptStorageError(f"the copy in schema {backup!r} is not what was copied")
@@ -235,15 +278,13 @@ def _backup_exists_error(backup: str) -> ProblemError:
 def _lock_tables(database: Database, connection: Connection) -> None:
     """Wait for writers and keep them out; in SQLite the transaction began so."""
     if not database.is_sqlite:
-        connection.execute(sa.text(f"LOCK TABLE {', '.join(_TABLES)} IN ACCESS EXCLUSIVE MODE"))
+        connection.execute(sa.text(f"LOCK TABLE {', '.join(TABLES)} IN ACCESS EXCLUSIVE MODE"))
 
 
 def _check_file(database: Database, connection: Connection) -> None:
-    """Refuse a file with damages that reading alone would not show; a server sees to its own."""
-    if database.is_sqlite:
-        found = str(connection.execute(sa.text("PRAGMA integrity_check")).scalar())
-        if found != "ok":
-            raise CorruptStorageError(
-                f"storage {database.place!r} is damaged, and was not changed: restore it from a "
-                f"backup ({found.splitlines()[0]})"
-            )
+    """Refuse a file with damages that reading alone would not show."""
+    damage = database.damage(connection)
+    if damage:
+        raise CorruptStorageError(
+            f"storage {database.place!r} was not changed: {damage}; restore it from a backup"
+        )

@@ -1,0 +1,121 @@
+"""`mislid study add` and `retire`: candidates that come and go."""
+
+from __future__ import annotations
+
+import click
+
+from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.study._opening import name_argument, storage_option
+from mislid.cli.study.create import cost_option, ignore_option, label_option, read_candidates
+from mislid.cli.study.mend import print_change, reason_option
+
+informed_option = click.option(
+    "--informed/--uninformed",
+    default=True,
+    show_default=True,
+    help="Whether the choice may have to do with values of this study; a part of the error rate "
+    "pays for it then.",
+)
+
+
+@click.command(
+    "add",
+    epilog=examples(
+        "mislid study add potency --candidates plate2.csv --reason 'second delivery'",
+        "mislid study add potency --candidates plate2.csv --uninformed",
+    ),
+)
+@name_argument
+@storage_option
+@click.option(
+    "--candidates",
+    "file",
+    metavar="FILE",
+    type=click.Path(),
+    required=True,
+    help="As for `create`, with the same columns.",
+)
+@label_option
+@ignore_option
+@click.option(
+    "--noise",
+    metavar="NUMBER|COLUMN",
+    help="Standard deviation of a measurement, where each candidate has its own.",
+)
+@cost_option
+@informed_option
+@reason_option
+@format_option()
+@one_sentence_errors
+def add_command(
+    name: str,
+    storage: str | None,
+    file: str,
+    label_column: str | None,
+    ignored: tuple[str, ...],
+    noise: str | None,
+    cost: str | None,
+    informed: bool,
+    reason: str | None,
+    form: str,
+) -> None:
+    """Ask about the candidates in FILE as well.
+
+    No measurement is lost. A decision is withdrawn, and made anew once the new candidates are
+    compared.
+    """
+    given = read_candidates(file, label_column, noise, ignored, cost)
+    arms = given.candidates()
+    print_change(
+        form,
+        name,
+        storage,
+        lambda study: study.add_candidates(
+            arms["candidates"],
+            names=arms.get("names"),
+            columns=arms.get("columns"),
+            noise=given.noise,
+            cost=given.cost,
+            informed=informed,
+            reason=reason,
+        ),
+    )
+
+
+@click.command(
+    "retire",
+    epilog=examples(
+        "mislid study retire potency cmpd-7 --reason 'used up'",
+        "mislid study retire potency cmpd-7 --leave --uninformed --reason 'no longer sold'",
+    ),
+)
+@name_argument
+@click.argument("arm")
+@storage_option
+@click.option(
+    "--leave",
+    is_flag=True,
+    help="It leaves the question; by default it stays in the comparison with what it has.",
+)
+@informed_option
+@reason_option
+@format_option()
+@one_sentence_errors
+def retire_command(
+    name: str,
+    arm: str,
+    storage: str | None,
+    leave: bool,
+    informed: bool,
+    reason: str | None,
+    form: str,
+) -> None:
+    """Measure the candidate ARM of study NAME no more."""
+    print_change(
+        form,
+        name,
+        storage,
+        lambda study: study.retire(
+            study.candidates.called(arm), leave=leave, informed=informed, reason=reason
+        ),
+    )

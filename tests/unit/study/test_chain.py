@@ -1,0 +1,302 @@
+"""A log that was changed is named, and nothing is decided from it."""
+
+import hashlib
+import random
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mislid
+from helpers.forgery import entries_of, entry, renumbered, with_log
+from mislid.errors import CorruptStorageError
+from mislid.study import Study
+from mislid.study.chain import Chain, seal_of
+from mislid.study.events import Decided, Entry, Told
+from mislid.study.storage import MemoryStorage, Storage
+
+VALUES = {"good": 0.9, "bad": 0.1, "other": 0.4}
+
+
+def new_study(storage: object = None, *, noise: float = 1.0) -> Study:
+    return mislid.create_study(
+        study_name="s", candidates=list(VALUES), m=1, noise=noise, storage=storage
+    )
+
+
+def measured(storage: object = None, *, trials: int = 12) -> Study:
+    study = new_study(storage)
+    for trial in study.ask(trials):
+        study.tell(trial, VALUES[trial.arm] + 0.01 * trial.id)
+    return study
+
+
+def test_a_seal_is_of_the_entry_and_of_the_one_before() -> None:
+    entries = entries_of(measured(trials=3))
+    before = ""
+    for one in entries:
+        line = f"{before}\n{one.sequence} {one.time!r} {one.kind} {one.body}"
+        before = hashlib.sha256(line.encode()).hexdigest()
+        assert one.seal == before
+
+
+@pytest.mark.parametrize("field", ["time", "kind", "body", "sequence"])
+def test_every_part_of_an_entry_counts(field: str) -> None:
+    one = Entry(3, 12.5, "told", '{"trial":0,"value":0.7}')
+    other = replace(one, **{field: {"time": 12.6, "sequence": 4}.get(field, "told ")})
+    assert seal_of("", one) != seal_of("", other) != seal_of("x", other)
+
+
+def test_every_changed_digit_is_found() -> None:
+    """Of all digits of all entries, 500 of them at random."""
+    whole, rng = entries_of(measured()), random.Random(1)
+    places = [
+        (k, found.start()) for k, one in enumerate(whole) for found in re.finditer(r"\d", one.body)
+    ]
+    for k, at in rng.sample(places, min(500, len(places))):
+        body = whole[k].body
+        digit = str((int(body[at]) + rng.randint(1, 9)) % 10)
+        changed = list(whole)
+        changed[k] = replace(whole[k], body=body[:at] + digit + body[at + 1 :])
+        with pytest.raises(CorruptStorageError, match=f"event {k + 1} of the study is not what"):
+            _ = with_log(changed).status
+
+
+ATTACKS: dict[str, tuple[Callable[[list[Entry]], list[Entry]], str]] = {
+    "a row is missing": (lambda log: [*log[:4], *log[5:]], "event 5 of the study is missing"),
+    "a row is missing, the others moved up": (
+        lambda log: renumbered([*log[:4], *log[5:]]),
+        "event 5 of the study is not what was written",
+    ),
+    "two rows are swapped": (
+        lambda log: renumbered([*log[:4], log[5], log[4], *log[6:]]),
+        "event 5 of the study is not what was written",
+    ),
+    "a decision is inserted": (
+        lambda log: renumbered([*log, entry(Decided((1,), 12, "guaranteed", 99.0, 4.0, (0, 1)))]),
+        "event 15 of the study is not what was written: its seal is missing",
+    ),
+    "a second told": (
+        lambda log: renumbered([*log, replace(entry(Told(0, 7.0)), seal="ab" * 32)]),
+        "event 15 of the study is not what was written: its seal is of something else",
+    ),
+    "a seal is taken away": (
+        lambda log: [*log[:4], replace(log[4], seal=""), *log[5:]],
+        "event 5 of the study is not what was written: its seal is missing",
+    ),
+    "a time is changed": (
+        lambda log: [*log[:4], replace(log[4], time=1.0), *log[5:]],
+        "event 5 of the study is not what was written",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_attacks_are_named_and_nothing_is_decided(name: str) -> None:
+    change, message = ATTACKS[name]
+    forged = with_log(change(entries_of(measured())))
+    looks = (
+        lambda: forged.status,
+        lambda: forged.result,
+        forged.ask,
+        forged.events,
+        forged.overview,
+        lambda: forged.add_observations([("good", 1.0)]),
+        lambda: mislid.copy_study(
+            from_study_name="forged", from_storage=forged._storage, to_storage=MemoryStorage()
+        ),
+    )
+    for look in looks:
+        with pytest.raises(CorruptStorageError, match=message):
+            look()
+    found = mislid.check_study(study_name="forged", storage=forged._storage)
+    assert not found.ok
+    assert re.search(message, found.problems[0])
+    assert found.decision == "not checked"
+
+
+@pytest.mark.parametrize("samples", [1, 12])
+def test_a_decision_that_does_not_follow_is_not_believed(samples: int) -> None:
+    """Although its seal is right."""
+    log = entries_of(measured())
+    fake = entry(Decided((1,), samples, "guaranteed", 99.0, 4.0, (0, 1)))
+    forged = with_log(renumbered([*log, fake]), sealed=True)
+    assert forged.status == "contradicted"
+    assert not forged.result.proven
+    assert "does not follow from them" in forged.result.contradictions[0]
+    assert not forged.overview().decided
+    found = mislid.check_study(study_name="forged", storage=forged._storage)
+    assert (found.ok, found.decision) == (False, "not confirmed")
+
+
+@pytest.mark.parametrize("stopping", ["guaranteed", "heuristic", "paper"])
+def test_a_true_decision_with_another_number_is_not_believed(stopping: str) -> None:
+    study = mislid.create_study(candidates=list(VALUES), m=1, noise=0.1, stopping=stopping)
+    study.optimize(lambda trial: VALUES[trial.arm])
+    log = entries_of(study)
+    again = with_log(log, sealed=True)
+    assert (again.status, again.result.answer) == ("decided", ("good",))
+    name = again._storage
+    assert mislid.check_study(study_name="forged", storage=name).decision == "confirmed"
+    decided = log[-1].body
+    earlier = decided.replace(f'"samples":{study.result.samples}', '"samples":2')
+    assert earlier != decided
+    forged = with_log([*log[:-1], replace(log[-1], body=earlier)], sealed=True)
+    assert forged.status == "contradicted"
+
+
+def test_what_follows_is_confirmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = mislid.create_study(candidates=list(VALUES), m=1, noise=0.1)
+    study.optimize(lambda trial: VALUES[trial.arm])
+    again = Study("s", study._key, study._storage)
+    assert again.status == "decided"
+    monkeypatch.setattr("mislid.study.study.unconfirmed", None)
+    again.add_observations([("good", 0.9)])
+    assert again.status == "decided"
+
+
+def test_a_log_without_seals_can_be_read_and_goes_on_with_them() -> None:
+    """As in a storage of others that kept none."""
+    study = measured()
+    bare = [replace(one, seal="") for one in entries_of(study)]
+    again = with_log(bare)
+    assert again.samples == study.samples
+    assert again.overview().fingerprint == study.overview().fingerprint
+    again.ask()
+    seals = [bool(one.seal) for one in entries_of(again)]
+    assert seals == [False] * len(bare) + [True]
+    assert mislid.check_study(study_name="forged", storage=again._storage)
+
+
+def test_a_copy_has_the_same_head(opener: Callable[[], Storage]) -> None:
+    study = measured(opener())
+    mislid.copy_study(
+        from_study_name="s", from_storage=study._storage, to_storage=opener(), to_study_name="t"
+    )
+    copied = mislid.load_study(study_name="t", storage=opener())
+    assert copied.overview().fingerprint == study.overview().fingerprint
+    trial = copied.ask()
+    assert trial.arm == study.ask().arm
+
+
+class TestCheck:
+    def test_all_problems_of_a_log_are_named(self) -> None:
+        log = entries_of(measured())
+        for k in (3, 6, 9):
+            log[k] = replace(log[k], body=log[k].body.replace("0.", "1."))
+        forged = with_log(log)
+        found = mislid.check_study(study_name="forged", storage=forged._storage)
+        assert [words.partition(" of")[0] for words in found.problems] == [
+            "event 4",
+            "event 7",
+            "event 10",
+        ]
+
+    def test_a_head_that_was_written_down(self, opener: Callable[[], Storage]) -> None:
+        storage = opener()
+        study = measured(storage)
+        head = mislid.check_study(study_name="s", storage=storage).head
+        assert head == study.overview().fingerprint == study.overview().to_dict()["head"]
+        study.ask()
+        assert mislid.check_study(study_name="s", storage=storage, head=head)
+        # The whole chain is written anew: only the head tells.
+        rewritten = with_log(
+            [replace(one, body=one.body.replace("0.4", "0.5")) for one in entries_of(study)],
+            sealed=True,
+        )
+        place = rewritten._storage
+        assert mislid.check_study(study_name="forged", storage=place)
+        found = mislid.check_study(study_name="forged", storage=place, head=head)
+        assert "no event has the head" in found.problems[0]
+        # Its end is cut off.
+        cut = with_log(entries_of(study)[:-2])
+        found = mislid.check_study(study_name="forged", storage=cut._storage, head=head)
+        assert found.problems
+
+    @pytest.mark.parametrize("head", ["", "abc", "G" * 64, 3])
+    def test_what_is_no_head(self, head: object) -> None:
+        study = measured()
+        with pytest.raises(mislid.errors.ProblemError, match="head must have 64 digits"):
+            mislid.check_study(study_name="s", storage=study._storage, head=head)  # type: ignore[arg-type]
+
+    def test_to_dict(self) -> None:
+        study = measured()
+        found = mislid.check_study(study_name="s", storage=study._storage)
+        assert found.to_dict() == {
+            "study": "s",
+            "events": 14,
+            "head": study.overview().fingerprint,
+            "samples": 12,
+            "decision": "none",
+            "problems": [],
+            "ok": True,
+        }
+
+
+class TestDatabase:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        file = tmp_path / "lab.db"
+        study = measured(file)
+        study._storage.close()
+        return file
+
+    @pytest.mark.parametrize(
+        ("statement", "message"),
+        [
+            ("UPDATE mislid_events SET body = replace(body, '0.9', '0.1')", "not what was written"),
+            ("DELETE FROM mislid_events WHERE sequence = 5", "event 5 of the study is missing"),
+            ("DELETE FROM mislid_events WHERE sequence > 10", "event 11 of the study is missing"),
+            ("UPDATE mislid_events SET sequence = 33 WHERE sequence = 3", "1 events are outside"),
+            ("UPDATE mislid_events SET seal = ''", "event 1 .* it has no seal"),
+            (
+                """INSERT INTO mislid_events SELECT key, sequence + 1, time, kind, body, seal
+                FROM mislid_events ORDER BY sequence DESC LIMIT 1""",
+                "1 events are outside of the log",
+            ),
+            ("UPDATE mislid_studies SET summary = replace(summary, 'running', 'decided')", "list"),
+        ],
+    )
+    def test_changed_rows_are_named(self, file: Path, statement: str, message: str) -> None:
+        with closing(sqlite3.connect(file)) as other:
+            other.execute(statement)
+            other.commit()
+        found = mislid.check_study(study_name="s", storage=file)
+        assert re.search(message, found.problems[0])
+
+    def test_the_end_is_cut_off_with_its_number(self, file: Path) -> None:
+        """Only a head that was written down tells."""
+        head = mislid.check_study(study_name="s", storage=file).head
+        with closing(sqlite3.connect(file)) as other:
+            other.execute("DELETE FROM mislid_events WHERE sequence > 10")
+            other.execute("UPDATE mislid_studies SET last = 10, summary = NULL")
+            other.commit()
+        assert mislid.check_study(study_name="s", storage=file)
+        found = mislid.check_study(study_name="s", storage=file, head=head)
+        assert "was cut off or written anew" in found.problems[0]
+
+    def test_a_writer_notices_what_was_changed_under_it(self, file: Path) -> None:
+        study = mislid.load_study(study_name="s", storage=file)
+        _ = study.status
+        with closing(sqlite3.connect(file)) as other:
+            other.execute("UPDATE mislid_studies SET last = 10")
+            other.execute("DELETE FROM mislid_events WHERE sequence > 10")
+            other.commit()
+        with pytest.raises(CorruptStorageError, match="event 11 must come next"):
+            study.ask()
+
+
+def test_chain_follows_parts_as_the_whole() -> None:
+    entries = entries_of(measured())
+    whole, parts = Chain(), Chain()
+    whole.take_in(entries)
+    for one in entries:
+        parts.take_in([one])
+    assert (whole.head, whole.first) == (parts.head, parts.first)
+    later = Chain(4, entries[3].seal)
+    later.take_in(entries[4:])
+    assert later.head == whole.head

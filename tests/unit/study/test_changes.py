@@ -1,0 +1,351 @@
+"""Candidates that come and go: what counts, what is asked, what is proven, what is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.study.census import Census
+from mislid.study.events import entry_of, event_of
+from mislid.study.settings import Candidates
+from mislid.study.storage import MemoryStorage
+
+FEATURES = {
+    "a": [1.0, 0.0],
+    "b": [0.0, 1.0],
+    "c": [1.0, 1.0],
+    "d": [0.5, 0.2],
+    "e": [0.2, 0.7],
+}
+MEANS = {"a": 0.3, "b": 0.5, "c": 0.8, "d": 0.25, "e": 0.4, "f": 1.6, "g": 0.1}
+
+
+def study_of(features: bool = True, **given: Any) -> mislid.Study:
+    candidates: Any = FEATURES if features else list(FEATURES)
+    if features:
+        given = {"misspecification": 0.05, "intercept": False, **given}
+    return mislid.create_study(**{"candidates": candidates, "m": 1, "noise": 0.2, **given})
+
+
+def go_on(study: mislid.Study, seed: int, most: int = 4_000) -> int:
+    rng = np.random.default_rng(seed)
+    for done in range(most):
+        if study.status != "running":
+            return done
+        trial = study.ask()
+        study.tell(trial, MEANS[str(trial.arm)] + 0.2 * rng.standard_normal())
+    return most
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_an_added_candidate_is_compared_and_may_win(features: bool) -> None:
+    study = study_of(features)
+    go_on(study, 1)
+    assert study.result is not None
+    assert study.result.answer == ("c",)
+    more: Any = {"f": [2.0, 2.0]} if features else ["f"]
+    study.add_candidates(more, reason="second plate")
+    # By its features it is so much better that nothing has to be measured.
+    assert study.status == ("decided" if features else "running")
+    assert study.overview().withdrawn[-1].cause == "'f' added"
+    go_on(study, 2)
+    assert study.result.answer == ("f",)
+    assert study.result.proven
+
+
+def test_a_candidate_that_left_does_not_count() -> None:
+    study = study_of(features=False, m=2)
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 3)
+    before = study.samples
+    study.retire("c", leave=True, informed=False)
+    assert study.samples == before - 3
+    assert [row.arm for row in study.observation_rows()][:4] == ["a", "b", "d", "e"]
+    assert study.candidates.labels == ("a", "b", "d", "e")
+    assert {study.ask().arm for _ in range(30)} <= set(study.candidates.labels)
+    go_on(study, 3)
+    assert study.result is not None
+    assert set(study.result.answer) == {"b", "e"}
+
+
+def test_one_that_is_retired_stays_with_what_it_has_and_is_asked_no_more() -> None:
+    study = study_of(features=False)
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 4)
+    delta, counted = study.settings.delta, study.samples
+    study.retire("d", reason="used up")
+    assert (study.settings.delta, study.samples) == (delta, counted)
+    arms = set()
+    for _ in range(200):
+        trial = study.ask()
+        arms.add(trial.arm)
+        study.tell(trial, MEANS[str(trial.arm)])
+        if study.status == "decided":
+            break
+    assert "d" not in arms
+    assert study.result is not None
+    assert study.result.answer == ("c",)
+
+
+def test_a_decision_outlasts_a_retirement_but_not_a_departure() -> None:
+    study = study_of(features=False)
+    go_on(study, 5)
+    decided = study.result
+    study.retire("a")
+    assert study.result is not None
+    assert decided is not None
+    assert study.result.answer == decided.answer
+    study.retire("b", leave=True)
+    assert study.overview().withdrawn[-1].cause == "'b' left the question"
+
+
+def test_what_waits_for_the_retired_is_said() -> None:
+    study = study_of(features=False)
+    study.add_observations([("d", 0.7), ("c", 0.8), ("a", 0.3), ("b", 0.5), ("e", 0.4)])
+    study.retire("d")
+    go_on(study, 6, most=400)
+    assert study.status == "running"
+    (warning,) = [one for one in study.warnings() if one.kind == "stuck"]
+    assert "'d'" in warning.message
+    counts = dict(zip(FEATURES, study.estimates()["count"], strict=True))
+    assert min(counts[arm] for arm in "abe") > 1  # others were not forgotten over it
+    study.retire("d", leave=True, informed=False)
+    go_on(study, 7)
+    assert study.status == "decided"
+
+
+def test_open_trials_of_the_retired_are_not_handed_out_again_and_count_if_told() -> None:
+    study = study_of(features=False)
+    trials = study.ask(5, worker="w")
+    study.tell(trials[0], MEANS[str(trials[0].arm)])
+    late = trials[1]
+    study.add_observations([(late.arm, 0.5)])
+    study.retire(late.arm)
+    assert late.id not in [one.id for one in study.ask(3, worker="w")]
+    before = study.samples
+    study.tell(late, 0.45)
+    assert study.samples == before + 1
+
+
+def test_a_late_value_of_one_that_left_is_kept_but_does_not_count() -> None:
+    study = study_of(features=False, m=2)
+    trials = study.ask(5)
+    for trial in trials[:4]:
+        study.tell(trial, MEANS[str(trial.arm)])
+    study.retire(trials[4].arm, leave=True, informed=False)
+    before = study.samples
+    study.tell(trials[4], 9.0)
+    assert study.samples == before
+    with pytest.raises(ProblemError, match="n and sd must be left out"):
+        study.tell(trials[4], 9.0, n=3, sd=0.1)
+    with pytest.raises(ProblemError, match="must be one of the 4 candidates"):
+        study.add_observations([(trials[4].arm, 1.0)])
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_every_process_comes_to_the_same(features: bool) -> None:
+    lab = MemoryStorage()
+    study = study_of(features, study_name="s", storage=lab, m=2)
+    rng = np.random.default_rng(8)
+
+    def some(n: int) -> None:
+        for trial in study.ask(n):
+            study.tell(trial, MEANS[str(trial.arm)] + 0.2 * rng.standard_normal())
+
+    some(8)
+    study.retire("e", leave=True)
+    some(5)
+    study.add_candidates({"f": [2.0, 2.0], "g": [0.1, 0.0]} if features else ["f", "g"])
+    some(6)
+    study.retire("a")
+    some(6)
+    again = mislid.load_study(storage=lab)
+    assert again.observation_rows() == study.observation_rows()
+    assert again.settings == study.settings
+    assert again.estimates().equals(study.estimates())
+    assert again.overview().warnings == ()  # not diverged
+
+
+def test_a_proposal_after_changes_is_that_of_the_log() -> None:
+    lab = MemoryStorage()
+    study = study_of(False, study_name="s", storage=lab, m=2)
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
+    study.retire("b", leave=True)
+    study.add_candidates(["f"])
+    trials = study.ask(6, same_arm=2, at_most=4)
+    assert "b" not in {one.arm for one in trials}
+    for trial in trials:
+        study.tell(trial, MEANS[str(trial.arm)])
+    again = mislid.load_study(storage=lab)
+    assert again.overview().warnings == ()
+    again.retire("a")
+    assert "a" not in {one.arm for one in again.ask(8, same_arm=2)}
+
+
+def test_events_are_read_as_they_were_written() -> None:
+    study = study_of(cost=[1, 2, 3, 4, 5])
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES])
+    study.add_candidates({"f": [2.0, 2.0]}, cost=[2.5], reason="why")
+    study.retire("a", reason="gone")
+    study.retire("b", leave=True)
+    for event in study.events():
+        assert event_of(entry_of(event)) == event
+
+
+def test_a_question_that_was_chosen_after_a_look_costs_a_part_of_delta() -> None:
+    study = study_of(features=False)
+    study.add_candidates(["f"])  # nothing was measured, so nothing was looked at
+    assert study.settings.delta == 0.05
+    study.add_observations([(arm, MEANS[arm]) for arm in study.candidates.labels])
+    study.add_candidates(["g"], informed=False)
+    assert study.settings.delta == 0.05
+    study.retire("a", leave=True, informed=False)
+    study.retire("b")
+    assert study.settings.delta == 0.05
+    study.add_candidates(["h"])
+    assert study.settings.delta == 0.05 / 8
+    assert study.settings.error_rate == 0.05
+    study.retire("d", leave=True)
+    # Two changes, one of them an addition; which one of eight left.
+    assert study.settings.delta == 0.05 / (2 * 9 * 2 * 8)
+
+
+def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
+    m, K0, total = 2, 6, Fraction(0)
+    for n in range(1, 60):
+        for added in range(n + 1):
+            left = n - added
+            K = K0 + added
+            if left > K:
+                continue
+            labels = tuple(f"c{k}" for k in range(K))
+            census = Census(
+                Candidates(labels, None),
+                mislid.create_study(candidates=["x", "y", "z"], m=m, noise=1).settings,
+                late=frozenset(range(K0, K)),
+                seen=frozenset(range(left)),
+            )
+            # All sets that may have left, and all numbers of new ones among the best.
+            total += Fraction(math.comb(K, left) * (min(added, m) + 1), census.price)
+    assert Fraction(95, 100) < total < 1
+
+
+def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
+    from mislid.geometry.coordinates import coordinates
+
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        K, d, n = int(rng.integers(3, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        rank = int(rng.integers(1, d + 1))
+        old = rng.normal(size=(K, rank)) @ rng.normal(size=(rank, d))
+        found = []
+        for _ in range(2):
+            features = np.concatenate([old, 3.0 * rng.normal(size=(n, d))])
+            labels = tuple(range(K + n))
+            late = Candidates(labels, features, None, tuple(range(K, K + n)))
+            model = late.model(0.1)
+            at = coordinates(model)
+            np.testing.assert_allclose(
+                at.matrix @ model.features[at.basis], model.features, atol=1e-9
+            )
+            own = [b for b in range(len(at.basis)) if at.basis[b] < K]
+            assert np.abs(np.delete(at.matrix[:K], own, axis=1)).max(initial=0.0) == 0.0
+            found.append((at.basis[own], at.matrix[:K][:, own]))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda s: s.add_candidates({"a": [1, 1]}), "must be new to the study; got 'a'"),
+        (lambda s: s.add_candidates(["f"]), "candidates must have features, as the others do"),
+        (lambda s: s.add_candidates({"f": [1.0]}), "must have 2 features, as the others do; got 1"),
+        (
+            lambda s: s.add_candidates({1: [1.0, 2.0]}),
+            "named as the others are, such as 'a'; got 1",
+        ),
+        (lambda s: s.add_candidates("f"), "candidates must be a DataFrame"),
+        (lambda s: s.add_candidates({}), "candidates must"),
+        (lambda s: s.add_candidates({"f": [1, 1]}, noise=0.3), "noise must be the same for all"),
+        (lambda s: s.add_candidates({"f": [1, 1]}, cost=[2]), "cost must be left out in a study"),
+        (lambda s: s.add_candidates({"f": [1, 1]}, informed=1), "informed must be True or False"),
+        (lambda s: s.add_candidates({"f": [1, 1]}, reason=3), "reason must be a text"),
+        (lambda s: s.add_candidates({"f": [1e9, 1]}), "features like those of the others"),
+        (lambda s: s.retire("z"), "arm must be one of the 5 candidates"),
+        (lambda s: s.retire("d"), "arm must be one that was measured"),
+        (lambda s: s.retire("d", leave="yes"), "leave must be True or False"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(change: Any, words: str) -> None:
+    study = study_of()
+    study.add_observations([("a", 0.3), ("b", 0.5)])
+    events = study.events()
+    with pytest.raises(ProblemError, match=words):
+        change(study)
+    assert study.events() == events
+
+
+def test_the_last_ones_cannot_go() -> None:
+    study = mislid.create_study(candidates=["a", "b", "c"], m=2, noise=1)
+    study.add_observations([("a", 1), ("b", 2), ("c", 3)])
+    with pytest.raises(ProblemError, match="must leave more than the 2 candidates"):
+        study.retire("a", leave=True)
+    study.retire("a")
+    study.retire("a")  # once more changes nothing
+    study.retire("b")
+    with pytest.raises(ProblemError, match="must not be the last one that can be measured"):
+        study.retire("c")
+
+
+def test_columns_are_put_in_their_order() -> None:
+    import pandas as pd
+
+    table = pd.DataFrame(FEATURES, index=["x", "y"]).T
+    study = mislid.create_study(candidates=table, m=1, noise=0.2, misspecification=0.05)
+    study.add_candidates(pd.DataFrame({"y": [2.0], "x": [3.0]}, index=["f"]))
+    features = study.candidates.features
+    assert features is not None
+    assert features[-1].tolist() == [3.0, 2.0, 1.0]
+    with pytest.raises(ProblemError, match="must have the features 'x', 'y'; got 'x', 'z'"):
+        study.add_candidates(pd.DataFrame({"x": [2.0], "z": [3.0]}, index=["g"]))
+
+
+def test_a_script_that_is_run_again_finds_its_study() -> None:
+    lab = MemoryStorage()
+    study = study_of(False, study_name="s", storage=lab)
+    study.add_candidates(["f"])
+    again = study_of(False, study_name="s", storage=lab, load_if_exists=True)
+    assert again.candidates.labels == (*FEATURES, "f")
+    with pytest.raises(ProblemError, match="delta was"):
+        study_of(False, study_name="s", storage=lab, load_if_exists=True, delta=0.01)
+
+
+def test_noise_may_be_redeclared_for_each_after_one_left() -> None:
+    study = mislid.create_study(candidates=["a", "b", "c", "d"], m=1, noise=[1, 2, 3, 4])
+    study.add_observations([(arm, 1.0) for arm in "abcd"])
+    study.retire("b", leave=True, informed=False)
+    assert study.settings.noise == (1.0, 3.0, 4.0)
+    study.redeclare(noise=[5, 6, 7])
+    assert study.settings.noise == (5.0, 6.0, 7.0)
+    study.add_candidates(["e"], noise=[2.0], informed=False)
+    assert study.settings.noise == (5.0, 6.0, 7.0, 2.0)
+    with pytest.raises(ProblemError, match="noise must be given for new candidates"):
+        study.add_candidates(["f"], informed=False)
+
+
+def test_corrections_know_their_candidate_after_others_left() -> None:
+    study = study_of(False, m=1)
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
+    study.retire("a", leave=True, informed=False)
+    study.correct(row=4, value=0.41, reason="typed wrong")
+    assert study.observation_rows()[3].value == 0.41
+    go_on(study, 10)
+    assert study.result is not None
+    log = study.result.certificate.to_dict()["log"]
+    assert log["corrections"][0]["arm"] == "e"
+    assert [one["kind"] for one in log["changes"]] == ["left"]

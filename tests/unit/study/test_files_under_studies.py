@@ -1,0 +1,236 @@
+"""Files that vanish, that may only be read, and writers that starve or sleep."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import mislid
+from helpers.postgresql import Server
+from mislid.errors import LockedStorageError, ReadOnlyStorageError, StorageError
+from mislid.study import Study
+from mislid.study.storage import as_storage, database, files
+from mislid.study.storage.sql import SQLStorage
+
+SOURCE = str(Path(mislid.__file__).parents[1])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "lab.db"
+
+
+@pytest.fixture
+def study(file: Path) -> Iterator[Study]:
+    study = mislid.create_study(
+        study_name="s", candidates=list("abc"), m=1, noise=1.0, storage=file
+    )
+    study.tell(study.ask(), 0.5)
+    yield study
+    study._storage.close()
+
+
+class TestVanished:
+    def test_a_deleted_file_is_noticed_at_the_next_tell(self, study: Study, file: Path) -> None:
+        trial = study.ask()
+        file.unlink()
+        for _ in range(2):
+            with pytest.raises(StorageError, match=r"lab.db' was deleted or moved\. What was"):
+                study.tell(trial, 0.5)
+        assert not file.exists()
+
+    def test_a_deleted_log_that_is_written_ahead(self, study: Study, file: Path) -> None:
+        trial = study.ask()
+        Path(f"{file}-wal").unlink()
+        with pytest.raises(StorageError, match=r"lab.db-wal' was deleted or moved"):
+            study.tell(trial, 0.5)
+
+    def test_a_file_that_another_one_took_the_place_of(
+        self, study: Study, file: Path, tmp_path: Path
+    ) -> None:
+        mislid.copy_study(
+            from_study_name="s", from_storage=study._storage, to_storage=tmp_path / "other.db"
+        )
+        (tmp_path / "other.db").replace(file)
+        with pytest.raises(StorageError, match="was replaced"):
+            study.ask()
+
+    def test_a_process_that_goes_elsewhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        study = mislid.create_study(
+            candidates=list("abc"), m=1, noise=1.0, storage="sqlite:///lab.db"
+        )
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        study.tell(study.ask(), 0.5)
+        study._storage.close()
+        assert study.samples == 1
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+
+class TestReadOnlyMount:
+    @pytest.fixture
+    def mounted(self, study: Study, file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A file where nothing can be written, not even by root."""
+        study._storage.close()
+        monkeypatch.setattr(files, "is_read_only", lambda _file: True)
+        return file
+
+    def test_it_can_be_read(self, mounted: Path) -> None:
+        before = sorted(path.name for path in mounted.parent.iterdir())
+        study = mislid.load_study(study_name="s", storage=mounted)
+        assert (study.status, study.samples) == ("running", 1)
+        assert mislid.check_study(study_name="s", storage=mounted)
+        assert [line.name for line in mislid.list_studies(storage=mounted)] == ["s"]
+        assert sorted(path.name for path in mounted.parent.iterdir()) == before
+
+    def test_it_cannot_be_written_to(self, mounted: Path) -> None:
+        study = mislid.load_study(study_name="s", storage=mounted)
+        with pytest.raises(ReadOnlyStorageError, match="cannot be written to"):
+            study.ask()
+
+    def test_what_is_only_written_ahead_would_be_missed(self, mounted: Path) -> None:
+        Path(f"{mounted}-wal").write_bytes(b"x" * 100)
+        with pytest.raises(ReadOnlyStorageError, match=r"copy it with its -wal file"):
+            mislid.load_study(study_name="s", storage=mounted)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+    def test_a_real_mount(self, study: Study, file: Path, tmp_path: Path) -> None:
+        study._storage.close()
+        (tmp_path / "mount").mkdir()
+        mount = tmp_path / "mount"
+        for words in (["--bind", tmp_path, mount], ["-o", "remount,ro,bind", mount]):
+            if subprocess.run(["mount", *words], check=False, capture_output=True).returncode:
+                pytest.skip("mounting is not allowed here")
+        try:
+            assert files.is_read_only(mount / "lab.db")
+            storage = as_storage(mount / "lab.db")
+            assert mislid.load_study(study_name="s", storage=storage).samples == 1
+            storage.close()
+        finally:
+            subprocess.run(["umount", mount], check=True)
+
+
+HOLD = """
+import sys, mislid
+study = mislid.load_study(study_name="s", storage=sys.argv[1])
+study.samples
+with study._storage.locked(study._key) as log:
+    print("held", flush=True)
+    sys.stdin.readline()
+print("done", flush=True)
+"""
+
+
+class TestSleepers:
+    def test_a_process_that_was_stopped_in_a_transaction(
+        self, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The server ends its transaction, and the others go on."""
+        address = postgresql.new_schema()
+        study = mislid.create_study(
+            study_name="s", candidates=list("abc"), m=1, noise=1.0, storage=address
+        )
+        held = HOLD.replace("import sys, mislid", SHORT)
+        process = subprocess.Popen(
+            [sys.executable, "-c", held, address],
+            env=os.environ | {"PYTHONPATH": SOURCE},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout.readline() == "held\n"
+            process.send_signal(signal.SIGSTOP)
+            begin = time.monotonic()
+            study.tell(study.ask(), 0.5)
+            assert time.monotonic() - begin < 20
+            process.send_signal(signal.SIGCONT)
+            _, errors = process.communicate("\n", timeout=30)
+            assert "undid a transaction because of another one" in errors
+        finally:
+            process.kill()
+            process.wait()
+            study._storage.close()
+
+    def test_a_server_that_has_a_limit_keeps_it(self, postgresql: Server) -> None:
+        address = postgresql.new_schema()
+        for more, expected in (("", "30s"), ("%20-cidle_in_transaction_session_timeout=7s", "7s")):
+            storage = as_storage(address + more)
+            with storage._database.connected() as connection:
+                shown = connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout")
+                assert shown.scalar() == expected
+            storage.close()
+
+
+SHORT = "import sys, mislid; from mislid.study.storage import database; database.IDLE = 1.0"
+
+
+def test_who_waits_longer_asks_more_often(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite itself would ask every 100 ms after a while, and rarely meet a free moment."""
+    storage = SQLStorage(f"sqlite:///{file}", timeout=1.0)
+    pauses: list[float] = []
+    sleep = time.sleep
+    monkeypatch.setattr(database.time, "sleep", lambda one: (pauses.append(one), sleep(one)))
+    other = SQLStorage(f"sqlite:///{file}")
+    with (
+        other._database.connected(writing=True),
+        pytest.raises(LockedStorageError, match="stopped"),
+    ):
+        storage.create("s", [])
+    assert len(pauses) > 100
+    assert max(pauses[-50:]) < min(pauses[:2])
+    assert len(set(pauses)) == len(pauses)  # so that two do not keep meeting
+    for one in (storage, other):
+        one.close()
+
+
+def test_the_hundredth_connection_says_what_is_wrong(postgresql: Server) -> None:
+    import psycopg
+
+    address, held = postgresql.new_schema(), []
+    try:
+        with suppress(psycopg.OperationalError):
+            while len(held) < 200:
+                held.append(psycopg.connect(postgresql.address))
+        assert len(held) < 200
+        with pytest.raises(LockedStorageError, match=r"too many connections: close some.*max_conn"):
+            as_storage(address)
+    finally:
+        for one in held:
+            one.close()
+
+
+def test_more_threads_than_connections(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = SQLStorage(f"sqlite:///{file}")
+    pool = storage._database.engine.pool
+    monkeypatch.setattr(pool, "_timeout", 0.1)
+    monkeypatch.setattr(pool, "_max_overflow", 0)
+    freed, taken = threading.Event(), []
+
+    def hold() -> None:
+        with storage._database.connected():
+            taken.append(1)
+            freed.wait(20)
+
+    threads = [threading.Thread(target=hold) for _ in range(pool.size())]
+    for thread in threads:
+        thread.start()
+    while len(taken) < pool.size():
+        time.sleep(0.01)
+    with pytest.raises(LockedStorageError, match="more threads of this process at once"):
+        storage.names()
+    freed.set()
+    for thread in threads:
+        thread.join()
+    storage.close()
