@@ -12,16 +12,8 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import (
-    Vector,
-    as_arm,
-    as_count,
-    as_flag,
-    as_number,
-    as_seed,
-    as_vector,
-    shown,
-)
+from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
+from mislid._words import shown
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
