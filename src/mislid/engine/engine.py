@@ -605,6 +605,8 @@ class Engine:
         frozen
             From `freeze`, of an engine before which nothing was measured.
         """
+        if not isinstance(frozen, dict) or "decided" not in frozen:
+            raise ProblemError(f"frozen must come from freeze of an engine; got {shown(frozen)}")
         restore(self._rules, frozen, "rules")
         if "pretended" in frozen:
             self._pretended = self._new_pretended()
