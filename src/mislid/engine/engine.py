@@ -17,7 +17,7 @@ from mislid._words import shown
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
-from mislid.engine.frozen import Frozen, changes, restore
+from mislid.engine.frozen import Frozen, changes, refuse_others, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -605,6 +605,7 @@ class Engine:
         frozen
             From `freeze`, of an engine before which nothing was measured.
         """
+        refuse_others(frozen)
         restore(self._rules, frozen, "rules")
         if "pretended" in frozen:
             self._pretended = self._new_pretended()
