@@ -5,23 +5,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import (
-    Vector,
-    as_arm,
-    as_count,
-    as_flag,
-    as_number,
-    as_seed,
-    as_vector,
-    shown,
-)
+from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
+from mislid._words import shown
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
@@ -626,10 +618,25 @@ class Engine:
         state = self._rules.state
         return new_state(self._rules.setting, plays=state.play is not state.test)
 
-    def _pretending(self) -> Engine:
-        """One with a state of its own that shares what the rules remember."""
+    def _pretending(self, waiting: Sequence[int]) -> Engine:
+        """One with a state of its own that shares what the rules remember.
+
+        Trials of the arms `waiting` are in it as if they had returned the estimate.
+        """
         other = copy.copy(self)
-        other._rules = self._rules.replace(state=self._state.copy())
+        if self._sampler is None:
+            other._rules, estimate = self._rules.replace(state=self._state.copy()), self.estimate
+            for arm in waiting:
+                other._pretend(arm, estimate[arm])
+            return other
+        from mislid._kernels.replay import pretend
+
+        # As compiled loops do it: a search leaves things for the next, to the last bit.
+        if self._pretended is None:
+            self._pretended = self._new_pretended()
+        arms = np.array(waiting, dtype=np.int64)
+        pretend(self._rules.setting, self._state, self._pretended, arms)
+        other._rules = self._rules.replace(state=self._pretended)
         return other
 
     def advance(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from mislid._validation import as_count, as_number, as_text, shown
+from mislid._validation import as_count, as_number, as_text
+from mislid._words import shown
 from mislid.errors import (
     ContradictedWarning,
     ImplausibleValueWarning,

@@ -70,6 +70,7 @@ RULES = [
     {"stopping": "heuristic"},
     {"misspecification": None},
     {"noise": "unknown", "misspecification": None},
+    {"noise": "unknown-equal"},
     {"noise": None, "rewards": "bernoulli", "misspecification": None},
     {"candidates": list(range(8)), "misspecification": None},
     {"direction": "minimize", "noise": 0.6},
