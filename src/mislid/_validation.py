@@ -283,11 +283,11 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
     >>> as_costs([1, 5, 2], K=3)
     array([1., 5., 2.])
     """
-    given = np.full(K, cost) if _is_scalar(cost) else cost
+    given: Any = [cost] * K if _is_scalar(cost) else cost
     none = np.zeros(K, dtype=bool)
-    if allow_inf and isinstance(given, np.ndarray) and given.shape == (K,):
-        none = np.isposinf(given)
-        given = np.where(none, 1.0, given)
+    if allow_inf and np.ndim(given) == 1 and len(given) == K:
+        none = np.array([isinstance(one, float | np.floating) and one == math.inf for one in given])
+        given = [1.0 if infinite else one for one, infinite in zip(given, none, strict=True)]
     costs = as_vector(given, "cost", K, what="one cost per arm (or a single number)")
     wrong = np.flatnonzero(costs <= 0.0)
     if wrong.size:

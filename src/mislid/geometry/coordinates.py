@@ -2,8 +2,8 @@
 
 Whatever the features' scale or collinearity, the coordinates X (K, d) of the arms have
 entries of at most one and X[basis] is the identity. A theta in them lists the linear model's
-values at the basis arms. Arms that came late have no part in the choice of the basis, except in
-directions that only they have; their entries may be larger.
+values at the basis arms. Arms that came late have no part in the choice of the basis, and their
+entries may be larger.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def coordinates(model: Model) -> Coordinates:
 
 
 def set_late(model: Model, late: Sequence[int]) -> None:
-    """Let the arms `late` have no part in the model's coordinates but where only they span.
+    """Let the arms `late` have no part in the model's coordinates.
 
-    What the other arms' coordinates are does not depend on them then.
+    What the other arms' coordinates are does not depend on them then. They must be combinations of
+    the others.
 
     Examples
     --------
@@ -77,43 +78,24 @@ def set_late(model: Model, late: Sequence[int]) -> None:
     features = model.features
     known = np.setdiff1d(np.arange(model.K), late)
     basis = known[_spanner_of(features[known])] if known.size else known
-    basis = np.concatenate([basis, _completion(features, basis, np.array(late, dtype=np.intp))])
+    if basis.size < model.d:
+        raise ProblemError(
+            "candidates that were added after a look at values must have features that are "
+            f"combinations of the others', which span {basis.size} of {model.d} dimensions. If "
+            "they were chosen without regard to values of this study, say so by informed=False"
+        )
     matrix = coordinates_in(features, basis)
-    own = np.isin(basis, late)
-    matrix[np.ix_(known, own)] = 0.0  # but for rounding they are
     largest = float(np.max(np.abs(matrix)))
     if largest > LARGEST:
         raise ProblemError(
             "candidates must have features like those of the others: one that was added is "
             f"{largest:.3g} times a combination of them, more than {LARGEST:g}"
         )
-    order = np.argsort(basis)
-    model._cache["spanner"] = basis[order], np.ascontiguousarray(matrix[:, order])
+    model._cache["spanner"] = basis, matrix
 
 
 def _spanner_of(features: Matrix) -> Arms:
-    """Arms that span what all of these (K, d) do."""
+    """Arms that span what all of these (K, d) do, increasing."""
     if len(features) == 1 or not features.any():
         return np.flatnonzero(features.any(axis=1))[:1]
     return spanner_coordinates(Model(features, 0.0).features)[0]
-
-
-def _completion(features: Matrix, basis: Arms, late: Arms) -> Arms:
-    """Late arms, each the farthest from the span of all before it, until all is spanned."""
-    rows = np.linalg.qr(features)[0]
-    rest = rows.copy()
-    for arm in basis:
-        rest = _without(rest, arm)
-    chosen: list[int] = []
-    while len(basis) + len(chosen) < features.shape[1]:
-        sizes = np.einsum("kj,kj->k", rest[late], rest[late])
-        chosen.append(int(late[np.argmax(sizes)]))
-        rest = _without(rest, chosen[-1])
-    return np.array(chosen, dtype=np.intp)
-
-
-def _without(rest: Matrix, arm: int) -> Matrix:
-    """What is left of the rows (K, d) beside that of an arm."""
-    direction = rest[arm] / np.linalg.norm(rest[arm])
-    left: Matrix = rest - np.outer(rest @ direction, direction)
-    return left

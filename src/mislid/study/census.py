@@ -134,14 +134,16 @@ class Census:
         """What delta is divided by: the number of questions that this one may have been chosen of.
 
         With n candidates that came or left after a look, A of them new: n (n + 1)^2, which adds up
-        to 1 over all n and A; how many of the new ones are among the m best; and which ones left.
+        to 1 over all n and A; which ones left; and with new ones, all ordered pairs over those of
+        one answer, since who is among the m best depends on who comes.
         """
         added, left = len(self.late), len(self.seen)
         n = added + left
         if n == 0:
             return 1
-        better = min(added, self.settings.m) + 1
-        return n * (n + 1) ** 2 * better * math.comb(self.register.K, left)
+        K, m = len(self.arms), self.settings.m
+        pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
+        return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
     def declared(self, changes: dict[str, Any]) -> Census:
         """With other declarations, whose noise is that of the question's candidates."""

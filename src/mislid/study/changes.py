@@ -23,7 +23,8 @@ def addition(
     """What is recorded when candidates are added."""
     census, why = state.census, as_reason(reason)
     more = _as_more(census, given)
-    looked = as_flag(informed, "informed") and bool(state.rows)
+    # Nobody but the user knows what was seen: values may be at hand that were not told yet.
+    looked = as_flag(informed, "informed")
     spread = _as_noise(census, noise, more.K, looked)
     price = _as_cost(census, cost, more.K)
     # What no rule can answer is refused before anything is written.
@@ -43,7 +44,7 @@ def retirement(
     if arm in census.closed and not leaving:
         return []
     if leaving:
-        looked = as_flag(informed, "informed") and bool(state.rows)
+        looked = as_flag(informed, "informed")
         _refuse_last(census, label)
         rest = census.without(arm, True, looked)
         _refuse_none_left(rest, label)
@@ -61,6 +62,8 @@ def retirement(
 
 def _as_more(census: Census, more: Candidates) -> Candidates:
     was = census.register
+    if "" in more.labels:
+        raise ProblemError("candidates must have names that are not empty; got ''")
     known = [label for label in more.labels if label in was.positions]
     if known:
         raise ProblemError(

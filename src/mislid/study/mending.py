@@ -43,6 +43,11 @@ def declaration(state: StudyState, misspecification: Any, noise: Any, reason: An
     eps = None if now.misspecification == was.misspecification else now.misspecification
     spread = None if now.noise == was.noise else now.noise
     K = state.candidates.K
+    if state.census.late and spread is not None and len(spread) > 1:
+        raise ProblemError(
+            "noise must be the same for all candidates after some were added by a look at values, "
+            f"since evidence is measured in it; got {noise!r}"
+        )
     if state.repeats and np.any(now.deviations(K) < was.deviations(K)):
         raise ProblemError(
             "noise must not become smaller after values were told with n or sd, which count by the "

@@ -48,7 +48,7 @@ class Candidates:
 
     `columns` names the features, where that is known. `late` are those that were added after a look
     at values of others: what is proved by features is stated in coordinates that they have no part
-    in, as far as the others' span what they do.
+    in.
     """
 
     labels: Labels
@@ -450,11 +450,10 @@ def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
         return None
     if isinstance(value, Mapping):
         missing = [label for label in candidates.labels if label not in value]
-        if missing or len(value) != candidates.K:
-            raise ProblemError(
-                "cost must have one number for every candidate; got a dict of "
-                f"{len(value)} that lacks {', '.join(map(repr, missing[:3])) or 'none of them'}"
-            )
+        strange = [label for label in value if label not in candidates.positions]
+        if missing or strange:
+            wrong = f"lacks {missing[0]!r}" if missing else f"has {strange[0]!r}, which is none"
+            raise ProblemError(f"cost must have one number for every candidate; the dict {wrong}")
         value = [value[label] for label in candidates.labels]
     costs = as_costs(value, candidates.K, allow_inf=True)
     if np.isinf(costs).any() and candidates.features is None:

@@ -878,6 +878,11 @@ class Study:
         return self._now().settings
 
     @property
+    def register(self) -> Candidates:
+        """All candidates that ever were in the study; arms of `events` are places in it."""
+        return self._now().census.register
+
+    @property
     def candidates(self) -> Candidates:
         """The arms."""
         return self._now().candidates

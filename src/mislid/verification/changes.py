@@ -1,8 +1,8 @@
 """Candidates that came or left after a look at values: whether the error rate was divided for it.
 
-`docs/changing.md` has the proof. With n candidates that came or left so, A of them new, and K that
-were ever in the study, delta is what was promised over
-n (n + 1)^2 (min(A, m) + 1) C(K, n - A).
+`docs/changing.md` has the proof. With n candidates that came or left so, A of them new, K in the
+question and R that were ever in the study, delta is what was promised over n (n + 1)^2 C(R, n - A)
+and, if A > 0, over K (K - 1) / (m (K - m)), rounded up.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def check_changes(
         parts = entry.parts("event", "kind", "labels", "informed", "reason")
         kind, informed = parts["kind"].text(ADDED, LEFT, RETIRED), parts["informed"].flag()
         labels = [one.label() for one in parts["labels"].entries()]
+        if len(labels) != len(set(labels)) or (kind != ADDED and len(labels) != 1):
+            raise parts["labels"].fail("one label, or for added ones labels that differ")
         if kind == ADDED and informed:
             came |= set(labels)
         if kind == LEFT:
@@ -45,7 +47,12 @@ def check_changes(
     price = 1
     if n > 0:
         ever = candidates.K + len(gone)
-        price = n * (n + 1) ** 2 * (min(new, settings.m) + 1) * math.comb(ever, seen)
-    share = Fraction(promised.number(0.0, above=True)) / price
+        K, m = candidates.K, settings.m
+        pairs = -(-K * (K - 1) // (m * (K - m))) if new else 1
+        price = n * (n + 1) ** 2 * pairs * math.comb(ever, seen)
+    rate = promised.number(0.0, above=True)
+    if not rate < 1.0:
+        raise promised.fail("below 1")
+    share = Fraction(rate) / price
     if not Fraction(settings.delta) <= share * (1 + ROUNDING):
         raise promised.fail(f"at least {price} times settings.delta, for log.changes")

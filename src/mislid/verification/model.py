@@ -66,7 +66,7 @@ def model_of(
 ) -> Model:
     """The model of features (K, n), of which `columns` (d,) suffice, at arms `spanner` (d,).
 
-    Arms that came `late` have no part in the coordinates of the others, and may have larger ones.
+    Arms that came `late` have no part in the coordinates, and theirs may be larger.
     """
     if spanner.size != columns.size:
         raise Failure(f"model.spanner must have {columns.size} arms, as many as model.columns")
@@ -84,9 +84,8 @@ def model_of(
             "model.spanner must be arms in which all others have coordinates of at most 1; "
             f"the largest is {largest:.9g}"
         )
-    own = np.isin(spanner, [] if late is None else late)
-    if np.any(X.size[np.ix_(known, own)] > ROUNDING):
-        raise Failure("model.late must be arms without a part in the coordinates of the others")
+    if late is not None and np.isin(spanner, late).any():
+        raise Failure("model.late must be arms without a part in the coordinates")
     _refuse_left_out(scaled, columns, spanner, X)
     return Model(A, inverse, spanner, X, eps, () if late is None else tuple(late.tolist()))
 

@@ -28,7 +28,7 @@ def test_candidates_come_and_go(study_command: Call, folder: Path) -> None:
     assert done.status == 0, done.err
     assert "withdrawn, and there is none now" in done.out
     said = study_command("status", "s", "--no-forecast").out
-    assert "0.00625 of 0.05" in said
+    assert "0.00313 of 0.05" in said
     assert "the decision for b after" in said
     assert study_command("retire", "s", "c", "--reason", "used up").status == 0
     assert "not measured now  c" in study_command("status", "s", "--no-forecast").out
@@ -36,7 +36,7 @@ def test_candidates_come_and_go(study_command: Call, folder: Path) -> None:
     assert "decided" in study_command("import", "s", "more_values.csv").out
     found = json.loads(study_command("status", "s", "--no-forecast", "--format", "json").out)
     assert (found["added"], found["retired"], found["left"]) == (["d"], ["c"], [])
-    assert (found["delta"], found["delta_left"]) == (0.05, 0.00625)
+    assert (found["delta"], found["delta_left"]) == (0.05, 0.003125)
     assert study_command("result", "s", "--certificate", "c.json").status == 0
     assert study_command("verify", "c.json").status == 0
     done = study_command("retire", "s", "a", "--leave", "--uninformed", "--format", "json")
@@ -67,3 +67,37 @@ def test_what_cannot_be_is_refused(study_command: Call, folder: Path) -> None:
         1,
         "must be new to the study",
     )
+
+
+def test_trials_and_rows_keep_their_candidate_after_one_left(
+    study_command: Call, folder: Path
+) -> None:
+    """Arms of the log are counted over all candidates, also those that left."""
+    begun(study_command, folder, "--ignore", "price")
+    study_command("ask", "s", "-n", 3, "--csv", "plate.csv")
+    study_command("retire", "s", "a", "--leave", "--uninformed")
+    rows = (folder / "plate.csv").read_text().splitlines()
+    column = rows[0].split(",").index("arm")
+    wrong = [row.replace(",b,", ",c,") if ",b," in row else row for row in rows]
+    assert rows[2].split(",")[column] == "b"
+    value = rows[0].split(",").index("value")
+
+    def filled(lines: list[str]) -> str:
+        cells = [line.split(",") for line in lines]
+        for cell in cells[1:]:
+            cell[value] = "0.5"
+        return "\n".join(",".join(cell) for cell in cells) + "\n"
+
+    (folder / "wrong.csv").write_text(filled(wrong))
+    refused(study_command("tell", "s", "--csv", "wrong.csv"), 1, "trial 1 is of arm 'b'")
+    (folder / "right.csv").write_text(filled(rows))
+    done = study_command("tell", "s", "--csv", "right.csv", "--format", "csv")
+    assert done.status == 0, done.err
+    assert "1,b,0.5,told" in done.out
+    events = json.loads(study_command("export", "s", "--events", "--format", "json").out)
+    facts = {event["kind"]: event["fact"] for event in events}
+    assert facts["retired"]["arm"] == "a"
+    assert facts["asked"]["arms"] == ["a", "b", "c"]
+    (folder / "few.csv").write_text("arm,value\nb,0.9\nc,0.4\n")
+    assert study_command("import", "s", "few.csv").status == 0
+    refused(study_command("import", "s", "few.csv"), 1, "were imported before")

@@ -198,8 +198,7 @@ def test_events_are_read_as_they_were_written() -> None:
 
 def test_a_question_that_was_chosen_after_a_look_costs_a_part_of_delta() -> None:
     study = study_of(features=False)
-    study.add_candidates(["f"])  # nothing was measured, so nothing was looked at
-    assert study.settings.delta == 0.05
+    study.add_candidates(["f"], informed=False)
     study.add_observations([(arm, MEANS[arm]) for arm in study.candidates.labels])
     study.add_candidates(["g"], informed=False)
     assert study.settings.delta == 0.05
@@ -207,11 +206,23 @@ def test_a_question_that_was_chosen_after_a_look_costs_a_part_of_delta() -> None
     study.retire("b")
     assert study.settings.delta == 0.05
     study.add_candidates(["h"])
-    assert study.settings.delta == 0.05 / 8
+    # One change; 7 x 6 ordered pairs of candidates, of which one answer has 6.
+    assert study.settings.delta == 0.05 / (4 * 7)
     assert study.settings.error_rate == 0.05
     study.retire("d", leave=True)
-    # Two changes, one of them an addition; which one of eight left.
-    assert study.settings.delta == 0.05 / (2 * 9 * 2 * 8)
+    # Two changes, one of them an addition; six candidates; which one of eight left.
+    assert study.settings.delta == 0.05 / (2 * 9 * 6 * 8)
+
+
+def test_the_word_of_the_user_counts_before_anything_was_told() -> None:
+    """Values may be at hand that were not told yet."""
+    study = study_of(features=False)
+    study.ask(30)
+    study.retire("a", leave=True)
+    assert study.settings.delta < 0.05
+    study = study_of(features=False)
+    study.add_candidates(["f"])
+    assert study.settings.delta < 0.05
 
 
 def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
@@ -229,8 +240,9 @@ def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
                 late=frozenset(range(K0, K)),
                 seen=frozenset(range(left)),
             )
-            # All sets that may have left, and all numbers of new ones among the best.
-            total += Fraction(math.comb(K, left) * (min(added, m) + 1), census.price)
+            # All sets that may have left; all ordered pairs have the weight of so many answers.
+            pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
+            total += Fraction(math.comb(K, left) * pairs, census.price)
     assert Fraction(95, 100) < total < 1
 
 
@@ -239,12 +251,13 @@ def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
 
     rng = np.random.default_rng(9)
     for _ in range(200):
-        K, d, n = int(rng.integers(3, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        K, d, n = int(rng.integers(5, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
         rank = int(rng.integers(1, d + 1))
-        old = rng.normal(size=(K, rank)) @ rng.normal(size=(rank, d))
+        span = rng.normal(size=(rank, d))
+        old = rng.normal(size=(K, rank)) @ span
         found = []
         for _ in range(2):
-            features = np.concatenate([old, 3.0 * rng.normal(size=(n, d))])
+            features = np.concatenate([old, 3.0 * rng.normal(size=(n, rank)) @ span])
             labels = tuple(range(K + n))
             late = Candidates(labels, features, None, tuple(range(K, K + n)))
             model = late.model(0.1)
@@ -252,9 +265,8 @@ def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
             np.testing.assert_allclose(
                 at.matrix @ model.features[at.basis], model.features, atol=1e-9
             )
-            own = [b for b in range(len(at.basis)) if at.basis[b] < K]
-            assert np.abs(np.delete(at.matrix[:K], own, axis=1)).max(initial=0.0) == 0.0
-            found.append((at.basis[own], at.matrix[:K][:, own]))
+            assert at.basis.max() < K
+            found.append((at.basis, at.matrix[:K]))
         np.testing.assert_array_equal(found[0][0], found[1][0])
         np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-10)
 
@@ -276,6 +288,7 @@ def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
         (lambda s: s.add_candidates({"f": [1, 1]}, informed=1), "informed must be True or False"),
         (lambda s: s.add_candidates({"f": [1, 1]}, reason=3), "reason must be a text"),
         (lambda s: s.add_candidates({"f": [1e9, 1]}), "features like those of the others"),
+        (lambda s: s.add_candidates({"": [1, 1]}), "names that are not empty"),
         (lambda s: s.retire("z"), "arm must be one of the 5 candidates"),
         (lambda s: s.retire("d"), "arm must be one that was measured"),
         (lambda s: s.retire("d", leave="yes"), "leave must be True or False"),
@@ -349,3 +362,56 @@ def test_corrections_know_their_candidate_after_others_left() -> None:
     log = study.result.certificate.to_dict()["log"]
     assert log["corrections"][0]["arm"] == "e"
     assert [one["kind"] for one in log["changes"]] == ["left"]
+
+
+def test_new_directions_are_refused_after_a_look() -> None:
+    """Else a later candidate could change the coordinates of those that were measured before."""
+    study = mislid.create_study(
+        candidates={"a": [1, 0, 0], "b": [0, 1, 0], "c": [1, 1, 0]},
+        m=1,
+        noise=0.2,
+        misspecification=0.05,
+        intercept=False,
+    )
+    study.add_observations([("a", 0.3), ("b", 0.5)])
+    with pytest.raises(ProblemError, match="combinations of the others"):
+        study.add_candidates({"d": [1, 1, 1]})
+    study.add_candidates({"d": [1, 1, 1]}, informed=False)
+    study.add_candidates({"e": [2, 1, 3]})
+    with pytest.raises(ProblemError, match="combinations of the others"):
+        study.retire("d", leave=True)  # then only a late one would have this direction
+
+
+def test_noise_stays_the_same_for_all_after_a_look() -> None:
+    study = study_of(False)
+    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES])
+    study.add_candidates(["f"])
+    with pytest.raises(ProblemError, match="noise must be the same for all"):
+        study.redeclare(noise=[0.2, 0.2, 0.2, 0.2, 0.2, 0.4])
+    study.redeclare(noise=0.3)
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        ("x", "cost must"),
+        ([1, 2], "cost must"),
+        ([1, 2, 3, 4, 0], "cost must be above 0"),
+        ([1, 2, 3, 4, 1e9], "factor of 1e"),
+        ({"a": 1}, "lacks 'b'"),
+        (dict.fromkeys([*"abcdez"], 1.0), "has 'z', which is none"),
+    ],
+)
+def test_costs_that_cannot_be_are_refused(cost: Any, words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        study_of(cost=cost)
+
+
+def test_what_is_never_measured_is_judged_by_its_features() -> None:
+    study = study_of(cost=[1, 1, math.inf, 1, 1])
+    go_on(study, 11)
+    assert study.result is not None
+    assert study.result.answer == ("c",)
+    assert "c" not in {row.arm for row in study.observation_rows()}
+    with pytest.raises(ProblemError, match="cost must be finite for candidates without features"):
+        study_of(False, cost=[1, 1, math.inf, 1, 1])

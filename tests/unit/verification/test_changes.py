@@ -38,7 +38,7 @@ def test_they_hold(informed: bool, leaves: bool) -> None:
 def test_what_changes_cost_must_have_been_paid() -> None:
     found = certificate()
     price = found["log"]["promised"] / found["settings"]["delta"]
-    assert price == pytest.approx(2 * 3**2 * 2 * 5)
+    assert price == pytest.approx(2 * 3**2 * 4 * 5)
 
     def refusal(forged: dict[str, Any]) -> str:
         return mislid.verify(sealed(forged)).failure or ""

@@ -163,7 +163,7 @@ def _trial(row: Mapping[str, str], study_name: str, state: StudyState) -> int:
     if study and study != study_name.strip():
         raise ProblemError(f"it is of study {study!r}, not {study_name!r}")
     number = trial_number(row["trial"])
-    label = str(state.candidates.labels[state.trial(number).arm])
+    label = str(state.census.register.labels[state.trial(number).arm])
     arm = row.get("arm")
     if arm and arm != label.strip():
         raise ProblemError(f"trial {number} is of arm {label!r}; got {arm!r}")

@@ -325,13 +325,15 @@ def _events(study: Study) -> list[list[Any]]:
     """Arms by the user's labels, and nothing that has to be known besides."""
     from mislid.study.events import entry_of
 
-    labels = study.candidates.labels
+    labels = study.register.labels
     rows = []
     for event in study.events():
         entry = entry_of(event)
         fact = json.loads(entry.body)
         for arms in {"arms", "answer", "pair", "proposed"} & set(fact):
             fact[arms] = [labels[arm] for arm in fact[arms]]
+        if "arm" in fact:
+            fact["arm"] = labels[fact["arm"]]
         if fact.get("expires") is not None:
             fact["expires"] = moment(fact["expires"], exact=True)
         rows.append([entry.sequence, moment(entry.time, exact=True), entry.kind, fact])

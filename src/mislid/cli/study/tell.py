@@ -135,7 +135,7 @@ def _tell(
 
 
 def _outcome(state: StudyState, number: int, value: float | None, outcome: str) -> dict[str, Any]:
-    label = state.candidates.labels[state.trial(number).arm]
+    label = state.census.register.labels[state.trial(number).arm]
     return {"trial": number, "arm": label, "value": value, "outcome": outcome}
 
 
@@ -235,7 +235,7 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
 def _refuse_known(study: Study, file: str, pairs: list[tuple[Any, float]]) -> None:
     from mislid.study.events import Observed
 
-    positions = study.candidates.positions
+    positions = study.register.positions
     rows = Observed(
         tuple(positions[label] for label, _ in pairs), tuple(value for _, value in pairs)
     )
