@@ -95,7 +95,7 @@ def _is_of(certificate: dict[str, Any], decision: Decision) -> bool:
 
 
 def torn_copies(copies: Iterable[Path], rows: Sequence[Row]) -> tuple[int, list[Violation]]:
-    """How many copies can be used; they must have a beginning of the log, or be refused in words."""
+    """How many copies can be used: with a beginning of the log; others are refused in words."""
     usable, found = 0, []
     for file in copies:
         try:

@@ -325,9 +325,10 @@ class Study:
         2
         """
         known = self._now()
-        places, values = as_history(observations, known.candidates, known.settings.reward_range)
+        candidates, all_arms = _nameable(known, key)
+        places, values = as_history(observations, candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
-        arms = tuple(known.census.arms[place] for place in places)
+        arms = tuple(all_arms[place] for place in places)
         if arms:
             request = request_of(key, "observe", arms, values)
             self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
@@ -364,7 +365,8 @@ class Study:
         ('decided', ('b',))
         """
         known = self._now()
-        at = known.census.arms[known.candidates.arm(arm)]
+        candidates, all_arms = _nameable(known, key)
+        at = all_arms[candidates.arm(arm)]
         values = counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
         request = request_of(key, "observe", at, values)
@@ -1230,6 +1232,17 @@ def _hand_out(
         arms = (*(trial.arm for trial in lapsed), *fresh)
         facts.append(Asked(new, arms, again, worker, expires, proposed or None))
     return facts, [*(trial.id for trial in own), *new]
+
+
+def _nameable(known: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
+    """The candidates that a call may name, and their arms.
+
+    One that is repeated may name those that have left the question since.
+    """
+    if isinstance(key, str) and key in known.keys:
+        register = known.census.register
+        return register, range(register.K)
+    return known.candidates, known.census.arms
 
 
 def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
