@@ -167,7 +167,7 @@ class Nemesis:
         process = self.crew.processes[name]
         hard = resource.prlimit(process, resource.RLIMIT_FSIZE)[1]
         resource.prlimit(process, resource.RLIMIT_FSIZE, (rng.randint(20_000, 2_000_000), hard))
-        return rng.uniform(0.2, 2.0), lambda: self._lift(name, process)
+        return rng.uniform(0.2, 10.0), lambda: self._lift(name, process)
 
     def _lift(self, name: str, process: int | None = None) -> None:
         process = self.crew.processes.get(name) if process is None else process

@@ -40,6 +40,11 @@ class Place(ABC):
     def lose(self, worker: str, folder: Path, word: str) -> None:
         """Lose the next commit, or the answer to it: of the worker, or of anybody."""
 
+    @property
+    @abstractmethod
+    def cut_off(self) -> int:
+        """Commits that were lost, or their answers."""
+
     def heal(self) -> None:  # noqa: B027  # a file needs nothing
         """Let the database work again."""
 
@@ -62,6 +67,10 @@ class SQLitePlace(Place):
 
     def lose(self, worker: str, folder: Path, word: str) -> None:
         (folder / f"{worker}.lose").write_text(word)
+
+    @property
+    def cut_off(self) -> int:
+        return sum(file.stat().st_size for file in self._folder.glob("*.lost"))
 
     def _tear(self, rng: random.Random) -> None:
         """Copy file and write-ahead log while others write, and cut the copy off, or scratch it."""
@@ -123,6 +132,10 @@ class PostgreSQLPlace(Place):
     def lose(self, worker: str, folder: Path, word: str) -> None:
         del worker, folder
         self._proxy.lose.append(word)
+
+    @property
+    def cut_off(self) -> int:
+        return self._proxy.lost
 
     def heal(self) -> None:
         self._proxy.lose.clear()

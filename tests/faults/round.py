@@ -82,6 +82,7 @@ def _judge(place: Place, folder: Path, outcome: Outcome) -> None:
         outcome.figures["in doubt"] += one.was_in_doubt
     model = checker.replayed(rows)
     outcome.violations += judge.violations(place.address, rows, model, folder)
+    outcome.figures["commits cut off"] += place.cut_off
     outcome.figures["events"] += len(rows)
     outcome.figures["certificates"] += len(list(folder.glob("*.certificate")))
     outcome.figures["decisions"] += len(model.decisions)

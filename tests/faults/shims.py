@@ -42,6 +42,8 @@ def lose_answers(file: Path) -> None:
         with suppress(OSError):
             word = file.read_text()
             file.unlink()
+            with file.with_suffix(".lost").open("a") as count:  # a byte for each
+                count.write(".")
         if not word:
             commit(dialect, connection)
             return

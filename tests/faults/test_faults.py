@@ -1,5 +1,6 @@
 """A few seconds of what `make faults` does for long: the schedule is always the same."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,16 @@ from faults.places import SQLitePlace, postgresql_place
 from faults.round import Outcome, run
 from helpers.postgresql import Server
 
-SEED, SECONDS, RATE = 20211206, 12.0, 1.5
+SEED, RATE = 20211206, 1.5
+# Of breaking things, on each database; the continuous integration takes longer.
+SECONDS = float(os.environ.get("MISLID_FAULTS_SECONDS", "12"))
 
 
 def check(outcome: Outcome, kinds: set[str]) -> None:
     assert outcome.violations == []
     assert set(outcome.faults) == kinds
     assert outcome.figures["ok"] > 50
+    assert outcome.figures["commits cut off"] > 0
 
 
 CLIENTS = {

@@ -102,7 +102,7 @@ class Worker:
             except MislidError as problem:
                 is_down = isinstance(problem, StorageError)
                 if is_down:
-                    time.sleep(self.rng.uniform(0.0, 0.2))
+                    time.sleep(self.rng.uniform(0.0, 0.5))
                 if is_down and in_doubt:
                     continue
                 words = f"{type(problem).__name__}: {problem}"
