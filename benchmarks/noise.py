@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from mislid import Instance, Model, identify
+from mislid import Identification, Instance, Model, identify
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Table
 
 from .cases import Floats, MissingData, published_case
@@ -23,6 +23,8 @@ RATES = np.linspace(0.06, 0.02, 10)
 HEADER = ("case", "told of the noise", "runs", "mean samples", "ratio", "wrong", "a round")
 QUANTILES = (np.arange(20_000) + 0.5) / 20_000
 BUDGET, GAP, DELTAS = 1_000, 0.01, (0.05, 0.3)
+# Of arms whose noise is not equal: that of the others over that of the two that matter.
+QUIET, QUIET_BUDGET, QUIET_GAP = (1.0, 0.7, 0.3, 0.1, 0.01), 2_000, 0.002
 
 
 class Told(NamedTuple):
@@ -77,11 +79,15 @@ def gaussian(quick: bool) -> list[Told]:
         (family.name, family.instance(900), family.m, 4 if quick else 200)
         for family in (FAMILIES[4], FAMILIES[7])
     ]
-    return [
-        Told(*case, words, options)
-        for case in found
-        for words, options in (("known", {}), ("unknown", {"assume_noise": "unknown"}))
-    ]
+    every = []
+    for name, instance, m, runs in found:
+        models = ["known", "unknown-equal", "unknown"]
+        if np.ptp(instance.noise) > 0.0:
+            models.remove("unknown-equal")
+        for words in models:
+            options = {} if words == "known" else {"assume_noise": words}
+            every.append(Told(name, instance, m, runs, words, options))
+    return every
 
 
 def rates(quick: bool) -> list[Told]:
@@ -120,6 +126,12 @@ def skewed() -> dict[str, Floats]:
     return found
 
 
+def answered(found: list[Identification]) -> list[str]:
+    """How many runs came to an answer, and what part of all to a wrong one."""
+    wrong = sum(one.correct is False for one in found)
+    return [str(sum(one.answer is not None for one in found)), f"{wrong / len(found):.1%}"]
+
+
 def wrong_answers(quick: bool) -> list[list[str]]:
     """How often answers are wrong if noise is taken for Gaussian of unknown variance.
 
@@ -145,10 +157,39 @@ def wrong_answers(quick: bool) -> list[list[str]]:
                 )
                 for number in range(runs)
             ]
-            wrong = sum(one.correct is False for one in found)
-            row += [str(sum(one.answer is not None for one in found)), f"{wrong / runs:.1%}"]
+            row += answered(found)
         rows.append(row)
         progress(f"noise: {name}")
+    return rows
+
+
+def unequal(quick: bool) -> list[list[str]]:
+    """How often answers are wrong if unequal noise is taken for equal.
+
+    One of two arms is better by little; ten others, which are far behind, have less noise and are
+    measured as often.
+    """
+    rows, runs = [], 5 if quick else 400
+    for quiet in QUIET:
+        means, noise = [QUIET_GAP, 0.0, *[-2.0] * 10], [1.0, 1.0, *[quiet] * 10]
+        instance = Instance(Model(np.eye(12), np.inf), means, noise=noise)
+        row = [f"{quiet:g}", str(runs)]
+        for delta in DELTAS:
+            found = [
+                identify(
+                    instance,
+                    1,
+                    seed=SEED + number,
+                    max_samples=QUIET_BUDGET,
+                    assume_noise="unknown-equal",
+                    delta=delta,
+                    algorithm="uniform",
+                )
+                for number in range(runs)
+            ]
+            row += answered(found)
+        rows.append(row)
+        progress(f"noise: not equal, {quiet:g}")
     return rows
 
 
@@ -160,11 +201,13 @@ def run(quick: bool) -> str:
         first = str(missing)
     columns = [f"{word}, delta {delta}" for delta in DELTAS for word in ("answers", "wrong")]
     parts = [
-        "Gaussian noise, each arm's variance known or not:",
+        "Gaussian noise, variances known, unknown but equal, or unknown:",
         first,
         "Values in [0, 1]; ratios are to noise 1/2 and the same proof:",
         table(HEADER, compared(rates(quick))),
         f"Other noise, told `unknown`; runs of at most {BUDGET:,} samples:",
         table(("noise", "runs", *columns), wrong_answers(quick)),
+        f"Unequal noise, told `unknown-equal`; runs of at most {QUIET_BUDGET:,} samples:",
+        table(("noise of ten arms", "runs", *columns), unequal(quick)),
     ]
     return "\n\n".join(parts)

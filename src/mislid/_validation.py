@@ -221,6 +221,15 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def is_one_of(value: Any, names: Iterable[str]) -> bool:
+    """Whether a value is one of these names; arrays and other things are not.
+
+    >>> is_one_of("a", ("a", "b")), is_one_of(["a"], ("a", "b"))
+    (True, False)
+    """
+    return isinstance(value, str) and value in tuple(names)
+
+
 def as_flag(value: Any, name: str) -> bool:
     """Give True or False.
 
@@ -431,7 +440,7 @@ def shown(value: Any, limit: int = 60) -> str:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int) and value.bit_length() > 1000:
+    if isinstance(value, int) and value.bit_length() > 10_000:
         return f"an integer of {value.bit_length()} bits"
     try:
         text = " ".join(repr(value).split())

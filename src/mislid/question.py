@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
-from mislid.rules.noise import NOISE_MODELS
+from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -29,8 +29,8 @@ class Question:
     m
         Number of arms to find.
     noise
-        Standard deviation of a measurement, one for all arms or (K,); or "unknown", which is the
-        same as the noise model of that name.
+        Standard deviation of a measurement, one for all arms or (K,); or "unknown" or
+        "unknown-equal", which is the same as the noise model of that name.
     delta
         How often the answer may be wrong.
     tolerance
@@ -39,7 +39,8 @@ class Question:
         A bound on the absolute values of the means (the paper's M), where one is known.
     noise_model
         What is known of the noise: "known", its standard deviation; "unknown", only that it is
-        Gaussian; "bounded", that values are in `reward_range`; "bernoulli", that they are 0 or 1.
+        Gaussian; "unknown-equal", also that its standard deviation is the same for all arms;
+        "bounded", that values are in `reward_range`; "bernoulli", that they are 0 or 1.
         Then `noise` is not given; the attribute is half of the range, or 1 where it is unknown.
     reward_range
         Of bounded values, the least and the largest possible one; (0, 1) unless given.
@@ -138,13 +139,14 @@ class Question:
 
 
 def _as_noise_model(noise: Any, noise_model: Any) -> str:
-    """The noise model; noise="unknown" says it too."""
+    """The noise model; a noise of its name says it too."""
     if isinstance(noise, str):
-        if noise != "unknown" or noise_model not in ("known", "unknown"):
+        if noise not in UNDECLARED or noise_model not in ("known", noise):
             raise ProblemError(
-                f"noise must be a number, one number per arm, or 'unknown'; got {noise!r}"
+                "noise must be a number, one number per arm, 'unknown' or 'unknown-equal'; "
+                f"got {noise!r}"
             )
-        return "unknown"
+        return noise
     if not isinstance(noise_model, str) or noise_model not in NOISE_MODELS:
         names = ", ".join(repr(name) for name in NOISE_MODELS)
         raise ProblemError(f"noise_model must be one of {names}; got {shown(noise_model)}")
@@ -152,7 +154,7 @@ def _as_noise_model(noise: Any, noise_model: Any) -> str:
 
 
 def _as_range(given: Any, kind: str) -> tuple[float, float] | None:
-    if kind in ("known", "unknown"):
+    if kind in ("known", *UNDECLARED):
         if given is not None:
             raise ProblemError(
                 f"reward_range is for noise_model='bounded'; got {shown(given)} with {kind!r}"

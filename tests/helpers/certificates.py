@@ -66,6 +66,7 @@ class Case:
         return {
             "known": {"noise": self.noise},
             "unknown": {"noise": "unknown"},
+            "unknown-equal": {"noise": "unknown-equal"},
             "bounded": {"reward_range": RANGE},
             "bernoulli": {"rewards": "bernoulli"},
         }[self.model]
@@ -216,6 +217,19 @@ CASES |= {
     "bounded, heuristic": Case("heuristic", K=4, m=1, eps=0.1, n=9, seed=36, model="bounded"),
     "unknown noise, drifting": Drifting("unknown", apart=0.9),
     "bounded, drifting": Drifting("bounded", apart=0.3, fold=6),
+    "equal noise": Case("guaranteed", K=5, m=2, eps=0.1, n=9, seed=40, model="unknown-equal"),
+    "equal noise, by the features": Case(
+        "guaranteed", K=9, m=1, eps=0.0, n=3, noise=1.0, seed=41, model="unknown-equal"
+    ),
+    "equal noise, one by one": Case(
+        "guaranteed", K=8, d=3, m=2, eps=0.2, n=0, noise=0.3, tol=0.05, seed=42,
+        direction="minimize", model="unknown-equal",
+    ),
+    "equal noise, features none": Case(
+        "guaranteed", K=4, m=1, noise=0.4, featureless=True, level=1e3, n=0, seed=43,
+        model="unknown-equal",
+    ),
+    "equal noise, drifting": Drifting("unknown-equal", apart=0.9),
     "rates": Case("guaranteed", K=5, m=2, eps=1.0, n=40, seed=49, model="bernoulli"),
     "rates, one by one": Case(
         "guaranteed", K=6, m=1, featureless=True, n=0, seed=38, model="bernoulli"
@@ -245,7 +259,8 @@ def certificate_of(name: str) -> dict[str, Any]:
 
 def random_noise_case(rng: np.random.Generator) -> Case:
     """Small studies that do not know their noise."""
-    K, model = int(rng.integers(2, 7)), str(rng.choice(["unknown", "bounded", "bernoulli"]))
+    models = ["unknown", "bounded", "bernoulli", "unknown-equal"]
+    K, model = int(rng.integers(2, 7)), str(rng.choice(models))
     minimised = model != "bernoulli" and bool(rng.random() < 0.5)
     return Case(
         "guaranteed",

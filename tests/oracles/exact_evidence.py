@@ -117,7 +117,9 @@ class Exact:
                 if spread == 0:  # equal features
                     return Decimal("Infinity") if tol > 2 * self.eps else log_sum(logs or [log])
                 eye = [[Fraction(p == q) + square * V[p][q] for q in range(d)] for p in range(d)]
-                logs.append(log + decimal(B**2 / (2 * spread)) - decimal(_determinant(eye)).ln() / 2)
+                logs.append(
+                    log + decimal(B**2 / (2 * spread)) - decimal(_determinant(eye)).ln() / 2
+                )
             return log_sum(logs)
 
     def at_null(self, scale: int, means: list[Fraction]) -> Decimal:

@@ -64,6 +64,8 @@ def test_what_is_wrong_is_named(changes: dict[str, object], message: str) -> Non
     ("given", "noise", "kind", "ends"),
     [
         ({"noise": "unknown"}, 1.0, "unknown", None),
+        ({"noise": "unknown-equal"}, 1.0, "unknown-equal", None),
+        ({"noise_model": "unknown-equal"}, 1.0, "unknown-equal", None),
         ({"noise_model": "unknown"}, 1.0, "unknown", None),
         ({"noise_model": "bernoulli"}, 0.5, "bernoulli", (0.0, 1.0)),
         ({"noise_model": "bounded"}, 0.5, "bounded", (0.0, 1.0)),
@@ -80,7 +82,8 @@ def test_noise_models(given, noise, kind, ends):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"noise": "loud"}, "noise must be a number, one number per arm, or 'unknown'"),
+        ({"noise": "loud"}, "noise must be a number, one number per arm, 'unknown' or 'unknown-eq"),
+        ({"noise": "unknown", "noise_model": "unknown-equal"}, "noise must be a number"),
         ({"noise_model": "normal"}, "noise_model must be one of 'known'"),
         ({"noise_model": "bounded", "noise": 0.3}, "noise must be left out"),
         ({"reward_range": (0, 1)}, "reward_range is for noise_model='bounded'"),

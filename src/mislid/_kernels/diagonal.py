@@ -115,14 +115,14 @@ def price_of_the_rest(
     family: Family,
     level: float,
     diagonal: Diagonal,
-) -> tuple[float, float]:
-    """What all open pairs cost at least by displacements of all arms, and what would settle them.
+) -> tuple[float, float, int]:
+    """What all open pairs cost at least by all arms, what would settle them, and at which scale.
 
     Not looked at while a known model that reverses one of them has too little evidence against it.
     """
     n, evidence = _best_scale(family, weights, state.means, diagonal)
     if evidence < level or state.samples < diagonal.next:
-        return 0.0, np.inf
+        return 0.0, np.inf, n
     diagonal.next = PAUSE * state.samples
     cost = _search(setting, state, weights, settled, family.scales[n], diagonal)
-    return cost, level + half_volume(weights, family.scales[n]) - family.logs[n]
+    return cost, level + half_volume(weights, family.scales[n]) - family.logs[n], n

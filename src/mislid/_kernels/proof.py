@@ -15,6 +15,7 @@ from mislid._kernels.aims import patience_with
 from mislid._kernels.all_arms import AllArms, forecast_all_arms
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
+from mislid._kernels.equal import PAUSE, Spread, call_hold, call_take
 from mislid._kernels.families import Families, two_arm_evidence
 from mislid._kernels.linalg import copy
 from mislid._kernels.linear_fit import (
@@ -31,7 +32,7 @@ from mislid._kernels.linear_fit import (
 )
 from mislid._kernels.search import search_space
 from mislid._kernels.settled import Settled, give_rows, is_settled, new_settled, settle
-from mislid._kernels.state import ALL_ARMS, LINEAR, NOTHING, TWO_ARMS, Setting, State
+from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
 from mislid._kernels.stopping import count_test, estimate, record
 from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
@@ -62,9 +63,10 @@ class Proof(Struct):
     cost: float
     threshold: float
     two_arms_total: float  # ln of the weight of a pair's displacements
+    spread: Spread  # of a noise that arms share and that is not known
 
 
-def new_proof(setting: Setting, families: Families) -> Proof:
+def new_proof(setting: Setting, families: Families, spread: Spread) -> Proof:
     """The rule before the first measurement."""
     K, d = setting.X.shape
     n = len(families.linear.scales)
@@ -76,6 +78,7 @@ def new_proof(setting: Setting, families: Families) -> Proof:
         diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
         all_arms=AllArms.zeros({"K": K}, left=np.inf),
         two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
+        spread=spread,
     )
 
 
@@ -84,7 +87,7 @@ def begin_anew(rule: Proof) -> None:
     settled = rule.settled
     settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
     rule.tested[:] = 0.0
-    rule.scanned, rule.diagonal.next = 0, 0.0
+    rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
     rule.all_arms.left, rule.all_arms.next = np.inf, 0.0
 
 
@@ -132,6 +135,45 @@ def is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j
 
 
 @inner
+def _is_proved(
+    setting: Setting,
+    rule: Proof,
+    state: State,
+    cost: float,
+    evidence: float,
+    i: int,
+    j: int,
+    gap: float,
+    width: float,
+    curvature: float,
+) -> bool:
+    """`is_enough`; where arms share a noise that is not known, whatever that is.
+
+    Along the features if there is a width, by two arms otherwise.
+    """
+    level = rule.families.level
+    if setting.noise_model == EQUAL and evidence >= level:
+        family, unit = TWO_ARMS if width < 0.0 else LINEAR, setting.variance[0]
+        width, curvature = width / unit, curvature / (unit * unit)
+        if not call_hold(
+            rule.spread.hold,
+            rule.spread,
+            state.counts,
+            family,
+            i,
+            j,
+            gap,
+            width,
+            curvature,
+            rule.fit.half_volumes,
+            level,
+        ):
+            return False
+        evidence = level
+    return is_enough(rule, state, cost, evidence, i, j)
+
+
+@inner
 def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
 
@@ -152,10 +194,10 @@ def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool
             if testing and cost >= floor:
                 changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
                 gap = means[j] - means[i] + setting.tol
-                if changed and is_enough(
-                    rule, state, cost, two_arm_evidence(families.two_arms, gap, w[i], w[j]), i, j
-                ):
-                    continue
+                if changed:
+                    found = two_arm_evidence(families.two_arms, gap, w[i], w[j])
+                    if _is_proved(setting, rule, state, cost, found, i, j, gap, -1.0, 0.0):
+                        continue
             rule.open += 1
             overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, w, i, j)
             if overdue < least:
@@ -207,8 +249,8 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
                 families.linear, families.level, beyond, width, curvature, fit
             ):
                 found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
-                beyond = found[1]
-                if is_enough(rule, state, beyond * beyond / (2.0 * width), found[0], i, j):
+                beyond, cost = found[1], found[1] * found[1] / (2.0 * width)
+                if _is_proved(setting, rule, state, cost, found[0], i, j, beyond, width, curvature):
                     rule.open -= 1
                     continue
             size = beyond / math.sqrt(max(width, 1e-300))
@@ -316,6 +358,29 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
 
 
 @inner
+def _all_arms_hold(
+    setting: Setting, rule: Proof, state: State, cost: float, threshold: float, scale: int
+) -> bool:
+    """Whether displacements of all arms are enough whatever the noise is, if it is not known."""
+    if setting.noise_model != EQUAL:
+        return True
+    level = rule.families.level
+    return call_hold(
+        rule.spread.hold,
+        rule.spread,
+        state.counts,
+        ALL_ARMS,
+        scale,
+        0,
+        math.sqrt(cost * setting.variance[0]),
+        threshold - level,
+        0.0,
+        rule.fit.half_volumes,
+        level,
+    )
+
+
+@inner
 def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs with the help of the features, where that is due."""
     if _is_still_near(setting, rule, state, testing):
@@ -326,7 +391,7 @@ def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool)
     rule.scanned = state.samples
     families = rule.families
     if setting.eps > 0.0:
-        cost, threshold = price_of_the_rest(
+        cost, threshold, scale = price_of_the_rest(
             setting,
             state,
             rule.weights,
@@ -335,7 +400,7 @@ def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool)
             families.level,
             rule.diagonal,
         )
-        if cost >= threshold:
+        if cost >= threshold and _all_arms_hold(setting, rule, state, cost, threshold, scale):
             record(state, cost, threshold, state.linear_challenger, state.linear_incumbent)
             _settle_the_rest(setting, rule, state)
 
@@ -361,9 +426,26 @@ def show_pair(setting: Setting, rule: Proof, state: State) -> None:
         record(state, rule.families.level, rule.families.level, i, j)
 
 
+@inner
+def _take_noise(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Estimate a noise that is not known, now and then; whether to look at all pairs by it."""
+    spread = rule.spread
+    if spread.next > 0.0 and (not testing or state.samples < spread.next):
+        return False
+    known = call_take(spread.take, setting, rule.families, spread, state)
+    if testing:
+        spread.next = PAUSE * state.samples
+        for k in range(rule.tested.shape[0]):
+            rule.tested[k] = -1.0
+    return testing and known
+
+
 @kernel
 def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
     """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    looking = testing
+    if setting.noise_model == EQUAL:
+        looking = _take_noise(setting, rule, state, testing)
     if state.aim == ALL_ARMS:
         leave_nothing_out(state.test)
     if not estimate(setting, state):
@@ -373,8 +455,8 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         count_test(state)
     take_counts(setting, rule, state)
     give_rows(rule.settled, state.incumbents, state.samples)
-    _look_at_two_arms(setting, rule, state, testing)
-    if testing:
+    _look_at_two_arms(setting, rule, state, looking)
+    if looking:
         copy(state.counts, rule.tested)
     if np.isinf(setting.eps):
         state.aim = TWO_ARMS

@@ -19,7 +19,7 @@ from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, V
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
 # What is known of the noise, as in `mislid.rules.noise.NOISE_MODELS`.
-KNOWN, UNKNOWN, BOUNDED, BERNOULLI = range(4)
+KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 
 
 class Setting(Struct):
@@ -29,7 +29,7 @@ class Setting(Struct):
     basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
     eps: float  # misspecification, may be infinite
     variance: Vector  # (K,) squared noise; where it is unknown, estimates of the last judgement
-    noise_model: int  # KNOWN, UNKNOWN, BOUNDED or BERNOULLI
+    noise_model: int  # KNOWN, UNKNOWN, BOUNDED, BERNOULLI or EQUAL
     low: float  # of bounded values, the least one
     width: float  # and how far the largest one is from it
     m: int
@@ -143,7 +143,7 @@ def observe_sum(
     setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
 ) -> None:
     """Take in several measurements of one arm: their sum, and squared distances from their mean."""
-    if setting.noise_model == UNKNOWN or setting.noise_model == BOUNDED:
+    if setting.noise_model != KNOWN and setting.noise_model != BERNOULLI:
         add_scatter(setting, state, arm, times, total, scatter)
     state.samples += times
     state.counts[arm] += times
@@ -172,7 +172,7 @@ def add_scatter(
     guesses of the mean that are made before; several at once have one guess.
     """
     n, mean = state.counts[arm], total / times
-    if setting.noise_model == UNKNOWN:
+    if setting.noise_model != BOUNDED:
         away = mean - state.means[arm]
         state.scatter[arm] += scatter + n * times / (n + times) * away * away
         return

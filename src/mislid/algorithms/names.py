@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mislid._validation import shown
 from mislid.algorithms.compositions import (
     LUCB,
     Algorithm,
@@ -119,7 +120,7 @@ def _unknown_error(algorithm: object) -> ProblemError:
     names = ", ".join(algorithm_names())
     return ProblemError(
         f"algorithm must be one of {names}, composed, or an object with propose(view); "
-        f"got {algorithm!r}"
+        f"got {shown(algorithm)}"
     )
 
 

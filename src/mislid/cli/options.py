@@ -162,7 +162,8 @@ assume_noise_option = click.option(
     metavar="WHAT",
     callback=_as_assumed,
     help="What the rules are told of the noise: another standard deviation, or unknown (Gaussian), "
-    "bounded (values from 0 to 1) or bernoulli (0 or 1); the latter two are drawn so.",
+    "unknown-equal (Gaussian, the same for all arms), bounded (values from 0 to 1) or bernoulli "
+    "(0 or 1); the latter two are drawn so.",
 )
 
 

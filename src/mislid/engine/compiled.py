@@ -20,6 +20,7 @@ from mislid._kernels.draw import (
     draw_gaussian,
     draw_row,
 )
+from mislid._kernels.equal import Spread, hold_for_every_noise, take_noise
 from mislid._kernels.families import Families, Family
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
@@ -30,7 +31,7 @@ from mislid._kernels.projected_test import judge_projected, new_projected_test
 from mislid._kernels.proof import judge_proof, new_proof
 from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
-from mislid._kernels.state import KNOWN, UNKNOWN, Setting
+from mislid._kernels.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid._kernels.structs import Matrix, Struct, Vector
 from mislid.algorithms import compositions, parts
 from mislid.algorithms.published import PHANTOM, WIDENING
@@ -39,8 +40,8 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.time import characteristic_time
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.rules.evidence import families_of
-from mislid.rules.noise import NOISE_MODELS
+from mislid.rules import evidence
+from mislid.rules.noise import NOISE_MODELS, equal
 from mislid.rules.noise.tilted import tilts_of
 from mislid.rules.noise.variances import shifts
 
@@ -239,7 +240,7 @@ def _projected(kind: int) -> Callable[[Setting], Stopping]:
 
 def _proof(setting: Setting) -> Stopping:
     unknown = setting.noise_model == UNKNOWN
-    given = families_of(
+    given = evidence.families_of(
         setting.X.shape[0],
         setting.m,
         setting.eps,
@@ -247,13 +248,8 @@ def _proof(setting: Setting) -> Stopping:
         np.sqrt(setting.variance),
         structured=setting.structured and not unknown,
     )
-    two_arms, linear, diagonal = (
-        Family(scales=one.scales, logs=one.logs)
-        for one in (given.two_arms, given.linear, given.diagonal)
-    )
-    families = Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
-    plain = new_proof(setting, families)
-    if setting.noise_model == KNOWN:
+    plain = new_proof(setting, _families(given), _spread(setting, given))
+    if setting.noise_model in (KNOWN, EQUAL):
         return Stopping(plain, judge_proof)
     rule = Adaptive(
         **plain.fields(),
@@ -263,6 +259,29 @@ def _proof(setting: Setting) -> Stopping:
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
     return Stopping(rule, judge_adaptive)
+
+
+def _families(given: evidence.Families) -> Families:
+    two_arms, linear, diagonal = (
+        Family(scales=one.scales.copy(), logs=one.logs)
+        for one in (given.two_arms, given.linear, given.diagonal)
+    )
+    return Families(level=given.level, two_arms=two_arms, linear=linear, diagonal=diagonal)
+
+
+def _spread(setting: Setting, given: evidence.Families) -> Spread:
+    shared = setting.noise_model == EQUAL
+    every = (given.two_arms, given.linear, given.diagonal)
+    return Spread.zeros(
+        {"S": max(len(family.scales) for family in every), "R": len(equal.TILTS)},
+        take=take_noise.address if shared else 0,
+        hold=hold_for_every_noise.address if shared else 0,
+        units=_families(given),
+        dimension=setting.X.shape[1],
+        tilts=np.array(equal.TILTS),
+        shares=np.log(equal.SHARES),
+        ends=equal.cell_ends(),
+    )
 
 
 def _tilts(noise_model: str) -> Tilts:

@@ -25,6 +25,7 @@ from mislid._validation import (
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
+from mislid.engine.frozen import Frozen, changes, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -43,6 +44,8 @@ RUNNING, STOPPED, EXHAUSTED = range(3)
 MOST_SAMPLES = 1 << 53
 # Of every arm, where the variance is unknown.
 FIRST_VALUES = 5
+# Of all arms together, beyond the first of each, where they share one.
+FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
@@ -155,6 +158,8 @@ class Engine:
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(can, FIRST_VALUES)
+        elif question.noise_model == "unknown-equal":
+            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
         root = as_seed(self._seed)
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
@@ -578,6 +583,48 @@ class Engine:
         other.stopping = copy.deepcopy(self.stopping)
         other._rules, other._pretended = self._rules.copy(), None
         return other
+
+    def freeze(self) -> Frozen:
+        """All that it has come to, for `thaw`; compiled rules only.
+
+        Returns
+        -------
+        dict
+            Arrays by name, which can be kept in a file.
+
+        Raises
+        ------
+        ProblemError
+            If a rule is written in Python, which may remember anything.
+        """
+        if not self.is_compiled:
+            raise ProblemError("freeze needs rules that are compiled; got one written in Python")
+        fresh, blank = self._new_rules()[0], self._new_pretended()
+        found = changes(self._rules, fresh, "rules")
+        if self._pretended is not None:
+            found |= {"pretended": np.array(True), **changes(self._pretended, blank, "pretended")}
+        return found | {"decided": np.array(self._verdict.decided)}
+
+    def thaw(self, frozen: Frozen) -> None:
+        """Go on from what another engine with the same question and rules has come to.
+
+        Parameters
+        ----------
+        frozen
+            From `freeze`, of an engine before which nothing was measured.
+        """
+        restore(self._rules, frozen, "rules")
+        if "pretended" in frozen:
+            self._pretended = self._new_pretended()
+            restore(self._pretended, frozen, "pretended")
+        self._verdict = Verdict(bool(frozen["decided"]))
+
+    def _new_pretended(self) -> State:
+        """Proposals that pretend have a state of their own: a search leaves things for the next."""
+        from mislid._kernels.state import new_state
+
+        state = self._rules.state
+        return new_state(self._rules.setting, plays=state.play is not state.test)
 
     def _pretending(self) -> Engine:
         """One with a state of its own that shares what the rules remember."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Vector, as_number, as_vector
 from mislid.errors import ProblemError
+from mislid.rules.noise import UNDECLARED
 
 if TYPE_CHECKING:
     from mislid.question import Question
@@ -28,7 +29,7 @@ def needs_scatter(question: Question) -> bool:
     >>> [needs_scatter(Question(model, 1, noise_model=name)) for name in ("bounded", "bernoulli")]
     [True, False]
     """
-    return question.noise_model in ("unknown", "bounded")
+    return question.noise_model in (*UNDECLARED, "bounded")
 
 
 def as_scatter(question: Question, times: int, scatter: Any) -> float:
@@ -84,7 +85,7 @@ def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
 
 def refuse_unfit_rules(question: Question, algorithm: Any, stopping: Any) -> None:
     """Refuse rules that need to be told the standard deviation, where nobody knows it."""
-    if question.noise_model != "unknown":
+    if question.noise_model not in UNDECLARED:
         return
     if stopping.name != "guaranteed":
         raise ProblemError(

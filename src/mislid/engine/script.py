@@ -173,12 +173,9 @@ def follow_compiled(
 def _ready(engine: Engine) -> Design:
     """The first design of an engine, which is given what proposals need."""
     from mislid._kernels.replay import Design
-    from mislid._kernels.state import new_state
 
-    rules = engine._rules
     if engine._pretended is None:
-        # Proposals that pretend have a state of their own: a search leaves things for the next.
-        engine._pretended = new_state(rules.setting, plays=rules.state.play is not rules.state.test)
+        engine._pretended = engine._new_pretended()
     counts = engine._state.counts
     return Design.zeros({"K": counts.size}, arms=engine._design, done=_is_begun(engine))
 

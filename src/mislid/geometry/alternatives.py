@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights, shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
     Proofs,
     balanced,
+    certain_bound,
     cost_failures,
     is_unstructured,
     linear_fit,
@@ -24,7 +25,6 @@ from mislid.geometry.duality import (
     multiplier_failures,
     negligible_cost,
     order_failures,
-    proved_bound,
     rival_failures,
     top_arms,
 )
@@ -123,17 +123,9 @@ class Alternative(Certified):
         return [f"pair {self.pair} must be a challenger and one of incumbents {self.incumbents}"]
 
     def _proved(self) -> float:
+        pair = self.multipliers, self.alpha, self.pair, self.tolerance
         theta = self.theta if math.isfinite(self.cost) else None
-        return proved_bound(
-            self.model,
-            self.given,
-            self.weights,
-            self.multipliers,
-            self.alpha,
-            self.pair,
-            self.tolerance,
-            theta,
-        )
+        return certain_bound(self.model, self.given, self.weights, *pair, theta)
 
 
 def pair_alternative(
@@ -404,7 +396,7 @@ def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> N
     if incumbents is None:
         return top_arms(given, m)
     if not isinstance(incumbents, Iterable):
-        raise ProblemError(f"incumbents must be {m} different arms; got {incumbents!r}")
+        raise ProblemError(f"incumbents must be {m} different arms; got {shown(incumbents)}")
     arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")

@@ -206,6 +206,40 @@ def proved_bound(
     return float(proved_bounds(model, means, weights, tolerance, proof, theta)[0])
 
 
+def certain_bound(
+    model: Model,
+    means: Vector,
+    weights: Vector,
+    multipliers: Vector,
+    alpha: float = 0.0,
+    pair: tuple[int, int] | None = None,
+    tolerance: float = 0.0,
+    theta: Vector | None = None,
+) -> float:
+    """The same for any multipliers, with all rounding bounded, and what is left of A'z as well.
+
+    Where the arms with weights do not span the features, or weights are so uneven that this cannot
+    be told, that cannot be bounded, and is forgiven.
+
+    Examples
+    --------
+    >>> model = Model([[1.0, 0.0], [1.0, 1e-11]], misspecification=0.0)
+    >>> means, z = np.array([1.0, 0.0]), np.array([1.0, -1.0])
+    >>> [round(bound(model, means, np.ones(2), z), 3) for bound in (proved_bound, certain_bound)]
+    [0.25, 0.0]
+    """
+    from mislid.geometry.coordinates import coordinates
+    from mislid.verification import certain_distance
+
+    nearly = proved_bound(model, means, weights, multipliers, alpha, pair, tolerance, theta)
+    if math.isinf(model.misspecification) or math.isinf(nearly):
+        return nearly
+    basis, eps = coordinates(model).basis, model.misspecification
+    given = model.features, np.asarray(basis), eps, means, weights
+    found = certain_distance(*given, multipliers, alpha, pair, tolerance)
+    return nearly if found is None else found
+
+
 def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
     """The bound (n,) of z = 0 for each pair: what it costs where features say nothing."""
     i, j = pairs.T
@@ -351,13 +385,15 @@ def order_failures(
 
 
 def negligible_cost(given: Vector, weights: Vector, tolerance: float = 0.0) -> float:
-    """A cost that counts as zero: the heaviest arm moved by a millionth of the means' range.
+    """A cost that counts as zero: the heaviest arm moved by a millionth of what means differ by.
 
-    Or, if that is more, by the rounding of their level.
+    Or, if that is more, an arm by the rounding of its level. Means differ by what the middle one of
+    them is from the median, twice: an arm far from all others is no measure.
     """
-    millionth = 1e-6 * (float(np.max(given) - np.min(given)) + tolerance)
-    rounding = LARGEST_SLACK * float(np.max(np.abs(given)))
-    return float(np.max(weights)) * max(millionth, rounding) ** 2
+    apart = 2.0 * float(np.median(np.abs(given - np.median(given))))
+    millionth = float(np.max(weights)) * (1e-6 * (apart + tolerance)) ** 2
+    rounding = float(np.max(weights * (LARGEST_SLACK * np.abs(given)) ** 2))
+    return max(millionth, rounding)
 
 
 def cost_failures(

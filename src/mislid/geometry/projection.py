@@ -15,11 +15,11 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
     balanced,
+    certain_bound,
     cost_failures,
     membership_failures,
     multiplier_failures,
     negligible_cost,
-    proved_bound,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model, as_model
@@ -75,7 +75,7 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proved = proved_bound(
+        proved = certain_bound(
             self.model, self.given, self.weights, self.multipliers, theta=self.theta
         )
         failures += cost_failures(

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number, integer_from, shown
+from mislid._validation import as_number, integer_from, is_one_of, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
 from mislid.model import Model, as_model
@@ -308,8 +308,8 @@ def initial_design(
     initial design of 400 pulls: arms [0, 1], 200 times each in turn
     """
     as_model(model)
-    if rule not in ("spanner", "eigenvalue"):
-        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {rule!r}')
+    if not is_one_of(rule, ("spanner", "eigenvalue")):
+        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {shown(rule)}')
     arms = spanner(model, C)
     rounds = 1 if rule == "spanner" else _rounds(_smallest_eigenvalue(model.features, arms))
     return InitialDesign(model=model, rule=rule, spanner=arms, rounds=rounds)

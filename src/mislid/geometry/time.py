@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
+from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m, shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import (
     Check,
@@ -405,7 +405,7 @@ def _as_widths(misspecifications: object) -> Vector:
     if isinstance(misspecifications, str) or not isinstance(misspecifications, Iterable):
         raise ProblemError(
             "misspecifications must be a list of numbers, each 0 or more; "
-            f"got {misspecifications!r}"
+            f"got {shown(misspecifications)}"
         )
     return np.array(
         [
@@ -449,6 +449,11 @@ def _certified(
     weights = game.allocation / problem.noise**2
     proofs = search.prove(weights, game.lower)
     floor = _floor(model, problem, weights)
+    if not game.upper > 0.0:
+        raise CertificateError(
+            "the characteristic time could not be certified: the means are too close together, or "
+            "the noise is too large, for double precision"
+        )
     lower = 1.0 / game.upper
     upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs, floor)
     if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):

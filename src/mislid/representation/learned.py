@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Labels, Matrix, Vector, as_count, as_number
+from mislid._validation import Labels, Matrix, Vector, as_count, as_number, is_one_of, shown
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures
@@ -126,8 +126,8 @@ class Representation(WithFeatures):
         ProblemError
             Where d exceeds the rank, or no number of features is `within`.
         """
-        if order not in get_args(Order):
-            raise ProblemError(f'order must be "variance" or "prediction"; got {order!r}')
+        if not is_one_of(order, get_args(Order)):
+            raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
         if within is not None:
             return self._within(d, within, order, whiten)
         wanted = self.rank if d is None else as_count(d, "d", 1)

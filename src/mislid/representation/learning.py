@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector
+from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector, is_one_of, shown
 from mislid.errors import ProblemError
 from mislid.representation.learned import Intercept, Representation, represent
 from mislid.representation.network import EpochListener, Recipe, Split, train
@@ -95,8 +95,8 @@ def learn(
     rows = as_array(X, "X", 2, "one row per observation")
     rewards = as_vector(y, "y", rows.shape[0], what="one reward per row of X")
     recipe = Recipe(hidden, width, test_size, epochs, standardize, seed, split).checked()  # type: ignore[arg-type]  # checked() makes a tuple of them
-    if intercept not in get_args(Intercept):
-        raise ProblemError(f'intercept must be "feature" or "fold"; got {intercept!r}')
+    if not is_one_of(intercept, get_args(Intercept)):
+        raise ProblemError(f'intercept must be "feature" or "fold"; got {shown(intercept)}')
     arms = _distinct(rows) if candidates is None else _as_candidates(candidates, rows.shape[1])
     if len(arms) < 2:
         raise ProblemError(f"candidates must be at least 2 distinct rows; got {len(arms)}")

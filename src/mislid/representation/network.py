@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mislid._validation import LARGEST_SEED, Matrix, Vector, as_array, as_count, as_number
+from mislid._validation import (
+    LARGEST_SEED,
+    Matrix,
+    Vector,
+    as_array,
+    as_count,
+    as_number,
+    is_one_of,
+    shown,
+)
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.representation.observations import Rows, numbered
 
@@ -26,6 +35,8 @@ SMALLEST, LARGEST, STEPS = 16, 256, 16
 # Training ends after so many epochs in which the loss fell by less than TOLERANCE in all; the
 # loss is half the mean squared error in units of the rewards' variance.
 PATIENCE, TOLERANCE = 10, 1e-4
+# Units of a layer; two such layers have 800 MB of weights between them.
+_WIDEST = 10_000
 
 
 class Recipe(NamedTuple):
@@ -42,12 +53,12 @@ class Recipe(NamedTuple):
     def checked(self) -> Recipe:
         """The same with plain numbers, or one sentence on what is wrong."""
         if not isinstance(self.hidden, Sequence):
-            raise ProblemError(f"hidden must be a list of layer sizes; got {self.hidden!r}")
-        if self.split not in get_args(Split):
-            raise ProblemError(f'split must be "rows" or "candidates"; got {self.split!r}')
+            raise ProblemError(f"hidden must be a list of layer sizes; got {shown(self.hidden)}")
+        if not is_one_of(self.split, get_args(Split)):
+            raise ProblemError(f'split must be "rows" or "candidates"; got {shown(self.split)}')
         return self._replace(
-            hidden=tuple(as_count(size, "hidden", 1) for size in self.hidden),
-            width=as_count(self.width, "width", 1),
+            hidden=tuple(as_count(size, "hidden", 1, _WIDEST) for size in self.hidden),
+            width=as_count(self.width, "width", 1, _WIDEST),
             test_size=as_number(
                 self.test_size, "test_size", low=0, high=1, low_open=True, high_open=True
             ),

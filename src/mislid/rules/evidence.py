@@ -27,12 +27,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
+
+if TYPE_CHECKING:
+    from mislid.rules.noise.equal import Spread
 
 Pairs = NDArray[np.int64]
 Arms = NDArray[np.int64]
@@ -151,7 +154,13 @@ def _family(sizes: tuple[float, ...], centre: float, unit: float, share: float) 
     return Family(unit * scales, logs)
 
 
-def by_two_arms(family: Family, gap: Vector, challenger: Vector, incumbent: Vector) -> Vector:
+def by_two_arms(
+    family: Family,
+    gap: Vector,
+    challenger: Vector,
+    incumbent: Vector,
+    spread: Spread | None = None,
+) -> Vector:
     """Evidence of pairs by their own two arms.
 
     For displacements N((s, -s), t^2 I) of incumbent j and challenger i:
@@ -167,6 +176,9 @@ def by_two_arms(family: Family, gap: Vector, challenger: Vector, incumbent: Vect
         Empirical mean of the incumbent less the challenger's, plus the tolerance (n,).
     challenger, incumbent
         Their weights, counts over squared noise (n,).
+    spread
+        Where all arms share a noise that is not known, what values say of it; then weights and
+        scales are those of a noise of 1.
 
     Returns
     -------
@@ -183,10 +195,15 @@ def by_two_arms(family: Family, gap: Vector, challenger: Vector, incumbent: Vect
     wi, wj = (np.where(measured, w, 1.0)[:, None] for w in (challenger, incumbent))
     s, t2 = family.scales, (SPREAD * family.scales) ** 2
     v, u = 1.0 / wi + 1.0 / wj, 1.0 / wi**2 + 1.0 / wj**2
-    beyond = np.maximum(np.asarray(gap)[:, None] + s / t2 * v, 0.0)
-    logs = beyond**2 / (2.0 * (v + u / t2)) - s**2 / t2
-    logs -= 0.5 * (np.log1p(wi * t2) + np.log1p(wj * t2))
-    return np.where(measured, np.logaddexp.reduce(logs + family.logs, axis=1), -np.inf)
+    prices = s**2 / t2 + 0.5 * (np.log1p(wi * t2) + np.log1p(wj * t2))
+    starts, rates = s / t2 * v, 1.0 / (2.0 * (v + u / t2))
+    if spread is None:
+        beyond = np.maximum(np.asarray(gap)[:, None] + starts, 0.0)
+        found: Vector = np.logaddexp.reduce(beyond**2 * rates - prices + family.logs, axis=1)
+    else:
+        K = len(spread.counts)
+        found = spread.least(s, K, family.logs - prices, rates, np.asarray(gap), starts)
+    return np.where(measured, found, -np.inf)
 
 
 def is_spanned(V: Matrix) -> bool:
@@ -244,15 +261,27 @@ class LinearForms(NamedTuple):
         x'V^-1 x + x'V^-2 x / s^2 for the features x of a form, at every scale (n, S).
     logs
         Logarithms of the scales' weights, less their volumes (S,).
+    scales
+        The scales (S,), and the number of features.
+    spread
+        As of `by_two_arms`.
     """
 
     values: Vector
     biases: Vector
     variances: Matrix
     logs: Vector
+    scales: tuple[Vector, int]
+    spread: Spread | None = None
 
     def evidence(self, beyond: Vector) -> Vector:
         """Evidence (n,) against values that are so far from those of the forms, bias included."""
+        if self.spread is not None:
+            # Two arms with the same features: no model reverses them, or any may.
+            level = self.variances[:, -1] == 0.0
+            rates = 1.0 / (2.0 * np.where(level[:, None], 1.0, self.variances))
+            least = self.spread.least(*self.scales, self.logs[None, :], rates, beyond)
+            return np.where(level, np.where(beyond > 0.0, np.inf, -np.inf), least)
         with np.errstate(divide="ignore", invalid="ignore"):
             costs = np.maximum(beyond, 0.0)[:, None] ** 2 / (2.0 * self.variances)
         # Two arms with the same features differ by their deviations alone.
@@ -268,6 +297,7 @@ def linear_forms(
     family: Family,
     arms: Arms,
     less: Arms | None = None,
+    spread: Spread | None = None,
 ) -> LinearForms | None:
     """The forms mean[arms], or mean[arms] - mean[less].
 
@@ -281,6 +311,8 @@ def linear_forms(
         Displacements along the features.
     arms, less
         Indices (n,).
+    spread
+        As of `by_two_arms`.
 
     Returns
     -------
@@ -312,6 +344,8 @@ def linear_forms(
         biases=biases,
         variances=width[:, None] + bend[:, None] / squares,
         logs=family.logs - np.array(volumes),
+        scales=(family.scales, d),
+        spread=spread,
     )
 
 
@@ -323,6 +357,7 @@ def by_features(
     misspecification: float,
     tolerance: float,
     pairs: Pairs,
+    spread: Spread | None = None,
 ) -> Vector:
     """Evidence of pairs by the linear model, less the largest bias that the tube allows.
 
@@ -343,6 +378,8 @@ def by_features(
         Of the null: any, whatever was declared.
     pairs
         Challengers and incumbents (n, 2).
+    spread
+        As of `by_two_arms`.
 
     Returns
     -------
@@ -362,7 +399,9 @@ def by_features(
     """
     i, j = pairs.T
     structured = not math.isinf(misspecification)
-    forms = linear_forms(X, weights, means, family, j, less=i) if structured else None
+    forms = None
+    if structured:
+        forms = linear_forms(X, weights, means, family, j, less=i, spread=spread)
     if forms is None:
         return np.full(len(pairs), -np.inf)
     return forms.evidence(forms.values + tolerance - misspecification * forms.biases)

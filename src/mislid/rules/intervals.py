@@ -16,6 +16,7 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 from mislid.rules.evidence import Family, families_of, linear_forms
+from mislid.rules.noise.equal import Spread
 
 # The part of the weight that single arms have where features say something.
 ALONE = 0.5
@@ -42,7 +43,12 @@ class Interval(NamedTuple):
 
 
 def mean_intervals(
-    model: Model, counts: Vector, means: Vector, noise: Vector, delta: float
+    model: Model,
+    counts: Vector,
+    means: Vector,
+    noise: Vector,
+    delta: float,
+    spread: Spread | None = None,
 ) -> Matrix:
     """Intervals for the means of all arms, at once and at all times.
 
@@ -56,6 +62,8 @@ def mean_intervals(
         Standard deviations (K,).
     delta
         How often any of the intervals, at any time, may miss its mean.
+    spread
+        Where all arms share a noise that is not known, what values say of it; then `noise` is 1.
 
     Returns
     -------
@@ -75,12 +83,12 @@ def mean_intervals(
     families = families_of(model.K, 1, 0.0, delta, noise)
     if math.isinf(model.misspecification):
         single = with_share(families.diagonal, 1.0 / model.K)
-        return by_single_arms(single, weights, means, families.level).ends
+        return by_single_arms(single, weights, means, families.level, spread).ends
     single = with_share(families.diagonal, ALONE / model.K)
     linear = with_share(families.linear, 1.0 - ALONE)
-    alone = by_single_arms(single, weights, means, families.level).ends
+    alone = by_single_arms(single, weights, means, families.level, spread).ends
     X, eps = coordinates(model).matrix, model.misspecification
-    along = by_the_features(linear, X, weights, means, eps, families.level).ends
+    along = by_the_features(linear, X, weights, means, eps, families.level, spread).ends
     return intersection(alone, along)
 
 
@@ -105,7 +113,9 @@ def with_share(family: Family, share: float) -> Family:
     return Family(family.scales, logs)
 
 
-def by_single_arms(family: Family, weights: Vector, means: Vector, level: float) -> Interval:
+def by_single_arms(
+    family: Family, weights: Vector, means: Vector, level: float, spread: Spread | None = None
+) -> Interval:
     """Intervals by displacements N(0, s^2) of one arm alone.
 
     ln = 1/2 q_k (y_k - v)^2 - 1/2 ln(1 + w_k s^2) for a mean v, q_k = w_k^2 s^2 / (1 + w_k s^2).
@@ -118,6 +128,8 @@ def by_single_arms(family: Family, weights: Vector, means: Vector, level: float)
         Counts over squared noise, and empirical means (K,).
     level
         What the logarithm has to reach for v to be refuted.
+    spread
+        As of `mean_intervals`.
 
     Returns
     -------
@@ -127,7 +139,10 @@ def by_single_arms(family: Family, weights: Vector, means: Vector, level: float)
     expected = weights[:, None] * family.scales**2
     curvatures = weights[:, None] * expected / (1.0 + expected)
     logs = family.logs - 0.5 * np.log1p(expected)
-    return Interval(means, half_widths(logs, 0.5 * curvatures, level))
+    if spread is None:
+        return Interval(means, half_widths(logs, 0.5 * curvatures, level))
+    tilts = spread.logs(family.scales, len(means))
+    return Interval(means, widest_halves(spread, tilts, logs, 0.5 * curvatures, level))
 
 
 def by_the_features(
@@ -137,6 +152,7 @@ def by_the_features(
     means: Vector,
     misspecification: float,
     level: float,
+    spread: Spread | None = None,
 ) -> Interval:
     """Intervals by the linear model, wider by the largest bias that the tube allows.
 
@@ -157,6 +173,8 @@ def by_the_features(
         How far a mean may be from linear.
     level
         What the logarithm has to reach for v to be refuted.
+    spread
+        As of `mean_intervals`.
 
     Returns
     -------
@@ -170,8 +188,42 @@ def by_the_features(
     # An arm without features has the value 0, whatever theta is.
     known, halves = forms.variances[:, 0] > 0.0, np.zeros(K)
     logs = np.broadcast_to(forms.logs, forms.variances.shape)
-    halves[known] = half_widths(logs[known], 0.5 / forms.variances[known], level)
+    given = logs[known], 0.5 / forms.variances[known], level
+    if spread is None:
+        halves[known] = half_widths(*given)
+    else:
+        halves[known] = widest_halves(spread, spread.logs(*forms.scales), *given)
     return Interval(forms.values, halves + misspecification * forms.biases)
+
+
+def widest_halves(
+    spread: Spread, tilts: Matrix, logs: Matrix, curvatures: Matrix, level: float
+) -> Vector:
+    """The largest of `half_widths` over all noises that are possible.
+
+    Parameters
+    ----------
+    spread
+        What values say of the noise.
+    tilts
+        What it adds to the scales in each of its cells (S, J): `Spread.logs`.
+    logs, curvatures, level
+        As of `half_widths`, at a noise of 1.
+
+    Returns
+    -------
+    ndarray
+        (n,), infinite where values are too few to say anything of the noise.
+    """
+    widest = np.zeros(len(logs))
+    for precision, added in zip(spread.precisions.tolist(), tilts.T, strict=True):
+        open_ = np.logaddexp.reduce(logs + added, axis=1) < level
+        if precision == 0.0:
+            widest[open_] = math.inf
+        elif np.any(open_):
+            found = half_widths(logs[open_] + added, curvatures[open_] * precision, level)
+            widest[open_] = np.maximum(widest[open_], found)
+    return widest
 
 
 def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:

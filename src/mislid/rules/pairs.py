@@ -28,6 +28,7 @@ from mislid.rules.evidence import (
     diagonal_weights,
     linear_forms,
 )
+from mislid.rules.noise.equal import Spread
 
 # Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
@@ -55,6 +56,9 @@ class Standing:
     own_values
         Where the noise is not known, what gives the evidence of pairs (n, 2) by the values of their
         own two arms, less the share of a pair: `mislid.rules.noise.pairs.by_own_values`.
+    spread
+        Where all arms share a noise that is not known, what values say of it; then weights and
+        families are those of a noise of 1.
     """
 
     model: Model
@@ -63,6 +67,7 @@ class Standing:
     weights: Vector
     means: Vector
     own_values: Callable[[Pairs], Vector] | None = None
+    spread: Spread | None = None
 
     def by_two_arms(self, pairs: Pairs) -> Vector:
         """Evidence (n,) of pairs (n, 2) by their two arms, which holds for every model."""
@@ -70,7 +75,7 @@ class Standing:
         if self.own_values is not None:
             return family.total + self.own_values(pairs)
         gap = self.means[j] - self.means[i] + self.tolerance
-        return by_two_arms(family, gap, self.weights[i], self.weights[j])
+        return by_two_arms(family, gap, self.weights[i], self.weights[j], self.spread)
 
     @cached_property
     def diagonal(self) -> list[tuple[Vector, float]]:
@@ -210,7 +215,7 @@ class AnswerEvidence:
         """Differences of the pairs' means, incumbent less challenger, by the features."""
         data, (i, j) = self.data, self.pairs.T
         X = coordinates(data.model).matrix
-        return linear_forms(X, data.weights, data.means, data.families.linear, j, i)
+        return linear_forms(X, data.weights, data.means, data.families.linear, j, i, data.spread)
 
     def _by_features(self, misspecification: float) -> Vector:
         """Evidence (n,) by the linear model, as in `mislid.rules.evidence.by_features`."""
@@ -242,13 +247,16 @@ class AnswerEvidence:
 
     def _by_all_arms(self, nearest: Callable[..., Alternative]) -> float:
         """The scales of the diagonal family together, without those that cannot be certified."""
-        data, total = self.data, -math.inf
+        data, family = self.data, self.data.families.diagonal
         if not np.any(data.weights > 0.0):
-            return total
-        for (q, price), log in zip(data.diagonal, data.families.diagonal.logs, strict=True):
+            return -math.inf
+        heights, costs = np.full(len(family.logs), -math.inf), np.zeros(len(family.logs))
+        for n, ((q, price), log) in enumerate(zip(data.diagonal, family.logs, strict=True)):
             if log == -math.inf:
                 continue
             with suppress(CertificateError):
-                bound = nearest(data.means, q, tolerance=data.tolerance).bound
-                total = float(np.logaddexp(total, bound - price + log))
-        return total
+                costs[n] = nearest(data.means, q, tolerance=data.tolerance).bound
+                heights[n] = log - price
+        if data.spread is not None:
+            return data.spread.by_costs(family.scales, heights, costs)
+        return float(np.logaddexp.reduce(heights + costs))

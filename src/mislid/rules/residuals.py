@@ -16,6 +16,7 @@ from mislid._validation import Vector
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
 from mislid.rules.evidence import Family, diagonal_weights, families_of
+from mislid.rules.noise.equal import Spread
 
 # How far the smallest misspecification that is not contradicted may be too small, relatively, and
 # what part of the means' size is nothing.
@@ -34,6 +35,9 @@ class Residuals:
         Empirical means (K,), 0 without measurements, and counts over squared noise (K,).
     family
         Displacements of all arms from a model, with their weights in M.
+    spread
+        Where all arms share a noise that is not known, what values say of it; then weights and
+        scales are those of a noise of 1.
 
     Examples
     --------
@@ -47,13 +51,21 @@ class Residuals:
     means: Vector
     weights: Vector
     family: Family
+    spread: Spread | None = None
 
     @classmethod
-    def of(cls, model: Model, counts: Vector, means: Vector, noise: Vector) -> Residuals:
+    def of(
+        cls,
+        model: Model,
+        counts: Vector,
+        means: Vector,
+        noise: Vector,
+        spread: Spread | None = None,
+    ) -> Residuals:
         """From what was measured."""
         # Neither the misspecification, if finite, nor m and delta matter to this family.
         family = families_of(model.K, 1, 0.0, 0.5, noise).diagonal
-        return cls(model, means, counts / noise**2, family)
+        return cls(model, means, counts / noise**2, family, spread)
 
     def log_evidence(self, misspecification: float) -> float:
         """The logarithm of the evidence against this misspecification; it falls as that grows.
@@ -61,8 +73,13 @@ class Residuals:
         If the means are that close to linear, it ever exceeds ln(1/level) with probability at most
         `level`, whatever rule chose the arms and however often one looks.
         """
-        logs = [self.nearest(misspecification, q).bound - price for q, price in self._scales()]
-        return float(np.logaddexp.reduce(self.family.logs + logs))
+        costs, prices = np.array(
+            [(self.nearest(misspecification, q).bound, price) for q, price in self._scales()]
+        ).T
+        heights = self.family.logs - prices
+        if self.spread is not None:
+            return self.spread.by_costs(self.family.scales, heights, costs)
+        return float(np.logaddexp.reduce(heights + costs))
 
     def contradict(self, misspecification: float, level: float) -> bool:
         """Whether the evidence exceeds ln(1/level)."""
@@ -77,6 +94,10 @@ class Residuals:
         An average exceeds a limit only if one of its terms does.
         """
         cost = 0.5 * float(np.sum(self.weights * (self.means - model) ** 2))
+        if self.spread is not None:
+            # Evidence is no more than at the noise that values let one expect, where the process
+            # of the scatter is at most 1.
+            cost /= self.spread.variance
         share = float(np.logaddexp.reduce(self.family.logs))
         terms = (_largest_share(q, self.weights) * cost - price for q, price in self._scales())
         return max(terms) + share <= -math.log(level)

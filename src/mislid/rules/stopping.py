@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from mislid._validation import shown
 from mislid.errors import ProblemError
 
 NO_GUARANTEE = "no guarantee"
@@ -145,7 +146,7 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     if not callable(judge) or isinstance(stopping, type):
         names = ", ".join(STOPPING_RULES)
         raise ProblemError(
-            f"stopping must be one of {names}, or an object with judge(view); got {stopping!r}"
+            f"stopping must be one of {names}, or an object with judge(view); got {shown(stopping)}"
         )
     name = str(getattr(stopping, "name", type(stopping).__name__))
     if name in STOPPING_RULES:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import as_noise
+from mislid._validation import as_noise, shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
-from mislid.rules.noise import NOISE_MODELS
+from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 from mislid.simulation.environments import (
     Bernoulli,
     Bounded,
@@ -45,9 +45,9 @@ def as_assumed(
         names = ", ".join(repr(name) for name in NOISE_MODELS[1:])
         raise ProblemError(
             f"assume_noise must be None, standard deviations, or one of {names}; "
-            f"got {assume_noise!r}"
+            f"got {shown(assume_noise)}"
         )
-    if environment is None and assume_noise != "unknown":
+    if environment is None and assume_noise not in UNDECLARED:
         kind = Bounded if assume_noise == "bounded" else Bernoulli
         environment = kind(instance.means)
     source = as_environment(environment, instance, relied_on=False)

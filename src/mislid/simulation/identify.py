@@ -17,6 +17,7 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.assumed import AssumedNoise, as_assumed
 from mislid.simulation.environments import Environment
@@ -85,7 +86,8 @@ class Identification:
         if question.reward_range is not None:
             kind, ends = question.noise_model, question.reward_range
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
-        return mean_intervals(model, counts, self.means, question.noise, delta)
+        spread = spread_of(question.noise_model, counts, self.means, self.scatter)
+        return mean_intervals(model, counts, self.means, question.noise, delta, spread)
 
 
 def identify(
@@ -133,6 +135,7 @@ def identify(
     assume_noise
         What the rules are told of the noise: None for the instance's own standard deviations,
         others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
+        "unknown-equal": also that all arms have the same standard deviation.
         "bounded": that rewards are within the environment's range, (0, 1) where it names none.
         "bernoulli": that they are 0 or 1. Without an environment the last two draw from
         `Bounded(means)` and `Bernoulli(means)`.

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._validation import Vector
+from mislid._validation import Vector, shown
 from mislid.errors import ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative
 from mislid.model import Model
@@ -126,5 +126,5 @@ def as_callback(callback: Callback | None, every: int | None) -> Callback | None
     if callback is None and every is not None:
         raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
     if callback is not None and not callable(callback):
-        raise ProblemError(f"callback must be a function of one Progress; got {callback!r}")
+        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
     return callback

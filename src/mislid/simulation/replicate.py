@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import LARGEST_SEED, as_count, as_top_m
+from mislid._validation import LARGEST_SEED, as_count, as_top_m, shown
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation.executors import Processes, finished_rows
@@ -240,7 +240,8 @@ def _runs_of(shard: tuple[int, int] | None, runs: int) -> range:
         number, count, whole = 0, 0, False
     if not (whole and 1 <= number <= count <= runs):
         raise ProblemError(
-            f"shard must be (i, n) with whole numbers 1 <= i <= n <= runs={runs}; got {shard!r}"
+            f"shard must be (i, n) with whole numbers 1 <= i <= n <= runs={runs}; got "
+            f"{shown(shard)}"
         )
     return range(number - 1, runs, count)
 

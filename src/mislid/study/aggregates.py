@@ -12,8 +12,9 @@ from typing import Any
 
 from mislid._validation import as_count, as_number
 from mislid.errors import ProblemError
+from mislid.rules.noise import UNDECLARED
 from mislid.study.history import as_value, refuse_outside
-from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, UNKNOWN, Settings
+from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings
 
 # Values that one call may stand for.
 MOST = 1_000_000
@@ -50,7 +51,7 @@ def _standing_for(settings: Settings, arm: int, mean: float, n: Any, sd: Any) ->
         )
     if settings.noise_model == BERNOULLI:
         return _zeros_and_ones(count, mean * count, "the mean of n values")
-    if sd is None and count > 1 and settings.noise_model == UNKNOWN:
+    if sd is None and count > 1 and settings.noise_model in UNDECLARED:
         raise ProblemError("sd must be given with n where the noise is unknown; got None")
     spread = 0.0 if sd is None else as_number(sd, "sd", low=0.0, high=math.inf)
     return _two_points(count, mean, (count - 1) * spread**2)
@@ -75,7 +76,7 @@ def _counted(settings: Settings, count: int, sum_: float, squares: Any) -> tuple
             "within bounds by add_observations"
         )
     if squares is None:
-        if settings.noise_model == UNKNOWN and count > 1:
+        if settings.noise_model in UNDECLARED and count > 1:
             raise ProblemError("sumsq must be given where the noise is unknown; got None")
         return (sum_ / count,) * count
     scatter = as_number(squares, "sumsq", low=0.0, high=math.inf) - sum_**2 / count

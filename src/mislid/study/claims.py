@@ -10,11 +10,12 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.engine import Engine
 from mislid.rules.evidence import Families, Pairs, by_two_arms, families_of
-from mislid.rules.noise.pairs import by_own_values
+from mislid.rules.noise.equal import spread_of
+from mislid.rules.noise.pairs import by_own_values, scatter_after, scatter_over_time
 from mislid.rules.pairs import AnswerEvidence, Standing
 from mislid.study.events import Decided
 from mislid.study.replay import Replay
-from mislid.study.settings import KNOWN, Candidates, Settings
+from mislid.study.settings import EQUAL, KNOWN, Candidates, Settings
 from mislid.study.timeline import Arms, intervals_of
 
 GUARANTEED = "guaranteed"
@@ -109,8 +110,10 @@ class Claims:
         )
         # Not the engine's weights, which have pretended measurements for some published rules.
         weights, means = self.engine.counts / question.noise**2, self.engine.means
-        own = None if question.noise_model == KNOWN else self._own_values
-        data = Standing(question.model, families, question.tolerance, weights, means, own)
+        own = None if question.noise_model in (KNOWN, EQUAL) else self._own_values
+        counts = self.engine.counts.astype(np.float64)
+        spread = spread_of(question.noise_model, counts, means, self.engine.scatter)
+        data = Standing(question.model, families, question.tolerance, weights, means, own, spread)
         found = AnswerEvidence(data, answer)
         if structured != question.structured:
             return found
@@ -141,6 +144,7 @@ class Claims:
         question, (i, j) = self.engine.question, pairs.T
         found = np.full(len(pairs), -math.inf)
         counts, sums, before = np.zeros(question.K), np.zeros(question.K), 0
+        running = scatter_over_time(question.noise_model, None, self.arms, self.values)
         for time in np.union1d(_spread(self.looks), settled[settled > 0]).tolist():
             new = slice(before, time)
             counts += np.bincount(self.arms[new], minlength=question.K)
@@ -149,7 +153,9 @@ class Claims:
             means = sums / np.maximum(counts, 1.0)
             weights = counts / question.noise**2
             gap = means[j] - means[i] + question.tolerance
-            then = by_two_arms(families.two_arms, gap, weights[i], weights[j])
+            scatter = scatter_after(running, self.arms, time, question.K)
+            spread = spread_of(question.noise_model, counts, means, scatter)
+            then = by_two_arms(families.two_arms, gap, weights[i], weights[j], spread)
             found = np.maximum(found, then)
         return found
 

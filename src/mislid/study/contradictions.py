@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Candidates, Settings
@@ -132,9 +133,9 @@ def tests_of(
     settings: Settings, candidates: Candidates, tallies: Tallies
 ) -> Iterator[tuple[str, float, float]]:
     """What is tested, at which level, and the evidence against it."""
-    deviations = settings.deviations(candidates.K)
-    scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
     if settings.noise_model == KNOWN:
+        deviations = settings.deviations(candidates.K)
+        scatter = Dispersion(tallies.counts, tallies.squares / deviations**2)
         yield NOISE, NOISE_LEVEL, scatter.log_evidence()
     if settings.is_structured and math.isfinite(settings.misspecification):
         residuals = _residuals(settings, candidates, tallies)
@@ -148,6 +149,7 @@ def _residuals(settings: Settings, candidates: Candidates, tallies: Tallies) -> 
         tallies.counts,
         settings.sign * tallies.means,
         settings.deviations(candidates.K),
+        spread_of(settings.noise_model, tallies.counts, tallies.means, tallies.squares),
     )
 
 

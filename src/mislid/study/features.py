@@ -10,7 +10,7 @@ import numpy as np
 from mislid.errors import ProblemError
 from mislid.study.prospects import Prospects
 from mislid.study.result import Label, PlainRecord
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import UNKNOWN, Candidates, Settings
 
 # From here on little but its own measurements says anything of a candidate.
 ALONE = 0.9
@@ -31,13 +31,14 @@ class FeatureCheck(PlainRecord):
         prediction when all are measured equally often. At 1 the others say nothing of it.
     gap, unit
         A plausible distance of two candidates, the noise of one measurement, and what it is called:
-        half of the range, where values have one. None where the noise is not known.
+        half of the range, where values have one. None where the noise is not known; then the
+        numbers of measurements are those for the noise itself, whatever it is.
     samples_without
         Measurements in all to tell any two candidates apart that differ by `gap`, without features.
     samples_linear, samples_with
         The same with features, if means are linear in them, and with the declared misspecification;
-        the latter is None where that is not known, both where the noise is not. docs/studies.md
-        says how they are worked out.
+        the latter is None where that is not known, or the noise is not. Both are where features
+        prove nothing. docs/studies.md says how they are worked out.
     misspecification
         The declared one; infinite where it is not known.
     """
@@ -63,13 +64,14 @@ class FeatureCheck(PlainRecord):
                 f"the features say nothing: with {self.rank} of them that are independent, any "
                 f"means of {self.K} candidates are linear in them; use fewer features"
             )
-        if self.gap is None:
+        if self.gap is None and self.samples_linear is None:
             return (
                 "the features help to choose what to measure, and prove nothing: that needs a "
                 "noise that is known"
             )
+        apart = self.unit if self.gap is None else f"{self.gap:.3g}, {self.unit}"
         words = (
-            f"two candidates that differ by {self.gap:.3g}, {self.unit}, take about "
+            f"two candidates that differ by {apart}, take about "
             f"{_count(self.samples_without)} measurements in all without the features, "
             f"{_count(self.samples_linear)} if means are linear in them"
         )
@@ -107,7 +109,8 @@ def check_features(settings: Settings, candidates: Candidates) -> FeatureCheck:
     without = prospects.samples_without(gap)
 
     def samples(misspecification: float) -> int | None:
-        if not prospects.is_known:
+        # Of a noise that is not known, no misspecification but 0 is a known number.
+        if not prospects.is_known and (misspecification > 0.0 or settings.noise_model == UNKNOWN):
             return None
         return prospects.samples_with(gap, misspecification) if says_something else without
 

@@ -24,7 +24,7 @@ from mislid._validation import Vector
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
 from mislid.study.decisions import new_engine
-from mislid.study.settings import BERNOULLI, KNOWN, Candidates, Settings
+from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Candidates, Settings
 
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
 # With many arms, more of an arm's: the number of rounds grows with them, too.
@@ -77,6 +77,8 @@ def likely_deviations(settings: Settings, data: Measured) -> Vector:
     together = float(data.scatter.sum()) / max(float(freedom.sum()), 1.0)
     if together <= 0.0:
         together = float(settings.deviations(1)[0]) ** 2
+    if settings.noise_model == EQUAL:
+        return np.full(data.counts.size, math.sqrt(together))
     mixed = (data.scatter + FEW * together) / (freedom + FEW)
     return np.asarray(np.sqrt(mixed), np.float64)
 

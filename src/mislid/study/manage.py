@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number, as_text
+from mislid._validation import as_number, as_text, shown
 from mislid.errors import (
     DuplicatedStudyError,
     ProblemError,
@@ -17,6 +17,7 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownStudyError,
 )
+from mislid.study import snapshots
 from mislid.study.chain import Chain
 from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
@@ -75,7 +76,8 @@ def create_study(
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
         candidate; or "unknown", for Gaussian values of which every candidate has a standard
-        deviation of its own. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
+        deviation of its own, or "unknown-equal", if all have the same. It must be given, or
+        `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
@@ -197,7 +199,7 @@ def _wanted(misspecification: Any, decide_at: Any) -> Any:
     if misspecification not in (None, UNKNOWN):
         raise ProblemError(
             "decide_at must be left out where misspecification is a number, at which the study "
-            f"decides; got {decide_at!r} and {misspecification!r}"
+            f"decides; got {shown(decide_at)} and {shown(misspecification)}"
         )
     return as_number(decide_at, "decide_at", low=0, high=math.inf)
 
@@ -320,7 +322,9 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     ['assay']
     """
     place = as_storage(_given(storage))
-    place.delete(place.find(study_name))
+    key = place.find(study_name)
+    snapshots.forget(place.read(key, 0, 1))
+    place.delete(key)
 
 
 def copy_study(

@@ -27,9 +27,10 @@ from mislid.rules.evidence import (
     diagonal_weights,
     families_of,
 )
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.pairs import by_own_values
 from mislid.study.polish import Problem, polished
-from mislid.study.settings import KNOWN, Candidates, Settings
+from mislid.study.settings import EQUAL, KNOWN, Candidates, Settings
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 FAMILIES = (TWO_ARMS, LINEAR, DIAGONAL)
@@ -101,45 +102,54 @@ class Moment:
         self.samples = int(np.sum(counts))
         self.means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         self.weights = counts / claim.noise**2
+        self.spread = spread_of(claim.noise_model, counts, self.means, scatter)
 
     def closed_forms(self, pairs: Pairs) -> Matrix:
         """Evidence of pairs (n, 2) by their two arms and by the features, (2, n)."""
         claim, own = self.claim, self._by_two_arms(pairs)
         if not claim.is_structured:
             return np.stack([own, np.full(len(pairs), -math.inf)])
-        return np.stack([own, self._by_features(claim.families.linear, pairs)])
+        eps, tolerance, X = claim.model.misspecification, claim.tolerance, claim.at.matrix
+        given = X, self.weights, self.means, eps, tolerance, pairs
+        return np.stack([own, by_features(claim.families.linear, *given, self.spread)])
 
     def _by_two_arms(self, pairs: Pairs) -> Vector:
         claim, (i, j) = self.claim, pairs.T
         family = claim.families.two_arms
-        if claim.noise_model == KNOWN:
+        if claim.noise_model in (KNOWN, EQUAL):
             gaps = self.means[j] - self.means[i] + claim.tolerance
-            return by_two_arms(family, gaps, self.weights[i], self.weights[j])
+            return by_two_arms(family, gaps, self.weights[i], self.weights[j], self.spread)
         data = self.counts, self.means, self.scatter
         noise = claim.noise_model, claim.reward_range
         return family.total + by_own_values(*noise, *data, pairs, claim.tolerance)
 
-    def _by_features(self, family: Family, pairs: Pairs) -> Vector:
-        claim = self.claim
-        eps, tolerance = claim.model.misspecification, claim.tolerance
-        X = claim.at.matrix
-        return by_features(family, X, self.weights, self.means, eps, tolerance, pairs)
+    @property
+    def _likely_weights(self) -> Vector:
+        """Counts over the squared noise (K,) that was declared, or that values let one expect."""
+        found: Vector = self.weights / self._unit
+        return found
+
+    @property
+    def _unit(self) -> float:
+        """The squared noise that values let one expect, where weights are those of a noise of 1."""
+        return 1.0 if self.spread is None else self.spread.variance
 
     def costs(self, pairs: Pairs) -> Matrix:
         """How far pairs (n, 2) are from a tie, by their two arms and by the features, (2, n).
 
         Half a squared distance: the evidence before the price of the displacements is paid.
         """
-        claim = self.claim
-        own = unstructured_bounds(self.means, self.weights, pairs, claim.tolerance)
+        claim, weights = self.claim, self._likely_weights
+        own = unstructured_bounds(self.means, weights, pairs, claim.tolerance)
         along = np.zeros(len(pairs))
         if claim.is_structured:
             # Displacements of any size in the features, without their price.
             size = 1e6 * claim.families.linear.scales[-1]
-            X = claim.at.matrix
-            V = size**2 * (X * self.weights[:, None]).T @ X
+            X, eps = claim.at.matrix, claim.model.misspecification
+            V = size**2 * (X * weights[:, None]).T @ X
             price = 0.5 * float(np.linalg.slogdet(np.eye(len(V)) + V)[1])
-            along = self._by_features(Family(np.array([size]), np.array([price])), pairs)
+            family = Family(np.array([size]), np.array([price]))
+            along = by_features(family, X, weights, self.means, eps, claim.tolerance, pairs)
         return np.stack([own, np.maximum(along, 0.0)])
 
     def settle(self, pairs: Pairs) -> dict[Pair, Settlement]:
@@ -169,7 +179,7 @@ class Moment:
 
     def by_all_arms(self, pair: Pair, scale: int) -> Settlement:
         """What displacements of all arms at one scale prove of a pair."""
-        claim, (q, price) = self.claim, self._diagonal[scale]
+        claim, q = self.claim, self._diagonal[scale][0]
         X, eps, tolerance = claim.at.matrix, claim.model.misspecification, claim.tolerance
         try:
             solved = self._solver(scale).solve(pair, tolerance)
@@ -180,7 +190,16 @@ class Moment:
         z = balanced(X, q, problem.multipliers(values, alpha), alpha)
         within = Model(X, eps)
         cost = proved_bound(within, self.means, q, z, alpha, pair, tolerance, values)
-        return Settlement(pair, DIAGONAL, self.samples, cost - price, scale, values, alpha)
+        evidence = self._evidence_of_all_arms(cost, scale)
+        return Settlement(pair, DIAGONAL, self.samples, evidence, scale, values, alpha)
+
+    def _evidence_of_all_arms(self, cost: float, scale: int) -> float:
+        """What a cost at one scale proves, once its price is paid."""
+        price = self._diagonal[scale][1]
+        if self.spread is None:
+            return cost - price
+        sizes = self.claim.families.diagonal.scales[[scale]]
+        return self.spread.by_costs(sizes, np.array([-price]), np.array([cost]))
 
     def costs_of_all_arms(self, pairs: Pairs) -> tuple[Vector, float]:
         """How far pairs (n, 2) are from a tie by all arms, (n,), and what that has to reach.
@@ -195,7 +214,7 @@ class Moment:
 
     def _cost(self, pair: Pair, scale: int) -> float:
         try:
-            return self._solver(scale).solve(pair, self.claim.tolerance).cost
+            return self._solver(scale).solve(pair, self.claim.tolerance).cost / self._unit
         except CertificateError:
             return 0.0
 

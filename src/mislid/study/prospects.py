@@ -18,7 +18,8 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.rules.evidence import Families, LinearForms, by_two_arms, families_of
-from mislid.study.settings import UNKNOWN, Candidates, Settings
+from mislid.rules.noise import UNDECLARED
+from mislid.study.settings import Candidates, Settings
 
 # Pairs, those that the features tell apart worst, whose evidence is looked at.
 WORST = 200
@@ -40,7 +41,7 @@ class Prospects:
         self.noise = math.exp(float(np.mean(np.log(deviations))))
         # What it is called.
         self.unit = "the noise" if settings.reward_range is None else "half of the range"
-        self.is_known = settings.noise_model != UNKNOWN
+        self.is_known = settings.noise_model not in UNDECLARED
 
     def samples_without(self, gap: float) -> int | None:
         """Measurements for a gap without the features; None where they would be endless."""
@@ -96,6 +97,7 @@ class Prospects:
             biases=forms.biases,
             variances=rate * forms.widths[:, None] + rate**2 * forms.bends[:, None] / squares,
             logs=family.logs - 0.5 * np.log1p(np.outer(squares, precisions)).sum(axis=1),
+            scales=(family.scales, len(precisions)),
         )
         beyond = gap + self.settings.tolerance - misspecification * seen.biases
         return float(np.min(seen.evidence(beyond)))

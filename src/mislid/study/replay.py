@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -120,6 +120,36 @@ class Replay:
         """Let the rules take in what has gathered."""
         if self._script:
             _ = self.engine
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether compiled rules have taken in all that there is."""
+        return self._engine is not None and self._engine.is_compiled and not self._script
+
+    def freeze(self) -> dict[str, NDArray[Any]]:
+        """What rules and tests have come to, as arrays, once they are caught up."""
+        tallies, engine = self.tallies, self.engine
+        guide = {} if self._guide is None else self._guide.freeze()
+        return {
+            **{f"engine.{name}": value for name, value in engine.freeze().items()},
+            **{f"guide.{name}": value for name, value in guide.items()},
+            "tallies": np.array([tallies.counts, tallies.means, tallies.squares]),
+            "looked": np.array([tallies.samples, tallies.looked], dtype=np.int64),
+        }
+
+    def thaw(
+        self, arrays: Mapping[str, NDArray[Any]], verdict: Decided | None, diverged: int
+    ) -> None:
+        """Go on from what `freeze` gave, with the state of then."""
+        self._begin_rules()
+        self.engine.thaw(_part(arrays, "engine."))
+        if self._guide is not None:
+            self._guide.thaw(_part(arrays, "guide."))
+        tallies = Tallies(self.state.candidates.K)
+        tallies.counts, tallies.means, tallies.squares = np.copy(arrays["tallies"])
+        tallies.samples, tallies.looked = (int(one) for one in arrays["looked"])
+        self._tallies = tallies
+        self._verdict, self._diverged = verdict, diverged
 
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
@@ -271,3 +301,9 @@ class Replay:
         if settings.noise_model == UNKNOWN:
             deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
         return is_coarse(counts, engine.means, deviations)
+
+
+def _part(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    """Those whose names begin so, by the rest of their names."""
+    own = {name: value for name, value in arrays.items() if name.startswith(start)}
+    return {name.removeprefix(start): value for name, value in own.items()}

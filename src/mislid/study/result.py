@@ -48,8 +48,8 @@ class Trial:
     features: Vector | None = field(compare=False, repr=False)
     worker: str | None = None
     expires: float | None = None
-    study: str | None = field(default=None, repr=False)
-    asked: float | None = field(default=None, repr=False)
+    study: str | None = field(default=None, compare=False, repr=False)
+    asked: float | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,11 @@ from mislid.files import as_plain
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model
 from mislid.question import Question
+from mislid.rules.noise import UNDECLARED
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # What the column is called that is added to the features, and how far ones may be from their span.
 ONES, IN_SPAN = "(ones)", 1e-9
 
@@ -181,7 +183,7 @@ def as_candidates(
     if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
         raise ProblemError(
             "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
-            f"array (K, d) or a list of labels; got {candidates!r}"
+            f"array (K, d) or a list of labels; got {shown(candidates)}"
         )
     if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
         candidates = candidates.tolist()
@@ -313,7 +315,11 @@ class Settings:
     def noise_words(self) -> str:
         """What is known of the noise, for people."""
         if self.noise_model != KNOWN:
-            words = {UNKNOWN: "unknown, Gaussian", BERNOULLI: "of values 0 and 1"}
+            words = {
+                UNKNOWN: "unknown, Gaussian",
+                EQUAL: "unknown, Gaussian, the same for all candidates",
+                BERNOULLI: "of values 0 and 1",
+            }
             low, high = self.reward_range or (0.0, 1.0)
             return words.get(self.noise_model, f"of values from {low:g} to {high:g}")
         low, high = min(self.noise), max(self.noise)
@@ -322,7 +328,7 @@ class Settings:
     @property
     def oriented_range(self) -> tuple[float, float] | None:
         """Where values are in the sign in which more is better, if that is part of the proof."""
-        if self.noise_model in (KNOWN, UNKNOWN) or self.reward_range is None:
+        if self.noise_model in (KNOWN, *UNDECLARED) or self.reward_range is None:
             return None
         low, high = self.reward_range
         return (low, high) if self.direction == MAXIMIZE else (-high, -low)
@@ -336,8 +342,8 @@ class Settings:
         """What `as_settings` makes these settings of, for a question that differs in a part."""
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
-        if self.noise_model == UNKNOWN:
-            given["noise"] = UNKNOWN
+        if self.noise_model in UNDECLARED:
+            given["noise"] = self.noise_model
         elif self.reward_range is not None:
             given["noise"] = None
         elif len(self.noise) == 1:
@@ -410,7 +416,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         misspecification=misspecification,
         structured=structured,
         noise=(1.0,)
-        if noise_model == UNKNOWN
+        if noise_model in UNDECLARED
         else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
@@ -471,7 +477,7 @@ def redeclared(
         if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
             raise ProblemError(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
-                f"declared as such; got {noise!r} where it is {was.noise_words}"
+                f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
         changes["noise"] = _as_deviations(noise, candidates.K)
     return dataclasses.replace(was, **changes)
@@ -489,7 +495,8 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     if rewards is not None:
         if rewards != BERNOULLI:
             raise ProblemError(
-                f"rewards must be 'bernoulli', for values 0 and 1, or left out; got {rewards!r}"
+                "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
+                f"{shown(rewards)}"
             )
         if noise is not None or reward_range not in (None, (0.0, 1.0)):
             raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
@@ -500,12 +507,12 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
             )
         return BERNOULLI
     if isinstance(noise, str):
-        if noise != UNKNOWN or reward_range is not None:
+        if noise not in UNDECLARED or reward_range is not None:
             raise ProblemError(
-                f"noise must be a number, one for each candidate, or {UNKNOWN!r}, without a "
-                f"reward_range; got {noise!r}"
+                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
+                f"without a reward_range; got {shown(noise)}"
             )
-        return UNKNOWN
+        return str(noise)
     return KNOWN if reward_range is None else BOUNDED
 
 
@@ -514,7 +521,9 @@ def _as_reward_range(value: Any) -> tuple[float, float] | None:
         return None
     low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
     if not low < high or math.isinf(high - low):
-        raise ProblemError(f"reward_range must be (low, high) with low below high; got {value!r}")
+        raise ProblemError(
+            f"reward_range must be (low, high) with low below high; got {shown(value)}"
+        )
     return low, high
 
 
@@ -531,7 +540,7 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     if noise is not None:
         raise ProblemError(
             "noise must be left out where reward_range is given, which it follows from; "
-            f"got {noise!r}"
+            f"got {shown(noise)}"
         )
     return 0.5 * (reward_range[1] - reward_range[0])
 
@@ -542,7 +551,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
         if value is not None and value not in (math.inf, UNKNOWN):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         return math.inf, None
     if value is None or (isinstance(value, str) and value == UNKNOWN):
@@ -550,7 +559,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
     if isinstance(value, str):
         raise ProblemError(
             "misspecification must be how far a mean may be from linear in the features, a number "
-            f"at least 0 or inf, or {UNKNOWN!r}; got {value!r}"
+            f"at least 0 or inf, or {UNKNOWN!r}; got {shown(value)}"
         )
     return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
 
@@ -558,7 +567,7 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+        raise ProblemError(f"{name} must be one of {', '.join(allowed)}; got {shown(value)}")
     return value
 
 
@@ -609,7 +618,7 @@ def _as_algorithm(value: Any, candidates: Candidates) -> str:
         if not hasattr(as_algorithm(value), "propose"):
             raise ProblemError(
                 "algorithm must be a name or an object with propose(view) for a study, whose log "
-                f"holds names alone; got {value!r}"
+                f"holds names alone; got {shown(value)}"
             )
         return _called(value)
     featureless = candidates.features is None

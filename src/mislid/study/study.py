@@ -22,6 +22,8 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownTrialError,
 )
+from mislid.rules.noise import UNDECLARED
+from mislid.study import snapshots
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import (
     LONGEST_LEASE,
@@ -60,7 +62,7 @@ from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings, as_candidates
+from mislid.study.settings import KNOWN, Candidates, Settings, as_candidates
 from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 from mislid.study.writing import Attempt, Decide, Lost, log_time
@@ -152,6 +154,8 @@ class Study:
         self._confirmed: Decided | None = None
         # What was wanted when an answer was lost, until it is known what came of it.
         self._unsettled: Request | None = None
+        # Number of events by which a snapshot was kept.
+        self._kept = 0
 
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
@@ -992,6 +996,9 @@ class Study:
         with self._alone:
             self._now()
             refuted_now = list(self._contradictions().values())
+            if self._replay.has_rules:
+                self._replay.catch_up()
+                self._keep()
             return Overview.of(self.study_name, self._replay, self._chain.head, refuted_now)
 
     def events(self) -> list[Event]:
@@ -1056,6 +1063,8 @@ class Study:
         with self._alone:
             try:
                 more = True
+                if self._replay.state.sequence == 0:
+                    self._recall()
                 while more:
                     after = self._replay.state.sequence
                     entries = self._storage.read(self._key, after, _AT_ONCE)
@@ -1065,6 +1074,27 @@ class Study:
                 self._forget()
                 raise
             return self._replay.state
+
+    def _recall(self) -> None:
+        """Begin with what is kept of a long log, if the log still has what that ends with."""
+        if self._rules != (None, None) or not snapshots.are_kept():
+            return
+        first = self._storage.read(self._key, 0, 1)
+        if not first:
+            return
+        replay = Replay()
+        chain = snapshots.recall(Chain().take_in(first)[0].seal, replay)
+        if chain is None:
+            return
+        last = self._storage.read(self._key, chain.sequence - 1, 1)
+        if [entry.seal for entry in last] == [chain.head]:
+            self._replay, self._chain, self._kept = replay, chain, chain.sequence
+
+    def _keep(self) -> None:
+        """Keep what a long log has come to."""
+        if self._replay.state.sequence - self._kept >= snapshots.EVERY:
+            self._kept = self._replay.state.sequence
+            snapshots.keep(self._replay, self._chain)
 
     def _snapshot(self) -> Snapshot:
         from mislid.study.forecast import Snapshot
@@ -1148,6 +1178,7 @@ class Study:
         state = self._replay.state if self._replay.state.sequence else self._now()
         warm_up(state.settings.algorithm, state.settings.stopping)
         self._replay.catch_up()
+        self._keep()
 
     def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
@@ -1253,7 +1284,7 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
         return []  # it does not count
     label = state.candidates.labels[arm]
     noise = state.settings.deviations(state.candidates.K)
-    if state.settings.noise_model == UNKNOWN:
+    if state.settings.noise_model in UNDECLARED:
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
         return []  # whatever is in the range is plausible

@@ -10,6 +10,7 @@ import numpy as np
 from mislid._validation import Labels
 from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
@@ -60,7 +61,8 @@ def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
 def residuals_of(engine: Engine) -> Residuals:
     """What the features leave of the means by now."""
     counts, question = engine.counts.astype(np.float64), engine.question
-    return Residuals.of(question.model, counts, engine.means, question.noise)
+    spread = spread_of(question.noise_model, counts, engine.means, engine.scatter)
+    return Residuals.of(question.model, counts, engine.means, question.noise, spread)
 
 
 def _misspecification(replay: Replay, level: float) -> StudyWarning | None:

@@ -15,12 +15,13 @@ from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
 from mislid.rules.intervals import mean_intervals
+from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.rules.noise.pairs import scatter_after, scatter_over_time
 from mislid.study import proof
 from mislid.study.decisions import new_engine, stand_ins
 from mislid.study.events import Decided
-from mislid.study.settings import KNOWN, UNKNOWN, Candidates, Settings, is_python
+from mislid.study.settings import EQUAL, KNOWN, UNKNOWN, Candidates, Settings, is_python
 
 Arms = NDArray[np.int64]
 
@@ -142,10 +143,12 @@ def intervals_of(
     if settings.noise_model == UNKNOWN:
         ends = unknown_intervals(counts, means, apart, delta)
     elif settings.oriented_range is not None:
-        noise = settings.noise_model, settings.oriented_range
-        ends = bounded_intervals(model, *noise, counts, means, apart, delta)
+        known = settings.noise_model, settings.oriented_range
+        ends = bounded_intervals(model, *known, counts, means, apart, delta)
     else:
-        ends = mean_intervals(model, counts, means, settings.deviations(candidates.K), delta)
+        spread = spread_of(settings.noise_model, counts, means, scatter)
+        noise = settings.deviations(candidates.K)
+        ends = mean_intervals(model, counts, means, noise, delta, spread)
     return ends if settings.sign > 0 else 0.0 - ends[:, ::-1]  # no -0.0
 
 
@@ -238,7 +241,7 @@ class Rule:
         the noise is not known: no distance and no price there, but a search over all nulls.
         """
         settings = self.record.settings
-        adapts = self.settles and settings.noise_model != KNOWN
+        adapts = self.settles and settings.noise_model not in (KNOWN, EQUAL)
         return not is_python(settings.stopping) and not adapts
 
     @cached_property
@@ -298,7 +301,8 @@ class Rule:
         All arms are looked at only for pairs that nothing else settles: that takes long.
         """
         sums = self.record.settings.sign * self.record.sums_after(samples)
-        moment = proof.Moment(self._claim, self.record.counts_after(samples), sums)
+        scatter = self.record.scatter_after(samples)
+        moment = proof.Moment(self._claim, self.record.counts_after(samples), sums, scatter)
         costs, evidence = moment.costs(pairs), moment.closed_forms(pairs)
         statistics, thresholds = np.zeros((3, len(pairs))), np.full((3, len(pairs)), math.inf)
         statistics[:2] = costs

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from mislid.verification.equal import Cells
 from mislid.verification.families import DIAGONAL, Family, Moment
 from mislid.verification.geometry import Duality
 from mislid.verification.intervals import (
@@ -59,8 +61,10 @@ def check_tests(
         scaled = exactly(squares) / exactly(settings.noise).square
         wanted[NOISE] = NOISE_LEVEL, EQUAL, lambda: against_noise(now.counts, scaled)
     if math.isfinite(settings.eps) and DIAGONAL in families:
-        family = families[DIAGONAL]
-        wanted[MISSPECIFICATION] = settings.delta, CLOSE, lambda: against_tube(moment, family)
+        against = partial(against_tube, moment, families[DIAGONAL])
+        if settings.noise_model.is_equal:
+            against = partial(against, now.cells(families[DIAGONAL].scales, now.counts.size))
+        wanted[MISSPECIFICATION] = settings.delta, CLOSE, against
     entries = given.entries(len(wanted))
     stands, seen = True, set()
     for entry in entries:
@@ -127,13 +131,20 @@ def _series(a: float, x: Interval) -> Interval:
     return Interval(total.low, (total + beyond).high)
 
 
-def against_tube(moment: Moment, family: Family) -> Interval:
-    """Evidence against every model of the tube, by displacements of every arm."""
-    found = []
+def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> Interval:
+    """Evidence against every model of the tube, by displacements of every arm.
+
+    With cells, the least over all noises.
+    """
+    found, prices = [], []
     for scale in range(family.logs.low.size):
         duality, price = moment.scaled(family, scale)
-        found.append(family.logs[scale] + distance(duality) - price * 0.5)
-    return log_sum(stack(found))
+        found.append(distance(duality))
+        prices.append(price * 0.5)
+    far, heights = stack(found), family.logs - stack(prices)
+    if cells is None:
+        return log_sum(far + heights)
+    return cells.least(lambda precision: far * precision, heights)
 
 
 def distance(duality: Duality) -> Interval:

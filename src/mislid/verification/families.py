@@ -8,6 +8,7 @@ each family proves, rounded down. Scales are in units of the geometric mean of t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid.verification.equal import Cells
 from mislid.verification.geometry import Centred, Duality, Frame, Pair, Witness
 from mislid.verification.intervals import (
     Interval,
@@ -76,21 +78,39 @@ def families_of(K: int, m: int, structured: bool, noise: Interval) -> dict[str, 
     return found
 
 
-def by_two_arms(family: Family, gap: Interval, wi: Interval, wj: Interval) -> Interval:
+def by_two_arms(
+    family: Family, gap: Interval, wi: Interval, wj: Interval, cells: Cells | None = None
+) -> Interval:
     """What the own two arms of pairs (n,) prove, `gap` apart with the tolerance, at their weights.
 
-    Not a number where an arm was never measured.
+    Not a number where an arm was never measured. With cells, the least over all noises.
     """
+    ahead = gap.low > 0.0
     gap, wi, wj = gap[:, None], wi[:, None], wj[:, None]
     s = family.scales[None, :]
     # In units of s: tau^2 = 0.45^2 s^2 and s / tau^2 = 1 / (0.45^2 s).
     t2, ratio = (s * around(SPREAD)).square, exactly(1.0) / around(SPREAD).square
     vi, vj = exactly(1.0) / wi, exactly(1.0) / wj
     v, u = vi + vj, vi.square + vj.square
-    beyond = (gap + ratio / s * v).positive
-    logs = beyond.square / ((v + u / t2) * 2.0) - ratio
-    logs = logs - (log1p(wi * t2) + log1p(wj * t2)) * 0.5 + family.logs[None, :]
-    return log_sum(logs)
+    starts, sizes = ratio / s * v, (v + u / t2) * 2.0
+    heights = family.logs[None, :] - ratio - (log1p(wi * t2) + log1p(wj * t2)) * 0.5
+    if cells is None:
+        return log_sum((gap + starts).positive.square / sizes + heights)
+
+    def at(precision: Interval) -> Interval:
+        return (gap * sqrt(precision) + starts).positive.square / sizes
+
+    return cells.least(at, heights).where(ahead, -math.inf)
+
+
+def _summed(squares: Interval, heights: Interval, cells: Cells | None) -> Interval:
+    """The logarithm of a sum over scales; with cells, the least over all noises.
+
+    Squares (..., S) are those at a noise of 1.
+    """
+    if cells is None:
+        return log_sum(squares + heights)
+    return cells.least(lambda precision: squares * precision, heights)
 
 
 class Moment:
@@ -118,7 +138,9 @@ class Moment:
     def _duality(self) -> Duality:
         return Duality(self.model, self.weights, self.centred.off)
 
-    def by_features(self, family: Family, pairs: list[Pair], tol: float) -> Interval:
+    def by_features(
+        self, family: Family, pairs: list[Pair], tol: float, cells: Cells | None = None
+    ) -> Interval:
         """What the linear model proves of pairs (n,), less the largest bias that the tube allows.
 
         Let g = x_j - x_i, V = X'WX, y the means without a linear model near them, and a any numbers
@@ -129,7 +151,8 @@ class Moment:
             |rho'b| <= h ( |y|_w + |u|_(V^-1) + eps |1|_w ),    h = |rho|_(V^-1),
 
         as in `geometry`; a'u <= |a|_H |u|_(H^-1), and |u|_(V^-1)^2 <= (1 + 1/(s^2 l)) |u|_(H^-1)^2
-        for V >= l I. The evidence at the scale s is 1/2 |u|^2_(H^-1) less the volume's price.
+        for V >= l I. The evidence at the scale s is 1/2 |u|^2_(H^-1) less the volume's price. In
+        units of another noise all of the bound on a'u is multiplied by the same number.
         """
         frame = self._duality.frame
         squares = family.scales.square
@@ -140,8 +163,8 @@ class Moment:
             some = pairs[first : first + max(1, AT_ONCE // K)]
             beyond, square, length, h = self._along(frame, some, tol)
             sizes = sqrt(square[:, None] + length[:, None] / squares) + h[:, None] * widest
-            logs = (beyond[:, None] / sizes).square * 0.5 - prices + family.logs
-            found.append(log_sum(logs))
+            squares, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
+            found.append(_summed(squares, heights[None, :], cells))
         return joined(found)
 
     def _along(
@@ -165,14 +188,22 @@ class Moment:
         return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
 
     def by_all_arms(
-        self, family: Family, scale: int, witness: Witness, pair: Pair, tol: float
+        self,
+        family: Family,
+        scale: int,
+        witness: Witness,
+        pair: Pair,
+        tol: float,
+        cells: Cells | None = None,
     ) -> Interval:
         """What displacements of every arm prove at one scale: a distance in weights q."""
         duality, price = self.scaled(family, scale)
         values = self.centred.values(witness.values).middle
         gap = self.centred.gap(pair, tol)
         found = duality.pair_distance(values, witness.alpha, pair, gap)
-        return found - price * 0.5 + family.logs[scale]
+        height = family.logs[[scale]] - price * 0.5
+        one = Interval(np.atleast_1d(found.low), np.atleast_1d(found.high))
+        return _summed(one, height, None if cells is None else cells.of_scale(scale))
 
     def scaled(self, family: Family, scale: int) -> tuple[Duality, Interval]:
         """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""

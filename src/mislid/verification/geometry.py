@@ -38,7 +38,7 @@ from mislid.verification.intervals import (
     sqrt,
     stack,
 )
-from mislid.verification.model import Model
+from mislid.verification.model import Model, exact_product
 from mislid.verification.reading import Matrix, Vector
 
 # What X'z may be off by, relative to |z|_1 + 2 alpha, in the closest alternative of version 1.
@@ -230,7 +230,7 @@ class Duality:
         if np.any(moved[~measured] != 0.0):
             return exactly(0.0)  # an arm that was never measured proves nothing
         v = v.where(measured, 0.0)
-        h = self.frame.length(product(exactly(z)[None, :], self.model.X))[0]
+        h = self.frame.length(self._imbalance(z))[0]
         value = (v * self.off).sum() - exactly(np.abs(z)).sum() * self.model.eps - h * self.far
         if gap is not None:
             value = value + gap * alpha
@@ -239,6 +239,12 @@ class Duality:
         if not spread.low > 0.0:
             return exactly(0.0)
         return (value.positive / spread).square * 0.5
+
+    def _imbalance(self, z: Vector) -> Interval:
+        """X'z as a row (1, d), where most of it cancels."""
+        X = self.model.X
+        missed = product(exactly(np.abs(z))[None, :], X.radius).high
+        return exact_product(z[None, :], X.middle) + Interval(-missed, missed)
 
     def balanced(self, z: Vector) -> Vector:
         """The z with X'z = 0, nearly, that is nearest to the given one, in sum_k dz_k^2 / w_k."""

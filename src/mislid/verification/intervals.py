@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,8 +62,7 @@ class Interval:
 
     def __mul__(self, other: Interval | ArrayLike) -> Interval:
         other = exactly(other)
-        ends = (self.low * other.low, self.low * other.high)
-        ends += (self.high * other.low, self.high * other.high)
+        ends = [one * end for one in (self.low, self.high) for end in (other.low, other.high)]
         return Interval(below(np.min(ends, axis=0)), above(np.max(ends, axis=0)))
 
     def __truediv__(self, other: Interval | ArrayLike) -> Interval:
@@ -71,8 +71,8 @@ class Interval:
         low, high = (np.where(other.low > 0.0, end, math.nan) for end in (other.low, other.high))
         return self * Interval(below(1.0 / high), above(1.0 / low))
 
-    def __getitem__(self, index: object) -> Interval:
-        return Interval(self.low[index], self.high[index])  # type: ignore[index]
+    def __getitem__(self, index: Any) -> Interval:
+        return Interval(self.low[index], self.high[index])
 
     @property
     def size(self) -> Vector:
@@ -83,14 +83,15 @@ class Interval:
     @property
     def middle(self) -> Vector:
         """Numbers in between, as they are."""
-        found: Vector = 0.5 * self.low + 0.5 * self.high
+        found: Vector = np.where(self.low == self.high, self.low, 0.5 * self.low + 0.5 * self.high)
         return found
 
     @property
     def radius(self) -> Vector:
         """How far the ends are from `middle`, at most."""
         middle = self.middle
-        return above(np.maximum(above(self.high - middle), above(middle - self.low)))
+        ends = above(np.maximum(above(self.high - middle), above(middle - self.low)))
+        return np.where(self.low == self.high, 0.0, ends)
 
     @property
     def square(self) -> Interval:
@@ -117,9 +118,7 @@ class Interval:
         """These where the condition holds, else the others."""
         other = exactly(other)
         keep = np.asarray(condition)
-        return Interval(
-            np.where(keep, self.low, other.low), np.where(keep, self.high, other.high)
-        )
+        return Interval(np.where(keep, self.low, other.low), np.where(keep, self.high, other.high))
 
 
 def exactly(value: Interval | ArrayLike) -> Interval:

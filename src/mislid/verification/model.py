@@ -125,7 +125,7 @@ def _coordinates(A: Matrix, spanner: Arms) -> tuple[Matrix, Interval]:
         inverse = np.asarray(np.linalg.inv(A[spanner]), np.float64)
     except np.linalg.LinAlgError:
         raise dependent from None
-    P = _exact_product(A, inverse)
+    P = exact_product(A, inverse)
     # |r (I + F)^-1| <= |r| / (1 - f) for a row r, in the largest entry, f the columns' sums of F.
     d = spanner.size
     F = P[spanner] - np.eye(d)
@@ -134,15 +134,20 @@ def _coordinates(A: Matrix, spanner: Arms) -> tuple[Matrix, Interval]:
         raise dependent
     X = np.asarray(np.linalg.solve(P.middle[spanner].T, P.middle.T).T, np.float64)
     X[spanner] = np.eye(d)
-    rest = P - product(X, P[spanner])
-    radius = above(np.max(rest.size, axis=1) / (1.0 - f) * (1.0 + 8 * STEP))[:, None]
+    # X - X' is (P - X' P_B) P_B^-1, and (A - X' A_B) C P_B^-1: nothing where X' is exact.
+    one = (P - product(X, P[spanner])).size
+    exact = exact_product(X, A[spanner])
+    missed = np.where((exact.low == A) & (exact.high == A), 0.0, (exactly(A) - exact).size)
+    other = np.where(missed.any(axis=1, keepdims=True), product(missed, np.abs(inverse)).high, 0.0)
+    rest = np.minimum(np.max(one, axis=1), np.max(other, axis=1))
+    radius = np.where(rest > 0.0, above(rest / (1.0 - f) * (1.0 + 8 * STEP)), 0.0)[:, None]
     radius = np.where(np.isin(np.arange(len(X)), spanner)[:, None], 0.0, radius)
     return inverse, Interval(
         np.where(radius > 0.0, below(X - radius), X), np.where(radius > 0.0, above(X + radius), X)
     )
 
 
-def _exact_product(A: Matrix, B: Matrix) -> Interval:
+def exact_product(A: Matrix, B: Matrix) -> Interval:
     """A B, hardly rounded: parts with few digits have products that round nothing."""
     bits = (52 - math.ceil(math.log2(A.shape[1] + 1))) // 2
     left, left_rest = _parts(A, 1, bits)
@@ -160,7 +165,16 @@ def _exact_product(A: Matrix, B: Matrix) -> Interval:
     missed = np.abs(left_rest) @ np.abs(B) + 2.0 * np.abs(A) @ np.abs(right_rest)
     missed = (1.0 + STEP * terms) * missed + STEP * terms * size + terms * TINY
     found = total + carried
-    return Interval(below(found - missed), above(found + missed))
+    # Where nothing was rounded, and nothing may have been too small, that is the product.
+    whole = (size == 0.0) & (missed <= terms * TINY * 1.1) & _is_normal(A) & _is_normal(B)
+    low, high = below(found - missed), above(found + missed)
+    return Interval(np.where(whole, total, low), np.where(whole, total, high))
+
+
+def _is_normal(A: Matrix) -> bool:
+    """Whether products of two such numbers are far from being too small."""
+    sizes = np.abs(A[A != 0.0])
+    return bool(np.min(sizes, initial=1.0) > 1e-100)
 
 
 def _parts(A: Matrix, axis: int, bits: int) -> tuple[list[Matrix], Matrix]:

@@ -15,15 +15,21 @@ from mislid.verification.intervals import Interval, stack
 from mislid.verification.reading import Failure, Value, Vector, refuse_difference
 
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI = "known", "unknown", "bounded", "bernoulli"
+EQUAL = "unknown-equal"
 # Sums of values within a range may be outside of it by rounding, and so may squares.
 ROUNDING = 1e-9
 
 
 class Measured(Protocol):
-    """Counts and scatter (K,), exact means and gaps."""
+    """What was measured of K arms."""
 
-    counts: Vector
-    scatter: Vector
+    @property
+    def counts(self) -> Vector:
+        """How often each arm was measured."""
+
+    @property
+    def scatter(self) -> Vector:
+        """How far its values are apart."""
 
     @property
     def exact(self) -> list[Fraction]:
@@ -58,7 +64,17 @@ class NoiseModel:
     @property
     def has_scatter(self) -> bool:
         """Whether counts and sums do not say all."""
-        return self.name in (UNKNOWN, BOUNDED)
+        return self.name in (UNKNOWN, EQUAL, BOUNDED)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all arms share a standard deviation that nobody knows."""
+        return self.name == EQUAL
+
+    @property
+    def has_own_evidence(self) -> bool:
+        """Whether a pair's two arms are not judged by displacements."""
+        return self.name in (UNKNOWN, BOUNDED, BERNOULLI)
 
     @property
     def has_range(self) -> bool:
@@ -76,7 +92,7 @@ class NoiseModel:
                 raise given.fail(f"null where the noise is {self.name}")
             return np.zeros(counts.size)
         found = np.array([entry.number(0.0) for entry in given.entries(counts.size)])
-        alone = counts < (2.0 if self.name == UNKNOWN else 1.0)
+        alone = counts < (1.0 if self.name == BOUNDED else 2.0)
         _refuse(alone & (found != 0.0), f"{given.name}[{{}}] must be 0 of so few measurements")
         if self.name == BOUNDED:
             most = counts * (1.0 + ROUNDING)
@@ -111,7 +127,7 @@ class NoiseModel:
         after: tuple[Vector, Vector],
         grown: Vector,
     ) -> None:
-        """Refuse scatter of bounded values that has `grown` (K,) by less than their guesses ask for.
+        """Refuse scatter of bounded values that has `grown` (K,) by less than guesses ask for.
 
         Counts and sums (K,) are those of two times. The guess c = (1/2 + S) / (n + 1) moves by
         e / (n + 1) with a value that is e away from it, so that by Cauchy and Schwarz sum e^2 is at
@@ -156,7 +172,7 @@ class NoiseModel:
 
     def rounding(self, most: float) -> float:
         """By how much evidence that is stated may be off, where an arm has so many values."""
-        if self.name == UNKNOWN:  # logarithms of gamma functions have so many digits
+        if self.name in (UNKNOWN, EQUAL):  # logarithms of gamma functions have so many digits
             return 1e-9 + 1e-14 * most
         level = 1.0 + max(abs(self.low), abs(self.high)) / self.width
         return 2e-10 + 1e-14 * level * most
@@ -165,9 +181,7 @@ class NoiseModel:
     def _exact_width(self) -> Fraction:
         return Fraction(self.high) - Fraction(self.low)
 
-    def _scaled(
-        self, count: float, mean: Fraction, lost: Fraction, scatter: float
-    ) -> tilted.Arm:
+    def _scaled(self, count: float, mean: Fraction, lost: Fraction, scatter: float) -> tilted.Arm:
         """Values of an arm, scaled to [0, 1]; by rounding their sum may be outside of that."""
         n, low = int(count), Fraction(self.low)
         scaled = min(max((mean - low) / self._exact_width, Fraction(0)), Fraction(1))
@@ -185,9 +199,9 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
     """The model of the settings, which fits the rest of them; earlier versions know one only."""
     if "noise_model" not in parts:
         return NoiseModel()
-    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI)
+    name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL)
     low, high = _read_range(parts["reward_range"], name)
-    if name == UNKNOWN and np.any(noise != 1.0):
+    if name in (UNKNOWN, EQUAL) and np.any(noise != 1.0):
         raise parts["noise"].fail("1 where it is unknown")
     if name == UNKNOWN and parts["structured"].flag():
         raise parts["structured"].fail("false where the noise is unknown: features prove nothing")
@@ -202,7 +216,7 @@ def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: f
 
 
 def _read_range(given: Value, name: str) -> tuple[float, float]:
-    if name in (KNOWN, UNKNOWN):
+    if name in (KNOWN, UNKNOWN, EQUAL):
         if not given.absent:
             raise given.fail(f"null where the noise is {name}")
         return 0.0, 1.0

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mislid.verification.equal import Cells, cells_of, estimated_precision
 from mislid.verification.intervals import Interval, exactly, of_fraction
 from mislid.verification.model import Model, level_only, model_of
 from mislid.verification.noise import NoiseModel, read_noise_model
@@ -81,6 +82,16 @@ class Data:
     def lost(self) -> list[Fraction]:
         """What rounding may have taken from the means, as sums are rounded once."""
         return [abs(mean) / 2**53 for mean in self.exact]
+
+    @cached_property
+    def precision(self) -> float:
+        """About 1/sigma^2 of a noise that all arms share; 1 where nothing is known of it."""
+        found = estimated_precision(self.counts, self.means, self.scatter)
+        return 1.0 if found is None else float(found.middle)
+
+    def cells(self, sizes: Interval, dimension: int) -> Cells:
+        """What values say of a noise that all arms share, for displacements of these sizes."""
+        return cells_of(self.counts, self.means, self.scatter, sizes, dimension)
 
     def gap(self, pair: tuple[int, int], tol: float) -> Interval:
         """By how much an incumbent's mean, with the tolerance, is above a challenger's."""

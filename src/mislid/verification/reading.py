@@ -105,6 +105,8 @@ class Value:
             number = math.inf
         if not math.isfinite(number):
             raise self.fail("a finite number")
+        if number != given:  # an integer with too many digits
+            raise self.fail("a number that a double holds")
         if number < low or (above and number == low):
             raise self.fail(f"{'above' if above else 'at least'} {low:g}")
         return number

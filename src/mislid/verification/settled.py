@@ -23,6 +23,7 @@ from mislid.verification.families import (
 from mislid.verification.geometry import Pair, Witness, rounding
 from mislid.verification.intervals import Interval, exactly, log, stack
 from mislid.verification.model import Model
+from mislid.verification.noise import EQUAL as SHARED
 from mislid.verification.noise import UNKNOWN
 from mislid.verification.question import Candidates, Data, Settings, read_moment
 from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, refuse_difference
@@ -98,7 +99,7 @@ def _refuse_work(question: Question, times: int) -> None:
     work = K * d * (d * (times + 1) + m * (K - m))
     if work > MOST_WORK:
         raise Failure(f"times must be fewer, or pairs: {work:.2g} operations, over {MOST_WORK:.2g}")
-    if not question.settings.noise_model.is_known and m * (K - m) > MOST_PAIRS:
+    if question.settings.noise_model.has_own_evidence and m * (K - m) > MOST_PAIRS:
         raise Failure(f"pairs must be at most {MOST_PAIRS} where the noise is not known")
 
 
@@ -129,10 +130,8 @@ def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> Non
     counts, sums = after.counts - before.counts, after.sums - before.sums
     settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
     ends = (before.counts, before.sums), (after.counts, after.sums)
-    settings.noise_model.refuse_calm(
-        "scatter after " + name, *ends, after.scatter - before.scatter
-    )
-    if settings.noise_model.name == UNKNOWN:
+    settings.noise_model.refuse_calm("scatter after " + name, *ends, after.scatter - before.scatter)
+    if settings.noise_model.name in (UNKNOWN, SHARED):
         refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
 
 
@@ -231,20 +230,24 @@ class _Checker:
         """What proves pairs (n,) of one family at one time."""
         question, moment, data = self.question, self._moments[samples], self.times[samples]
         displaced, tol = question.families[family], question.settings.tol
-        pairs = [one.pair for one in entries]
-        if family == TWO_ARMS and not question.settings.noise_model.is_known:
-            model = question.settings.noise_model
+        pairs, model = [one.pair for one in entries], question.settings.noise_model
+        if family == TWO_ARMS and model.has_own_evidence:
             return model.by_two_arms(data, pairs, tol) + displaced.total
+        cells = None
+        if model.is_equal:
+            d = question.model.spanner.size
+            cells = data.cells(displaced.scales, d if family == LINEAR else data.counts.size)
         if family == TWO_ARMS:
             i, j = np.array(pairs).T
             gaps = stack([data.gap(pair, tol) for pair in pairs])
-            return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j])
+            return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j], cells)
         if family == LINEAR:
-            found = moment.by_features(displaced, pairs, tol)
             impossible = np.array([question.is_impossible(pair) for pair in pairs])
-            return found.where(~impossible, math.inf)
+            if np.all(impossible):
+                return exactly(np.full(len(pairs), math.inf))
+            return moment.by_features(displaced, pairs, tol, cells).where(~impossible, math.inf)
         return stack([
-            moment.by_all_arms(displaced, one.scale, one.witness, one.pair, tol)
+            moment.by_all_arms(displaced, one.scale, one.witness, one.pair, tol, cells)
             for one in entries
             if one.witness is not None
         ])  # fmt: skip
@@ -256,10 +259,13 @@ class _Checker:
         data, settings = self.times[one.samples], self.question.settings
         size = abs(low)
         off = min(high - low, NEAR * (1.0 + size)) + EQUAL * size * max(1.0, size / AMPLE)
-        if one.family == TWO_ARMS and not settings.noise_model.is_known:
-            off += settings.noise_model.rounding(float(np.max(data.counts)))
-        else:
-            off += rounding(settings.eps, data.weights.high, data.means, size)
+        model, weights = settings.noise_model, data.weights.high
+        if model.is_equal:
+            weights = weights * data.precision
+        if model.is_equal or (one.family == TWO_ARMS and model.has_own_evidence):
+            off += model.rounding(float(np.max(data.counts)))
+        if one.family != TWO_ARMS or not model.has_own_evidence:
+            off += rounding(settings.eps, weights, data.means, size)
         alike = settings.noise_model.name == UNKNOWN and np.any(data.scatter[[*one.pair]] == 0.0)
         # Without any scatter the evidence jumps where a mean is met; stating less does no harm.
         if not (alike or low - off <= one.stated) or not one.stated <= high + off:

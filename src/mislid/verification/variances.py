@@ -196,7 +196,7 @@ def by_two_arms(challenger: Arm, incumbent: Arm, gap: Interval) -> Interval:
     up = incumbent.log(np.concatenate([apart, anywhere]))
     down = challenger.log(np.concatenate([edges, anywhere]))
     whole = joined([up[1:-1] + down[:-2], up[:1] + down[-1:], up[-1:] + down[-2:-1]])
-    return Interval(np.min(whole.low), np.min(whole.high))
+    return Interval(np.asarray(np.min(whole.low)), np.asarray(np.min(whole.high)))
 
 
 def _cells(challenger: Arm, incumbent: Arm, gap: float) -> list[float] | None:

@@ -141,6 +141,15 @@ def test_a_misspecification_may_be_unknown_but_not_the_noise(study_command: Call
     assert json.loads(done.out)["misspecification"] == "unknown"
 
 
+@pytest.mark.parametrize("noise", ["unknown", "unknown-equal"])
+def test_a_noise_may_be_unknown(study_command: Call, opened, noise: str) -> None:
+    words = ("create", "s", "--candidates", "compounds.csv", "--m", 1, "--noise", noise)
+    done = study_command(*words, "--format", "json")
+    assert json.loads(done.out)["noise"] == noise
+    assert opened().settings.noise_model == noise
+    refused(study_command(*words[:-1], "equal"), 1, "unknown or unknown-equal; got 'equal'")
+
+
 def test_a_range_of_rewards_takes_the_place_of_noise(
     study_command: Call, folder: Path, opened
 ) -> None:

@@ -84,6 +84,9 @@ def test_the_table_says_what_is_assumed_of_the_noise(run):
     assert "\nnoise                        assumed unknown\n" in run(
         "run --runs 2 --assume-noise unknown"
     )
+    assert "\nnoise                        assumed unknown-equal\n" in run(
+        "run --runs 2 --assume-noise unknown-equal"
+    )
     assert "\nnoise                        assumed 0.7\n" in run("run --runs 2 --assume-noise 0.7")
     assert "\nnoise  " not in run("run --runs 2")
 

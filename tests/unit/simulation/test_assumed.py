@@ -18,7 +18,7 @@ INSTANCE = mislid.Instance(MODEL, RATES, noise=0.3)
 
 
 @pytest.mark.parametrize("algorithm", ["mislid", "uniform", "lucb", "mislid-paper"])
-@pytest.mark.parametrize("noise", ["unknown", "bounded", "bernoulli"])
+@pytest.mark.parametrize("noise", ["unknown", "unknown-equal", "bounded", "bernoulli"])
 def test_every_rule_finds_the_best(noise: str, algorithm: str) -> None:
     found = mislid.identify(INSTANCE, 1, assume_noise=noise, algorithm=algorithm, seed=3)
     assert (found.status, found.answer, found.correct) == ("stopped", (0,), True)

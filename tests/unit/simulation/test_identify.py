@@ -111,7 +111,7 @@ def test_compositions() -> None:
         ({"delta": 1.0}, "delta must"),
         ({"algorithm": "best"}, "algorithm must be one of mislid, .*; got 'best'"),
         ({"stopping": "soon"}, "stopping must be one of .*; got 'soon'"),
-        ({"max_samples": 0}, "max_samples must be at least 1; got 0"),
+        ({"max_samples": 0}, "max_samples must be an integer at least 1; got 0"),
         ({"max_samples": 1.5}, "max_samples must be a whole number or None; got 1.5"),
         ({"tolerance": -1.0}, "tolerance must"),
         ({"gamma": 0.5}, "gamma must"),

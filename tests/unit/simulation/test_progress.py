@@ -142,7 +142,7 @@ def test_ctrl_c_in_a_callback_interrupts() -> None:
     [
         ({"callback": 3}, "callback must be a function of one Progress; got 3"),
         ({"every": 5}, "every needs a callback to call; got every=5 and no callback"),
-        ({"every": 0, "callback": print}, "every must be at least 1; got 0"),
+        ({"every": 0, "callback": print}, "every must be an integer at least 1; got 0"),
         ({"every": 0.5, "callback": print}, "every must be a whole number or None; got 0.5"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,9 @@ def test_the_data_of_every_time_are_those_of_the_log(name: str) -> None:
     assert samples == sorted({one["samples"] for one in found["evidence"]} - {study.samples})
     for moment in (*found["times"], found["data"]):
         for k, label in enumerate(study.candidates.labels):
-            total, count = 0.0, 0
-            for arm, value in rows[: moment["samples"]]:
-                if arm == label:
-                    total, count = total + value, count + 1
-            assert (moment["counts"][k], moment["sums"][k]) == (count, total)
+            values = [value for arm, value in rows[: moment["samples"]] if arm == label]
+            assert moment["counts"][k] == len(values)
+            assert moment["sums"][k] == math.fsum(values)
 
 
 def test_pairs_are_proved_by_the_last_data_where_these_settle_them() -> None:

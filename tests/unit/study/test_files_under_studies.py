@@ -172,6 +172,15 @@ class TestSleepers:
                 assert shown.scalar() == expected
             storage.close()
 
+    def test_a_server_that_went_away_is_noticed(self, postgresql: Server) -> None:
+        address = postgresql.new_schema()
+        for more, expected in (("", "20"), ("&connect_timeout=7", "7")):
+            storage = as_storage(address + more)
+            with storage._database.connected() as connection:
+                known = connection.connection.driver_connection.info.get_parameters()
+            assert (known["connect_timeout"], known["tcp_user_timeout"]) == (expected, "60000")
+            storage.close()
+
 
 SHORT = "import sys, mislid; from mislid.study.storage import database; database.IDLE = 1.0"
 

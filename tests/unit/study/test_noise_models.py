@@ -13,13 +13,14 @@ from mislid.study.storage import MemoryStorage, Storage
 RATES = {"a": 0.1, "b": 0.4, "c": 0.8}
 MODELS: dict[str, dict[str, object]] = {
     "unknown": {"noise": "unknown"},
+    "unknown-equal": {"noise": "unknown-equal"},
     "bounded": {"reward_range": (0.0, 1.0)},
     "bernoulli": {"rewards": "bernoulli"},
 }
 
 
 def draw(model: str, rng: np.random.Generator, rate: float) -> float:
-    if model == "unknown":
+    if model.startswith("unknown"):
         return float(rate + 0.2 * rng.normal())
     if model == "bounded":
         return float(rng.beta(9.0 * rate, 9.0 * (1.0 - rate)))

@@ -258,8 +258,8 @@ class TestAsking:
             ({"n": 1.5}, "n must be an integer at least 1; got 1.5"),
             ({"worker": ""}, "worker must be a name, or None; got ''"),
             ({"worker": 3}, "worker must be a name, or None; got 3"),
-            ({"lease": 0}, "lease must be a finite number above 0; got 0"),
-            ({"lease": np.inf}, "lease must be a finite number above 0; got inf"),
+            ({"lease": 0}, r"lease must be a number above 0 and at most 3\.15.*; got 0"),
+            ({"lease": np.inf}, r"lease must be a number above 0 and at most 3\.15.*; got inf"),
         ],
     )
     def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:

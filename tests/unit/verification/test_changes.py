@@ -50,8 +50,8 @@ def test_what_changes_cost_must_have_been_paid() -> None:
     assert "model.late must be those" in refusal(forgotten)
     ignorant = changed(found, ("log", "changes", 0, "informed"), False)
     assert "model.late must be those" in refusal(ignorant)
-    more = changed(found, ("log", "changes"), [*found["log"]["changes"], {
-        "event": 99, "kind": "left", "labels": ["z"], "informed": True, "reason": None}])  # fmt: skip
+    left = {"event": 99, "kind": "left", "labels": ["z"], "informed": True, "reason": None}
+    more = changed(found, ("log", "changes"), [*found["log"]["changes"], left])
     assert "for log.changes" in refusal(more)
     early = copy.deepcopy(found)
     del early["model"]["late"]

@@ -67,12 +67,15 @@ def test_processes_of_any_variance_are_those_of_the_rules() -> None:
             expected = by_shifts(given, i, j, tol)
             gap = exactly(j.mean - i.mean + tol)
             arms = (variances.Arm(one.n, one.scatter) for one in (i, j))
-            found = float(variances.by_two_arms(*arms, gap).low)
-            close = 1e-9 + 1e-14 * max(i.n, j.n)
-            if i.scatter > 0.0 < j.scatter:
-                assert found == pytest.approx(expected, rel=1e-9, abs=close)
-            else:  # it jumps where a mean is met
-                assert expected - close <= found <= expected + 0.02 or found == expected
+            bounds = variances.by_two_arms(*arms, gap)
+            close = 1e-9 * (1.0 + abs(expected)) + 1e-14 * max(i.n, j.n)
+            # Without scatter it jumps where a mean is met.
+            more = 0.0 if i.scatter > 0.0 < j.scatter else 0.02
+            assert (
+                bounds.low - close - more <= expected <= bounds.high + close
+                or bounds.low == expected
+            )
+            assert not bounds.high - bounds.low > close + 1e-13 * max(i.n, j.n)
 
 
 def refusal(forged: dict[str, Any]) -> str:
@@ -102,6 +105,10 @@ def refusal(forged: dict[str, Any]) -> str:
         ("unknown noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
         ("unknown noise", ("settings", "structured"), True, "features prove nothing"),
         ("unknown noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown"),
+        ("equal noise", ("data", "scatter", 0), -1e-9, "at least 0"),
+        ("equal noise", ("settings", "noise"), [0.1], "settings.noise must be 1"),
+        ("equal noise", ("settings", "noise_model"), "known", "null where the noise is known"),
+        ("equal noise", ("settings", "reward_range"), [0, 1], "null where the noise is unknown-eq"),
         ("rates", ("data", "sums", 0), 10.5, "must be a whole number"),
         ("rates", ("data", "sums", 0), 1e4, "must be of values within"),
         ("rates", ("data", "sums", 0), -1.0, "must be of values within"),
@@ -117,6 +124,26 @@ def test_what_cannot_be_is_refused(name: str, place: Any, value: Any, failure: s
     assert failure in refusal(changed(certificate_of(name), place, value))
 
 
+@pytest.mark.parametrize("name", ["equal noise", "equal noise, by the features"])
+@pytest.mark.parametrize("part", [0.5, 1.01])
+def test_other_scatter_is_another_noise(name: str, part: float) -> None:
+    """All pairs rest on the scatter of every arm."""
+    found = certificate_of(name)
+    for k, scatter in enumerate(found["data"]["scatter"]):
+        forged = changed(found, ("data", "scatter", k), part * scatter)
+        forged = changed(forged, ("now", "scatter", k), part * scatter)
+        assert "evidence[0].evidence must be" in refusal(forged)
+
+
+def test_a_known_noise_cannot_be_made_of_one_that_was_estimated() -> None:
+    found = certificate_of("equal noise, by the features")
+    forged = changed(found, ("settings", "noise_model"), "known")
+    for place in ("data", "now"):
+        forged = changed(forged, (place, "scatter"), None)
+    forged = changed(forged, ("now", "squares"), found["now"]["scatter"])
+    assert "evidence[0].evidence must be" in refusal(forged)
+
+
 def test_single_values_have_no_scatter() -> None:
     found = certificate_of("unknown noise")
     counts, sums = found["data"]["counts"], found["data"]["sums"]
@@ -125,7 +152,9 @@ def test_single_values_have_no_scatter() -> None:
     assert "scatter[0] must be 0 of so few" in refusal(forged)
 
 
-@pytest.mark.parametrize("name", ["unknown noise, drifting", "bounded, drifting"])
+@pytest.mark.parametrize(
+    "name", ["unknown noise, drifting", "equal noise, drifting", "bounded, drifting"]
+)
 def test_scatter_does_not_fall(name: str) -> None:
     found = certificate_of(name)
     early, late = found["times"][0], (*found["times"][1:], found["data"])[0]
@@ -170,3 +199,46 @@ def test_the_noise_is_tested_only_where_it_was_declared() -> None:
     assert certificate_of("unknown noise")["tests"] == []
     assert [one["of"] for one in certificate_of("bounded")["tests"]] == ["misspecification"]
     assert certificate_of("rates, one by one")["tests"] == []
+
+
+def test_values_that_are_all_as_guessed_cannot_have_another_mean() -> None:
+    """A guess only moves with values that are away from it."""
+    found = certificate_of("bounded")
+    for size in (0.0, 1e-6):
+        forged = changed(found, ("data", "scatter"), [size for _ in found["data"]["scatter"]])
+        forged["now"]["scatter"] = list(forged["data"]["scatter"])
+        assert "must be larger: the values are not alike" in refusal(forged)
+
+
+def test_the_least_scatter_of_bounded_values_is_reached() -> None:
+    """Values that move the guess by equal shares of what they cost; others cost more."""
+    rng, model = np.random.default_rng(3), NoiseModel("bounded")
+    for n in (1, 2, 5, 60):
+        steps = 0.3 / np.arange(2.0, n + 2.0)
+        total, scatter = 0.0, 0.0
+        for t, step in enumerate(steps.tolist()):
+            guess = (0.5 + total) / (t + 1)
+            total, scatter = total + guess + step, scatter + step**2
+        ends = (np.zeros(1), np.zeros(1)), (np.array([float(n)]), np.array([total]))
+        model.refuse_calm("scatter", *ends, np.array([scatter]))
+        with pytest.raises(Failure, match="must be larger"):
+            model.refuse_calm("scatter", *ends, np.array([0.9 * scatter]))
+        for _ in range(50):
+            before = rng.random(rng.integers(0, 9))
+            values = np.concatenate([before, rng.random(n)])
+            cut = len(before)
+            scatters = [scatter_of(values[:end]) for end in (cut, len(values))]
+            ends = [
+                (np.array([float(end)]), np.array([values[:end].sum()]))
+                for end in (cut, len(values))
+            ]
+            model.refuse_calm("scatter", *ends, np.array([scatters[1] - scatters[0]]))
+
+
+def scatter_of(values: Any) -> float:
+    """V, value by value."""
+    total, scatter = 0.0, 0.0
+    for t, value in enumerate(values.tolist()):
+        scatter += (value - (0.5 + total) / (t + 1)) ** 2
+        total += value
+    return scatter

@@ -65,7 +65,7 @@ def test_a_file_without_an_end_or_a_writer(tmp_path: Path) -> None:
         assert failure_of(path).startswith("the file cannot be read")
     os.mkfifo(tmp_path / "pipe")
     assert failure_of(tmp_path / "pipe") == "the file cannot be read: it is no regular file"
-    os.symlink(tmp_path / "loop", tmp_path / "loop")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for path in (tmp_path, tmp_path / "loop", tmp_path / "absent", "a\0b", "", "x" * 5000):
         assert failure_of(path).startswith("the file cannot be read")
     huge = tmp_path / "huge.json"

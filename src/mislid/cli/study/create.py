@@ -81,10 +81,10 @@ cost_option = click.option(
 @question_options()
 @click.option(
     "--noise",
-    metavar="NUMBER|COLUMN|unknown",
-    help="Standard deviation of a measurement, the column that has one per candidate, or unknown "
-    "for Gaussian values; by default the file's own. This, --reward-range or --rewards must be "
-    "given.",
+    metavar="NUMBER|COLUMN|unknown|unknown-equal",
+    help="Standard deviation of a measurement, the column that has one per candidate, or for "
+    "Gaussian values unknown, and unknown-equal if it is the same for all; by default the file's "
+    "own. This, --reward-range or --rewards must be given.",
 )
 @click.option(
     "--reward-range",
@@ -165,14 +165,15 @@ def command(
 
 def _facts(study: Study) -> dict[str, Any]:
     from mislid.files import as_plain
+    from mislid.rules.noise import UNDECLARED
     from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
     plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
     noise = plain["noise"]
-    if settings.noise_model == "unknown":
-        noise = ["unknown"]
+    if settings.noise_model in UNDECLARED:
+        noise = [settings.noise_model]
     return {
         "study": study.study_name,
         "candidates": candidates.K,
@@ -320,12 +321,15 @@ def _labels(table: Spreadsheet, naming: str) -> Labels:
 
 
 def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
-    if text == "unknown":
+    from mislid.rules.noise import UNDECLARED
+
+    if text in UNDECLARED:
         return text
     try:
         return float(text)
     except ValueError:
         known = f", one of {', '.join(map(repr, headings))}" if headings else ""
         raise ProblemError(
-            f"--noise must be a number or a column of {path!r}{known}, or unknown; got {text!r}"
+            f"--noise must be a number or a column of {path!r}{known}, unknown or unknown-equal; "
+            f"got {text!r}"
         ) from None

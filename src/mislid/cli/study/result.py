@@ -190,22 +190,23 @@ def verify_command(file: str, form: str) -> None:
     """Re-derive everything in the certificate FILE.json from its numbers, and name the first thing
     that does not hold; then the exit status is 1.
     """
-    _refuse_unreadable(file)
     from mislid.verification import verify
 
     found = verify(file).to_dict()
+    _refuse_unreadable(file, found["failure"])
     click.echo(_checks(form, file, found))
     if not found["ok"]:
         raise MislidError(f"{file!r} does not hold: {found['failure']}")
 
 
-def _refuse_unreadable(file: str) -> None:
-    try:
-        json.loads(Path(file).read_bytes())
-    except OSError as problem:
-        raise FileFormatError(f"FILE must be readable; got {file!r} ({problem.strerror})") from None
-    except ValueError:
-        raise FileFormatError(f"{file!r} must hold a certificate; it is not JSON") from None
+def _refuse_unreadable(file: str, failure: str | None) -> None:
+    """Refuse what is no certificate at all."""
+    unreadable, no_json = "the file cannot be read: ", "the file is not JSON"
+    if failure is not None and failure.startswith(unreadable):
+        why = failure.removeprefix(unreadable)
+        raise FileFormatError(f"FILE must be readable; got {file!r} ({why})")
+    if failure is not None and failure.startswith(no_json):
+        raise FileFormatError(f"{file!r} must hold a certificate; it is not JSON")
 
 
 def _checks(form: str, file: str, found: dict[str, Any]) -> str:
@@ -213,6 +214,8 @@ def _checks(form: str, file: str, found: dict[str, Any]) -> str:
     if form == "json":
         return as_json({"file": file, **found} | ({"guarantee": label} if label else {}))
     rows = [(check, "holds") for check in found["checks"]]
+    if found["ok"] and found["proven"] and found.get("tested") is False:
+        rows.append(("what was declared, by a file of an earlier version", "not tested"))
     if not found["ok"]:
         rows.append((str(found["failure"]), "FAILS"))
     if label:

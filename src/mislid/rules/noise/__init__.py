@@ -11,9 +11,15 @@ tilted
 variances
     Gaussian values, every arm with a standard deviation of its own ("unknown").
 
+equal
+    Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
+    `mislid.rules.evidence` stays, multiplied by a process of the scatter.
+
 docs/certificate.md has the proofs. Written for clarity; `mislid._kernels` has the same compiled.
 """
 
-NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli")
+NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
+# Gaussian values of which no standard deviation is declared.
+UNDECLARED = ("unknown", "unknown-equal")
 
-__all__ = ["NOISE_MODELS"]
+__all__ = ["NOISE_MODELS", "UNDECLARED"]

@@ -100,14 +100,14 @@ def scatter_over_time(
     >>> scatter_over_time("bernoulli", (0, 1), arms, values) is None
     True
     """
-    if noise_model not in ("unknown", "bounded"):
+    if noise_model in ("known", "bernoulli"):
         return None
     found = np.zeros(len(values))
     for arm in np.unique(arms).tolist():
         own = arms == arm
         told, n = values[own], np.arange(float(np.count_nonzero(own)))
         before = np.concatenate([[0.0], np.cumsum(told)[:-1]])
-        if noise_model == "unknown":
+        if noise_model != "bounded":
             away = told - before / np.maximum(n, 1.0)
             found[own] = np.cumsum(n / (n + 1.0) * away * away)
         else:

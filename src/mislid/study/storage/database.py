@@ -39,6 +39,9 @@ from mislid.study.storage.interface import Collision
 TIMEOUT = 60.0
 # And after which PostgreSQL ends a transaction in which nothing happens: of a stopped process.
 IDLE = 30.0
+# Seconds until a server that cannot be reached, or went away without a word, counts as lost.
+_AWAY = {"connect_timeout": 20, "keepalives_idle": 30, "keepalives_interval": 10}
+_AWAY |= {"keepalives_count": 3, "tcp_user_timeout": 60_000}
 # Bytes that an event may have in SQLite.
 LONGEST = 256 * 2**20
 
@@ -91,9 +94,13 @@ class Database:
     def _new_engine(self) -> Engine:
         if not self.is_sqlite:
             # Row locks are all that is needed, whatever the server's default is.
-            return self._patient(
-                sa.create_engine(self.address, isolation_level="READ COMMITTED", pool_pre_ping=True)
+            engine = sa.create_engine(
+                self.address,
+                isolation_level="READ COMMITTED",
+                pool_pre_ping=True,
+                connect_args={k: v for k, v in _AWAY.items() if k not in self.address.query},
             )
+            return self._patient(engine)
         engine = sa.create_engine(self.address, connect_args={"timeout": self._timeout})
 
         @sa.event.listens_for(engine, "connect")

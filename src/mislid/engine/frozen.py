@@ -1,0 +1,51 @@
+"""All that an engine has come to, as arrays that can be kept in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid.errors import ProblemError
+
+if TYPE_CHECKING:
+    from mislid._kernels.structs import Struct
+
+Frozen = dict[str, NDArray[Any]]
+
+
+def changes(struct: Struct, fresh: Struct, place: str) -> Frozen:
+    """What is not as it was at first, by its place.
+
+    Addresses of kernels, which are others in every process, never change, so they are not kept.
+    """
+    found: Frozen = {}
+    first = fresh.fields()
+    for name, value in struct.fields().items():
+        where = f"{place}.{name}"
+        if hasattr(value, "numba_type"):
+            found |= changes(value, first[name], where)
+        elif np.asarray(value).tobytes() != np.asarray(first[name]).tobytes():
+            found[where] = np.array(value)
+    return found
+
+
+def restore(struct: Struct, kept: Frozen, place: str) -> None:
+    """Change a fresh one accordingly."""
+    for where, value in kept.items():
+        if where.startswith(f"{place}."):
+            _restore(struct, where.removeprefix(f"{place}.").split("."), value)
+
+
+def _restore(struct: Any, path: list[str], value: NDArray[Any]) -> None:
+    *outer, name = path
+    for part in outer:
+        struct = struct.fields().get(part)
+    now = None if struct is None else np.asarray(struct.fields().get(name))
+    if now is None or now.shape != value.shape or now.dtype != value.dtype:
+        raise ProblemError(f"what is kept of {'.'.join(path)} must be of an engine like this one")
+    if now.ndim:
+        struct.fields()[name][...] = value
+    else:
+        setattr(struct, name, value.item())

@@ -1,0 +1,130 @@
+"""Words and files that commands once answered with tracebacks."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from helpers.study_calls import Call, question
+from mislid.cli import main, options
+from mislid.errors import MislidError
+
+# An argument that is no UTF-8, as Python gives it.
+NO_TEXT = "a\udcff"
+
+
+@pytest.mark.parametrize("lease", ["999999999999", "1e9d", "99999999d", "inf", "0", "-1"])
+def test_leases_that_no_calendar_has(created: Call, lease: str) -> None:
+    done = created("ask", "s", "--lease", lease)
+    assert done.status == 2
+    assert f"{lease!r} is no time such as 90, 30m, 1h or 2d, of at most 100 years" in done.err
+
+
+def test_a_lease_of_a_hundred_years(created: Call) -> None:
+    assert created("ask", "s", "--lease", "36525d").status == 0
+
+
+@pytest.mark.parametrize("stated", ["abc", "-1", "nan", "", "1,5"])
+def test_a_misspecification_that_is_no_number(
+    study_command: Call, folder: Path, stated: str
+) -> None:
+    (folder / "bad.csv").write_text(f"# misspecification={stated}\nname,x\na,1\nb,2\n")
+    done = study_command("create", "s", "--candidates", "bad.csv", "--m", 1, "--noise", 1)
+    assert done.status == 1
+    assert "misspecification in 'bad.csv' must be a number at least 0" in done.err
+    assert not (folder / "lab.db").exists()
+
+
+@pytest.mark.parametrize(
+    "call", ["tell s {} 0.5", "tell s {} --fail", "correct s {} 0.5", "void s {}"]
+)
+def test_trial_numbers_without_end(created: Call, call: str) -> None:
+    done = created(*call.format("1" * 5000).split())
+    assert done.status == 2
+    assert "trial must be the number of one that was asked; got '1111" in done.err
+    assert len(done.err) < 400
+
+
+def test_trial_numbers_without_end_in_a_sheet(created: Call, folder: Path) -> None:
+    (folder / "sheet.csv").write_text(f"trial,value\n{'1' * 5000},0.5\n")
+    done = created("tell", "s", "--csv", "sheet.csv")
+    assert done.status == 1
+    assert "line 2: trial must be the number of one that was asked" in done.err
+
+
+def test_of_a_file_full_of_mistakes_ten_are_shown(created: Call, folder: Path) -> None:
+    (folder / "sheet.csv").write_text("trial,value\n" + "x,0.5\n" * 30)
+    done = created("tell", "s", "--csv", "sheet.csv")
+    assert done.err.count("trial must be") == 10
+    assert "; and 20 more" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("create", NO_TEXT, *question()), "study_name must be text of Unicode characters"),
+        (("ask", "s", "--worker", NO_TEXT), "worker must be text of Unicode characters"),
+        (("copy", "s", "--as", NO_TEXT), "study_name must be text of Unicode characters"),
+        (("redeclare", "s", "--noise", 0.7, "--reason", NO_TEXT), "reason must be text of Unicode"),
+        (("status", NO_TEXT), "study_name must be of a study in this storage"),
+    ],
+)
+def test_names_that_are_no_text(created: Call, words: tuple[object, ...], said: str) -> None:
+    done = created(*words)
+    assert done.status == 1
+    assert said in done.err
+
+
+def test_more_trials_than_anybody_measures(created: Call) -> None:
+    done = created("ask", "s", "-n", 10**23)
+    assert done.status == 1
+    assert "n must be an integer at least 1 and at most 100000; got 1000" in done.err
+
+
+def raising(problem: Exception) -> Callable[..., None]:
+    @options.one_sentence_errors
+    def command() -> None:
+        raise problem
+
+    return command
+
+
+def database_errors() -> list[Exception]:
+    exc = pytest.importorskip("sqlalchemy.exc")
+    spoken = "(sqlite3.DatabaseError) database disk image is malformed\n[SQL: SELECT 1]"
+    address = "could not reach postgresql://lab:secret@host/x?password=secret"
+    return [
+        sqlite3.DatabaseError("database disk image is malformed"),
+        exc.DatabaseError("SELECT 1", {}, sqlite3.DatabaseError("malformed")),
+        exc.OperationalError(spoken, {}, Exception(spoken)),
+        exc.ArgumentError(address),
+    ]
+
+
+@pytest.mark.parametrize("problem", database_errors(), ids=lambda one: type(one).__name__)
+def test_whatever_a_database_says_is_one_sentence(problem: Exception) -> None:
+    with pytest.raises(click.ClickException, match="storage does not work as it should") as caught:
+        raising(problem)()
+    assert "\n" not in caught.value.message
+    assert "secret" not in caught.value.message
+
+
+def test_too_little_memory_is_one_sentence() -> None:
+    with pytest.raises(click.ClickException, match="not enough memory"):
+        raising(MemoryError())()
+
+
+def test_mistakes_of_ours_are_shown_in_full() -> None:
+    with pytest.raises(KeyError):
+        raising(KeyError("x"))()
+    with pytest.raises(click.ClickException, match="a sentence"):
+        raising(MislidError("a sentence"))()
+
+
+@pytest.mark.parametrize("runs", ["99999999999999999999", str(10**7 + 1)])
+def test_more_runs_than_can_be(folder: Path, capsys: pytest.CaptureFixture[str], runs: str) -> None:
+    (folder / "arms.csv").write_text("mean,x\n1,1\n2,2\n")
+    assert main(["run", "arms.csv", "--m", "1", "--runs", runs, "--misspecification", "1"]) == 1
+    assert "runs must be an integer at least 1 and at most 10000000; got" in capsys.readouterr().err

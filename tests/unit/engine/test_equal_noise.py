@@ -1,0 +1,153 @@
+"""An engine whose arms share a noise that nobody knows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.engine import Engine, Script
+from mislid.errors import ProblemError
+from mislid.geometry.coordinates import coordinates
+from mislid.geometry.duality import all_pairs
+from mislid.question import Question
+from mislid.rules.evidence import by_features, by_two_arms, families_of
+from mislid.rules.noise.equal import Spread
+
+X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
+FREE = Question(mislid.Model(np.eye(6), math.inf), 2, noise="unknown-equal")
+LINEAR = Question(mislid.Model(X, 0.05), 2, noise="unknown-equal", tolerance=0.01)
+
+
+def data(rng: np.random.Generator, sigma: float = 0.7) -> tuple[np.ndarray, ...]:
+    n = rng.integers(2, 300, size=6)
+    means = X @ rng.normal(size=2) + 0.05 * rng.uniform(-1, 1, size=6)
+    values = [mean + sigma * rng.normal(size=count) for mean, count in zip(means, n, strict=True)]
+    scatter = [np.sum((one - one.mean()) ** 2) for one in values]
+    return n, np.array([one.sum() for one in values]), np.array(scatter)
+
+
+@pytest.mark.parametrize("question", [FREE, LINEAR], ids=["free", "linear"])
+def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> None:
+    rng, some = np.random.default_rng(1), 0
+    families = families_of(6, 2, 0.0, question.delta, np.ones(6), structured=question.structured)
+    for _ in range(25):
+        n, sums, scatter = data(rng)
+        engine = Engine(question)
+        engine.reset(n, sums, scatter=scatter)
+        decided = engine.judge(test=True).decided
+        counts, spread = n.astype(float), Spread(n.astype(float), scatter)
+        pairs = all_pairs(6, np.sort(np.array(engine.incumbents)))
+        i, j = pairs.T
+        gap = engine.means[j] - engine.means[i] + question.tolerance
+        found = by_two_arms(families.two_arms, gap, counts[i], counts[j], spread)
+        if question.structured:
+            at = coordinates(question.model).matrix
+            given = at, counts, engine.means, 0.05, question.tolerance, pairs
+            found = np.maximum(found, by_features(families.linear, *given, spread))
+        expected = {(a, b) for a, b in pairs[found >= families.level].tolist()}
+        if question.structured:  # all arms may settle the rest
+            assert set(engine.settled()) >= expected
+        else:
+            assert set(engine.settled()) == expected
+        assert not decided or len(engine.settled()) == 8
+        some += 0 < len(expected) < 8
+    assert some >= 5
+
+
+def test_settled_pairs_stay_settled() -> None:
+    engine, rng = Engine(FREE), np.random.default_rng(2)
+    means = np.array([1.0, 0.8, 0.0, 0.0, 0.0, 0.75])
+    before: set[tuple[int, int]] = set()
+    for _ in range(400):
+        for arm in range(6):
+            engine.observe(arm, float(means[arm] + rng.normal()))
+        engine.judge()
+        if set(engine.incumbents) == {0, 1}:
+            now = set(engine.settled())
+            assert now >= before
+            before = now
+    assert (2, 0) in before
+
+
+def test_a_copy_and_a_memory_go_on_as_the_first() -> None:
+    rng = np.random.default_rng(3)
+    engine = Engine(LINEAR)
+    n, sums, scatter = data(rng)
+    engine.reset(n, sums, scatter=scatter)
+    engine.judge()
+    other = engine.copy()
+    for one in (engine, other):
+        one.observe(1, 0.3)
+        one.judge()
+    assert engine.propose() == other.propose()
+    assert engine.settled() == other.settled()
+    assert engine.weights == pytest.approx(other.weights)
+    other.reset(n, sums, engine.memory(), scatter=scatter)
+    other.judge()
+    assert other.settled().keys() >= engine.settled().keys()
+
+
+def test_a_script_is_followed_as_it_was_written() -> None:
+    """Step by step or at once: the same arms, and the same verdict."""
+    rng, whole, chosen = np.random.default_rng(4), Script(), []
+    live = Engine(LINEAR)
+    verdicts = []
+    for trial in range(120):
+        step = Script()
+        step.ask(trial, 1, [])
+        whole.ask(trial, 1, [])
+        arm = int(live.follow(step)[1][0])
+        chosen.append(arm)
+        value = float(X[arm] @ [1.0, 0.4] + 0.3 * rng.normal())
+        told = Script()
+        for script in (told, whole):
+            script.tell([arm], [value])
+        verdicts.append(live.follow(told)[0])
+    again = Engine(LINEAR)
+    verdict, arms = again.follow(whole)
+    assert arms.tolist() == chosen
+    first = next((one for one in verdicts if one is not None), None)
+    assert (verdict is None) == (first is None)
+    if verdict is not None and first is not None:
+        assert verdict.samples == first.samples
+
+
+def test_rules_that_need_the_noise_are_refused() -> None:
+    for rule in ("lingape", "lingifa"):
+        with pytest.raises(ProblemError, match="regression needs the standard deviation"):
+            Engine(LINEAR, rule)
+    with pytest.raises(ProblemError, match="stopping must be 'guaranteed'"):
+        Engine(LINEAR, stopping="heuristic")
+    with pytest.raises(ProblemError, match="scatter must be given with times=3"):
+        Engine(LINEAR).observe(0, 1.0, 3)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb", "uniform"])
+def test_every_sampling_rule_comes_to_an_answer(algorithm: str) -> None:
+    instance = mislid.Instance(LINEAR.model, X @ [1.0, 0.4], noise=0.3)
+    found = mislid.identify(
+        instance, 2, algorithm=algorithm, assume_noise="unknown-equal", max_samples=50_000
+    )
+    assert found.correct
+    low, high = found.intervals.T
+    assert np.all((low <= instance.means) & (instance.means <= high))
+    assert np.isfinite(low).all()
+
+
+def test_noise_has_no_unit() -> None:
+    """Everything times a power of two: the same choices and the same samples."""
+    means = X @ [1.0, 0.4]
+    for seed in range(3):
+        one, other = (
+            mislid.identify(
+                mislid.Instance(mislid.Model(X, unit * 0.05), unit * means, noise=unit * 0.3),
+                2,
+                assume_noise="unknown-equal",
+                seed=seed,
+            )
+            for unit in (1.0, 1024.0)
+        )
+        assert one.counts.tolist() == other.counts.tolist()

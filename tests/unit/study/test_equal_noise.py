@@ -1,0 +1,163 @@
+"""Studies whose candidates share a noise that nobody knows: features prove as if it were known."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.tampering import sealed
+from mislid.errors import ContradictedWarning, ProblemError
+from mislid.study import Study
+from mislid.study.certificate import Log
+from mislid.study.proof import Claim, Moment
+
+PLACES = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
+TABLE = {arm: [1.0, x] for arm, x in PLACES.items()}
+
+
+def measured(rounds: int, bend: float = 0.0, sigma: float = 0.2, **changes: Any) -> Study:
+    """Every candidate so often; means are linear in the place but for a bend."""
+    given: dict[str, Any] = {"candidates": TABLE, "m": 1, "noise": "unknown-equal"}
+    study = mislid.create_study(**{**given, "misspecification": 0.05, **changes})
+    rng = np.random.default_rng(4)
+    for _ in range(rounds):
+        values = {arm: x + bend * x * (1 - x) + sigma * rng.normal() for arm, x in PLACES.items()}
+        study.add_observations(list(values.items()))
+    return study
+
+
+def test_features_prove() -> None:
+    study = measured(rounds=80, misspecification=0.01)
+    assert (study.status, study.result.answer) == ("decided", ("h",))
+    certificate = study.result.certificate.to_dict()
+    assert "linear" in {one["family"] for one in certificate["evidence"]}
+    assert mislid.verify(certificate).proven
+    unknown = measured(rounds=study.samples // 8, misspecification=0.01, noise="unknown")
+    assert unknown.status == "running"
+
+
+def test_what_is_known_does_not_depend_on_the_unit() -> None:
+    one = measured(rounds=20, misspecification=0.1)
+    other = mislid.create_study(
+        candidates=TABLE, m=1, noise="unknown-equal", misspecification=100.0, tolerance=0.0
+    )
+    rows = [(row.arm, 1000.0 * row.value) for row in one.observation_rows()]
+    for n in range(20):
+        other.add_observations(rows[8 * n : 8 * n + 8])
+    assert other.result_now().p_value == pytest.approx(one.result_now().p_value, rel=1e-6)
+    ends = [(row.lower, row.upper) for row in one.estimate_rows()]
+    larger = [(row.lower, row.upper) for row in other.estimate_rows()]
+    assert np.array(larger) == pytest.approx(1000.0 * np.array(ends), rel=1e-6)
+    assert np.isfinite(ends).all()
+
+
+def test_sensitivity_and_accept() -> None:
+    study = measured(rounds=40, misspecification=None)
+    assert study.settings.declared == "unknown"
+    dial = study.sensitivity()
+    assert study.status == "running"
+    assert dial.largest is not None
+    assert 0.0 < dial.largest < math.inf
+    shares = [row.statistic for row in dial.table if row.answer == ("h",)]
+    assert all(a >= b - 1e-9 for a, b in pairwise(shares))
+    study.accept(0.9 * dial.largest)
+    assert study.status == "decided"
+    assert mislid.verify(study.result.certificate.to_dict()).ok
+
+
+def test_a_misspecification_that_is_too_small_is_found_out() -> None:
+    with pytest.warns(ContradictedWarning, match="contradict the declared misspecification"):
+        study = measured(rounds=60, bend=2.0)
+    assert study.status == "contradicted"
+    assert {one.kind for one in study.warnings()} == {"misspecification"}
+    assert study.sensitivity().smallest > 0.05
+    study.redeclare(misspecification=1.0)
+    assert study.status in ("running", "decided")
+    assert measured(rounds=60, bend=0.1).warnings() == ()
+
+
+def test_a_report_has_its_history() -> None:
+    overview = measured(rounds=12).overview()
+    assert overview.no_history == ""
+    assert overview.history is not None
+    assert 0.0 < overview.history.share < 1.0
+    assert overview.optimal is not None
+
+
+def test_history_ends_where_the_study_decides() -> None:
+    history = measured(rounds=80, misspecification=0.01).overview().history
+    assert history is not None
+    assert history.share >= 1.0
+
+
+def test_what_the_features_are_worth() -> None:
+    check = measured(rounds=0).features_check()
+    assert check.gap is None
+    assert check.samples_with is None
+    assert check.samples_linear is not None
+    assert check.samples_without is not None
+    assert check.samples_linear < check.samples_without
+    assert "two candidates that differ by the noise, take about" in check.statement
+
+
+def test_means_of_several_need_their_scatter() -> None:
+    study = measured(rounds=0)
+    with pytest.raises(ProblemError, match="sd must be given with n"):
+        study.tell(study.ask(), 0.3, n=4)
+    with pytest.raises(ProblemError, match="sumsq must be given"):
+        study.add_counts("a", n=4, sum=1.0)
+    study.add_counts("a", n=4, sum=1.0, sumsq=0.5)
+    assert study.samples == 4
+
+
+def test_another_noise_cannot_be_declared() -> None:
+    with pytest.raises(ProblemError, match="the same for all candidates"):
+        measured(rounds=1).redeclare(noise=0.2)
+    with pytest.raises(ProblemError, match="'unknown' or 'unknown-equal', without a reward_range"):
+        measured(rounds=0, reward_range=(0, 1))
+
+
+@pytest.mark.parametrize("stopping", ["heuristic", "paper"])
+def test_rules_that_need_the_noise_are_refused(stopping: str) -> None:
+    with pytest.raises(ProblemError, match="stopping must be 'guaranteed'"):
+        measured(rounds=0, stopping=stopping)
+
+
+def test_values_that_do_not_scatter_prove_nothing() -> None:
+    study = measured(rounds=30, sigma=0.0)
+    assert study.status == "running"
+    assert study.result_now().p_value == 1.0
+    assert study.warnings() == ()
+
+
+def test_all_arms_prove_as_the_checker_derives_it() -> None:
+    """They are seldom the first to do so: here a certificate is changed to rest on them."""
+    study, rng = measured(rounds=0, misspecification=0.02), np.random.default_rng(5)
+    study.add_observations(
+        [(arm, x + 0.2 * rng.normal()) for _ in range(400) for arm, x in PLACES.items()]
+    )
+    certificate = study.result.certificate.to_dict()
+    log = Log(study.settings, study.candidates, study._replay.state.observations)
+    counts, sums, scatter = log.after(certificate["data"]["samples"])
+    moment = Moment(Claim(study.settings, study.candidates), counts, sums, scatter)
+    index, by_all = study.candidates.positions, 0
+    for entry in certificate["evidence"]:
+        pair = index[entry["challenger"]], index[entry["incumbent"]]
+        for one in moment.settle_by_all_arms(np.array([pair])).values():
+            assert one.values is not None
+            entry |= {"family": "diagonal", "evidence": one.evidence, "scale": one.scale}
+            entry |= {"values": one.values.tolist(), "alpha": one.alpha}
+            by_all += 1
+    least = min(certificate["evidence"], key=lambda entry: entry["evidence"])
+    certificate["decision"]["evidence"] = least["evidence"]
+    certificate["decision"]["pair"] = [least["challenger"], least["incumbent"]]
+    assert by_all > 3
+    assert mislid.verify(sealed(certificate)).failure is None
+    least["evidence"] += 1e-3
+    certificate["decision"]["evidence"] = least["evidence"]
+    assert "evidence must be" in str(mislid.verify(sealed(certificate)).failure)
