@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -21,6 +22,7 @@ ROUND, WORKERS, RATE = 40.0, 5, 0.7
 
 def main(words: list[str]) -> int:
     """Print what every round came to, and all in the end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is to end as well
     seconds, first = (*map(int, words), *(600, 1)[len(words) :])
     until, seed = time.monotonic() + seconds, first
     totals: dict[str, Counter[str]] = {}
