@@ -20,6 +20,9 @@ from pathlib import Path
 from faults.nursery import NO_RECORD
 from faults.places import Healing, Place, SQLitePlace
 
+# Faults after which all go on at once.
+CHEAP = ("client killed", "commit lost", "answer to a commit lost")
+
 SOURCES = [str(Path(__file__).resolve().parents[1]), *sys.path]
 
 
@@ -101,7 +104,7 @@ class Nemesis:
         number = max(len(self.faults), int(seconds * per_second))
         kinds = list(self.faults)
         self.rng.shuffle(kinds)
-        kinds += self.rng.choices(kinds, k=number - len(kinds))
+        kinds += self.rng.choices([*kinds, *CHEAP, *CHEAP], k=number - len(kinds))
         return sorted((self.rng.uniform(0.0, seconds), kind) for kind in kinds)
 
     def rage(self, seconds: float, per_second: float) -> None:
@@ -156,10 +159,15 @@ class Nemesis:
         self.place.jump(self._name(), self.crew.folder, seconds)
 
     def _lose(self, _rng: random.Random) -> None:
-        self.place.lose(self._name(), self.crew.folder, "commit")
+        self._lose_all("commit")
 
     def _lose_answer(self, _rng: random.Random) -> None:
-        self.place.lose(self._name(), self.crew.folder, "answer")
+        self._lose_all("answer")
+
+    def _lose_all(self, word: str) -> None:
+        """The next commit of everybody: that breaks much, and takes no time."""
+        for name in self.crew.names:
+            self.place.lose(name, self.crew.folder, word)
 
     def _fill(self, rng: random.Random) -> Healing:
         """No file of this client may grow beyond a size."""
