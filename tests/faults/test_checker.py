@@ -8,30 +8,12 @@ from typing import Any
 import pytest
 
 from faults import checker, record, twins
-from faults.calls import new_study
+from faults.alone import work
 from faults.checker import Row, violations
 from faults.record import OK, REFUSED, Operation
-from faults.worker import Life, Worker
 from mislid.study.storage.sql import SQLStorage
 
 STEPS = 200
-
-
-@pytest.fixture(autouse=True)
-def _in_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is killed here, so nothing has to be on the disk, and nobody has to wait."""
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("os.fdatasync", lambda _: None)
-
-
-def work(storage: SQLStorage, folder: Path) -> list[Operation]:
-    """What a single worker in this process wrote down."""
-    worker = Worker(Life("w0", 0), "", folder, seed=3)
-    worker.study = new_study(storage)
-    for _ in range(STEPS):
-        worker.step()
-    storage.close()
-    return list(record.operations([folder / "w0.0.record"]).values())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +33,7 @@ def test_storages_that_break_a_promise(
     tamper: Callable[[list[Row]], list[Row]], named: set[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "lab.db"
-    operations = work(twins.Broken(file, tamper, after=STEPS // 3), tmp_path)
+    operations = work(twins.Broken(file, tamper, after=STEPS // 3), tmp_path, STEPS)
     whats = {one.what for one in violations(*checker.read_sqlite(file), operations)}
     assert named <= whats
     assert bool(named) == bool(whats), whats

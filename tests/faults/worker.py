@@ -62,7 +62,7 @@ class Worker:
         (self.folder / f"{self.life.name}.idle").touch()
         while not (self.folder / FINISH).exists():
             time.sleep(0.02)
-        self._last_look()
+        self.last_look()
 
     def _open(self) -> None:
         while self.study is None:
@@ -174,7 +174,7 @@ class Worker:
         features = [MEAN, self.rng.uniform(0.0, 1.0)]
         return "add", {"label": f"{NEW} {operation}", "features": features}, key
 
-    def _last_look(self) -> None:
+    def last_look(self) -> None:
         """What the study has come to in the memory of this process."""
         (self.folder / f"{self.life.name}.digest").write_text(digest(self.study))
 
