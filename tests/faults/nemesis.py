@@ -155,7 +155,7 @@ class Nemesis:
         return rng.uniform(0.05, 2.0), go_on
 
     def _jump(self, rng: random.Random) -> None:
-        seconds = rng.choice([0.0, 1.0, 300.0, 4000.0, 1e6, 1e8]) * rng.choice([-1.0, 1.0])
+        seconds = rng.choice([1.0, 300.0, 4000.0, 1e6, 1e8]) * rng.choice([-1.0, 1.0])
         self.place.jump(self._name(), self.crew.folder, seconds)
 
     def _lose(self, _rng: random.Random) -> None:

@@ -107,6 +107,7 @@ class PostgreSQLPlace(Place):
         self._server, self._proxy = server, proxy
         self.direct = server.new_schema(f"-cidle_in_transaction_session_timeout={IDLE}")
         self.address = self.direct.replace(f":{server.port}/", f":{proxy.port}/")
+        self._set_clock(0.0)  # who prepares a statement before it is there never sees it
         self.faults = {
             "server killed": self._kill,
             "server process killed": self._kill_one,
@@ -119,11 +120,17 @@ class PostgreSQLPlace(Place):
         return checker.read_postgresql(self.direct)
 
     def jump(self, worker: str, folder: Path, seconds: float) -> None:
-        """The study's schema has a clock of its own, which hides that of the server."""
         del worker, folder
         import psycopg
 
-        with suppress(psycopg.OperationalError), psycopg.connect(self.direct) as connection:
+        with suppress(psycopg.OperationalError):  # it is down
+            self._set_clock(seconds)
+
+    def _set_clock(self, seconds: float) -> None:
+        """The study's schema has a clock of its own, which hides that of the server."""
+        import psycopg
+
+        with psycopg.connect(self.direct) as connection:
             connection.execute(
                 "CREATE OR REPLACE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS "
                 f"$$SELECT pg_catalog.clock_timestamp() + interval '{seconds} seconds'$$"

@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from faults import checker, judge, record
@@ -17,6 +18,8 @@ from faults.worker import FINISH, STOP
 
 # Seconds within which all must have come to an end, once nothing is broken any more.
 PATIENCE = 120.0
+# Seconds between two events that no fault but a clock's makes.
+JUMP = 250.0
 
 
 @dataclass
@@ -84,6 +87,9 @@ def _judge(place: Place, folder: Path, outcome: Outcome) -> None:
     outcome.violations += judge.violations(place.address, rows, model, folder)
     outcome.figures["commits cut off"] += place.cut_off
     outcome.figures["events"] += len(rows)
+    times = [row.time for row in rows]
+    jumps = sum(abs(after - before) > JUMP for before, after in pairwise(times))
+    outcome.figures["jumps of the log's time"] += jumps
     outcome.figures["certificates"] += len(list(folder.glob("*.certificate")))
     outcome.figures["decisions"] += len(model.decisions)
     if isinstance(place, SQLitePlace):
