@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mislid._words import shown
 from mislid.errors import ProblemError
 
 Vector = npt.NDArray[np.float64]
@@ -430,21 +431,3 @@ def _range_in_words(
         bounds.append(f"below {high:g}" if high_open else f"at most {high:g}")
     words = " ".join([kind, " and ".join(bounds)]).strip()
     return f"{words} (inf is allowed)" if allow_inf and math.isinf(high) else words
-
-
-def shown(value: Any, limit: int = 60) -> str:
-    """A value as messages show it, whatever it is.
-
-    >>> shown([1, 2]), shown("a" * 100, limit=9), shown(10**5000)
-    ('[1, 2]', "'aaaaa...", 'an integer of 16610 bits')
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, int) and value.bit_length() > 10_000:
-        return f"an integer of {value.bit_length()} bits"
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # noqa: BLE001 - a message must not fail for what it is about
-        return f"a value of type {type(value).__name__}"
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= limit else text[: limit - 3] + "..."

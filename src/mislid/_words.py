@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
@@ -36,6 +37,24 @@ def moment(seconds: float, *, exact: bool = False) -> str:
     first, last = _CALENDAR
     time = datetime.fromtimestamp(min(max(seconds, first), last), UTC).replace(tzinfo=None)
     return f"{time.isoformat(timespec='microseconds' if exact else 'seconds')}Z"
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """A value as messages show it, whatever it is.
+
+    >>> shown([1, 2]), shown("a" * 100, limit=9), shown(10**5000)
+    ('[1, 2]', "'aaaaa...", 'an integer of 16610 bits')
+    """
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001 - a message must not fail for what it is about
+        return f"a value of type {type(value).__name__}"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def without_password(address: object) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, shown
+from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
 from mislid.rules.noise import NOISE_MODELS, UNDECLARED

@@ -37,7 +37,9 @@ def faults(numbers: range, patience: int = PATIENCE) -> Iterator[Fault]:
     with _elsewhere():
         for number in numbers:
             name = names[number % len(names)]
-            words, action = targets[name](random.Random(number))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                words, action = targets[name](random.Random(number))
             try:
                 with _limited(patience), warnings.catch_warnings():
                     warnings.simplefilter("ignore")

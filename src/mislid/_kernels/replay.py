@@ -5,7 +5,7 @@ One kernel serves single calls and whole logs, so that a replay does what was do
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner, kernel
+from mislid._kernels.compile import for_python, inner, kernel
 from mislid._kernels.linalg import copy
 from mislid._kernels.loop import Rules, estimate, judge, propose
 from mislid._kernels.state import Setting, State, observe
@@ -99,6 +99,9 @@ def _pretend(setting: Setting, state: State, pretended: State, waiting: Indices)
         pretended.incumbents[b] = state.incumbents[b]
     for a in range(waiting.shape[0]):
         observe(setting, pretended, waiting[a], state.projected[waiting[a]])
+
+
+pretend = for_python(_pretend)
 
 
 @inner

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import shown
+from mislid._words import shown
 from mislid.algorithms.compositions import (
     LUCB,
     Algorithm,

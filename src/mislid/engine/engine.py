@@ -5,27 +5,19 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import (
-    Vector,
-    as_arm,
-    as_count,
-    as_flag,
-    as_number,
-    as_seed,
-    as_vector,
-    shown,
-)
+from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
+from mislid._words import shown
 from mislid.algorithms.names import as_algorithm
 from mislid.algorithms.published import patience
 from mislid.engine.cost import as_cost, first_arms
-from mislid.engine.frozen import Frozen, changes, restore
+from mislid.engine.frozen import Frozen, changes, refuse_others, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
@@ -613,6 +605,7 @@ class Engine:
         frozen
             From `freeze`, of an engine before which nothing was measured.
         """
+        refuse_others(frozen)
         restore(self._rules, frozen, "rules")
         if "pretended" in frozen:
             self._pretended = self._new_pretended()
@@ -626,10 +619,25 @@ class Engine:
         state = self._rules.state
         return new_state(self._rules.setting, plays=state.play is not state.test)
 
-    def _pretending(self) -> Engine:
-        """One with a state of its own that shares what the rules remember."""
+    def _pretending(self, waiting: Sequence[int]) -> Engine:
+        """One with a state of its own that shares what the rules remember.
+
+        Trials of the arms `waiting` are in it as if they had returned the estimate.
+        """
         other = copy.copy(self)
-        other._rules = self._rules.replace(state=self._state.copy())
+        if self._sampler is None:
+            other._rules, estimate = self._rules.replace(state=self._state.copy()), self.estimate
+            for arm in waiting:
+                other._pretend(arm, estimate[arm])
+            return other
+        from mislid._kernels.replay import pretend
+
+        # As compiled loops do it: a search leaves things for the next, to the last bit.
+        if self._pretended is None:
+            self._pretended = self._new_pretended()
+        arms = np.array(waiting, dtype=np.int64)
+        pretend(self._rules.setting, self._state, self._pretended, arms)
+        other._rules = self._rules.replace(state=self._pretended)
         return other
 
     def advance(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._words import shown
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def changes(struct: Struct, fresh: Struct, place: str) -> Frozen:
         elif np.asarray(value).tobytes() != np.asarray(first[name]).tobytes():
             found[where] = np.array(value)
     return found
+
+
+def refuse_others(frozen: Any) -> None:
+    """Refuse what no engine has frozen."""
+    if not isinstance(frozen, dict) or "decided" not in frozen:
+        raise ProblemError(f"frozen must come from freeze of an engine; got {shown(frozen)}")
 
 
 def restore(struct: Struct, kept: Frozen, place: str) -> None:

@@ -229,9 +229,7 @@ def _choose(engine: Engine, step: Step) -> list[int]:
         waiting = chosen.copy()
     if len(chosen) == step.n:
         return chosen
-    pretended, estimate = engine._pretending(), engine.estimate
-    for arm in waiting:
-        pretended._pretend(arm, estimate[arm])
+    pretended, estimate = engine._pretending(waiting), engine.estimate
     for trial in range(step.trial + len(chosen), step.trial + step.n):
         if not pretended.is_midround:
             pretended.judge(test=False)

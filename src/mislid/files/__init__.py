@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from mislid._validation import shown
+from mislid._words import shown
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files.guards import guarded
 from mislid.files.instances import (

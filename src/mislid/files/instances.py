@@ -19,7 +19,6 @@ from mislid._validation import (
     as_noise,
     as_number,
     as_vector,
-    is_unicode,
 )
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files.archives import opened_archive
@@ -190,7 +189,7 @@ def _digits(numbers: Vector) -> list[str]:
 
 def _refuse_broken_names(names: Labels) -> None:
     for name in names:
-        if isinstance(name, str) and (set(name) & set("\r\n\0") or not is_unicode(name)):
+        if isinstance(name, str) and set(name) & set("\r\n\0"):
             raise ProblemError(
                 "names saved to .csv must be text without line breaks or NUL characters; "
                 f"got {name!r}"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights, shown
+from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
@@ -395,9 +396,13 @@ class AlternativeSearch:
 def _as_incumbents(incumbents: Iterable[int] | None, given: Vector, m: int) -> NDArray[np.int64]:
     if incumbents is None:
         return top_arms(given, m)
-    if not isinstance(incumbents, Iterable):
-        raise ProblemError(f"incumbents must be {m} different arms; got {shown(incumbents)}")
-    arms = [as_arm(arm, "incumbents", given.size) for arm in incumbents]
+    try:
+        wanted = list(incumbents)
+    except TypeError:
+        raise ProblemError(
+            f"incumbents must be {m} different arms; got {shown(incumbents)}"
+        ) from None
+    arms = [as_arm(arm, "incumbents", given.size) for arm in wanted]
     if len(set(arms)) != len(arms) or len(arms) != m:
         raise ProblemError(f"incumbents must be {m} different arms; got {arms!r}")
     return np.sort(np.array(arms, dtype=np.int64))

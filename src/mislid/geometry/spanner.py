@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number, integer_from, is_one_of, shown
+from mislid._validation import as_number, integer_from, is_one_of
+from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import Check
 from mislid.model import Model, as_model

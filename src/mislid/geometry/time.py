@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m, shown
+from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
+from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.duality import (
     Check,

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Labels, Matrix, Vector, as_count, as_number, is_one_of, shown
+from mislid._validation import Labels, Matrix, Vector, as_count, as_number, is_one_of
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures

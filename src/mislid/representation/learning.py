@@ -8,7 +8,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector, is_one_of, shown
+from mislid._validation import Matrix, Vector, as_array, as_labels, as_vector, is_one_of
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.representation.learned import Intercept, Representation, represent
 from mislid.representation.network import EpochListener, Recipe, Split, train

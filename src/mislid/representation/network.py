@@ -18,8 +18,8 @@ from mislid._validation import (
     as_count,
     as_number,
     is_one_of,
-    shown,
 )
+from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.representation.observations import Rows, numbered
 

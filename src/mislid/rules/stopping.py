@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from mislid._validation import shown
+from mislid._words import shown
 from mislid.errors import ProblemError
 
 NO_GUARANTEE = "no guarantee"

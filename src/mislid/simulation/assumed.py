@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import as_noise, shown
+from mislid._validation import as_noise
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.rules.noise import NOISE_MODELS, UNDECLARED

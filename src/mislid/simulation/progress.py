@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._validation import Vector, shown
+from mislid._validation import Vector
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative
 from mislid.model import Model

@@ -9,7 +9,8 @@ from concurrent.futures import Executor
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import LARGEST_SEED, as_count, as_top_m, shown
+from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
+from mislid._words import shown
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
 from mislid.simulation.executors import Processes, finished_rows
@@ -272,7 +273,7 @@ def _reporter(
     if callable(progress):
         yield progress
         return
-    if not progress:
+    if progress is None or not as_flag(progress, "progress"):
         yield lambda done, runs: None
         return
     try:

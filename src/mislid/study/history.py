@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mislid._validation import as_number, shown
+from mislid._validation import as_number
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.study.settings import Candidates
 

@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from mislid._validation import as_number, as_text, shown
+from mislid._validation import as_number, as_text, is_one_of
+from mislid._words import shown
 from mislid.errors import (
     DuplicatedStudyError,
     ProblemError,
@@ -196,7 +197,7 @@ def _wanted(misspecification: Any, decide_at: Any) -> Any:
     """What the study decides at."""
     if decide_at is None:
         return misspecification
-    if misspecification not in (None, UNKNOWN):
+    if misspecification is not None and not is_one_of(misspecification, (UNKNOWN,)):
         raise ProblemError(
             "decide_at must be left out where misspecification is a number, at which the study "
             f"decides; got {shown(decide_at)} and {shown(misspecification)}"

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import as_count, as_flag, as_number, shown
+from mislid._validation import as_count, as_flag, as_number
+from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.history import as_value
 from mislid.study.result import Trial

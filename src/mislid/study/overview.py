@@ -25,7 +25,7 @@ from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, proved_range, sensitivity_of
 from mislid.study.settings import KNOWN, UNKNOWN, Settings
-from mislid.study.state import Correction, Withdrawal, summary_of
+from mislid.study.state import NOISE, Correction, Withdrawal, summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
 
@@ -54,6 +54,8 @@ class Overview(Record):
         The head of the log: the seal of its last event, a SHA-256 of all of them.
     contradictions
         What the data refute of what was declared, in words; then nothing is proven.
+    noise_refuted
+        Whether the noise is among it, so that nothing holds for other misspecifications either.
     corrections, withdrawn
         Values that were mended, and decisions that were withdrawn; arms are those of the census.
     census
@@ -70,6 +72,7 @@ class Overview(Record):
     events: int
     fingerprint: str
     contradictions: tuple[str, ...]
+    noise_refuted: bool
     corrections: tuple[Correction, ...]
     withdrawn: tuple[Withdrawal, ...]
     census: Census
@@ -97,6 +100,7 @@ class Overview(Record):
             events=state.sequence,
             fingerprint=fingerprint,
             contradictions=tuple(in_words(one, state) for one in contradictions),
+            noise_refuted=NOISE in {one.what for one in contradictions},
             corrections=tuple(state.corrections),
             withdrawn=tuple(state.withdrawn),
             census=state.census,
@@ -175,7 +179,8 @@ class Overview(Record):
         useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
         if useless or self.forecaster is None:
             return None
-        return sensitivity_of(self.claims)
+        found = sensitivity_of(self.claims)
+        return dataclasses.replace(found, proven=False) if self.noise_refuted else found
 
     @cached_property
     def now(self) -> Moment | None:

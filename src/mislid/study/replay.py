@@ -30,7 +30,7 @@ from mislid.study.events import (
     Voided,
 )
 from mislid.study.guide import Guide, mixed
-from mislid.study.settings import UNKNOWN, is_python
+from mislid.study.settings import EQUAL, UNKNOWN, is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
@@ -298,7 +298,7 @@ class Replay:
         """Whether rounding of the means may matter for a decision."""
         counts, settings = engine.counts.astype(np.float64), self.state.settings
         deviations = settings.deviations(counts.size)
-        if settings.noise_model == UNKNOWN:
+        if settings.noise_model in (UNKNOWN, EQUAL):
             deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
         return is_coarse(counts, engine.means, deviations)
 

@@ -107,7 +107,7 @@ class Sensitivity(PlainRecord):
         One row per value of a grid with 0, the declared one and infinity; empty before the first
         design is measured.
     proven
-        Whether the rule is `guaranteed`.
+        Whether the rule is `guaranteed`, and the data do not contradict the declared noise.
     """
 
     declared: float
@@ -123,7 +123,7 @@ class Sensitivity(PlainRecord):
     @property
     def statement(self) -> str:
         """What the data prove, and what they refute, in a sentence."""
-        verb = "proved" if self.proven else "decided"
+        verb = "proved" if self.proven else "decided, without a proof,"
         if self.largest is None:
             words = f"{verb} for no misspecification, not even for 0"
         elif math.isinf(self.largest):

@@ -24,9 +24,10 @@ from mislid._validation import (
     as_number,
     as_top_m,
     as_vector,
+    is_one_of,
     is_unicode,
-    shown,
 )
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.files import as_plain
 from mislid.geometry.coordinates import set_late
@@ -545,10 +546,14 @@ def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any
     return 0.5 * (reward_range[1] - reward_range[0])
 
 
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and value == math.inf
+
+
 def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, bool | None]:
     """The number, and whether features have a weight where that does not follow from it."""
     if candidates.features is None:
-        if value is not None and value not in (math.inf, UNKNOWN):
+        if value is not None and not (_is_infinite(value) or is_one_of(value, (UNKNOWN,))):
             raise ProblemError(
                 "misspecification must be left out, or inf, for candidates without features; "
                 f"got {shown(value)}"

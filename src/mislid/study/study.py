@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from mislid._validation import as_count, as_number, as_text, shown
+from mislid._validation import as_count, as_number, as_text
+from mislid._words import shown
 from mislid.errors import (
     ContradictedWarning,
     ImplausibleValueWarning,
@@ -63,7 +64,7 @@ from mislid.study.replay import Replay
 from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import KNOWN, Candidates, Settings, as_candidates
-from mislid.study.state import COMPLETE, FAIL, StudyState, written_summary
+from mislid.study.state import COMPLETE, FAIL, NOISE, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 from mislid.study.writing import Attempt, Decide, Lost, log_time
 
@@ -687,7 +688,12 @@ class Study:
         from mislid.study.sensitivity import sensitivity_of
 
         def examine(replay: Replay, checked: float) -> Sensitivity:
-            return sensitivity_of(Claims.of(replay, replay.engine), checked)
+            found = sensitivity_of(Claims.of(replay, replay.engine), checked)
+            if NOISE in self._contradictions():
+                found = dataclasses.replace(found, proven=False)
+            # What is left of delta is what rules go by; what was promised, people.
+            promised = replay.state.settings.error_rate
+            return found if level is not None else dataclasses.replace(found, level=promised)
 
         return self._examined(examine, self.settings.delta if level is None else level)
 

@@ -119,6 +119,11 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     Verification
         True in a condition where everything holds.
 
+    Raises
+    ------
+    MemoryError
+        There is no room for the numbers of the certificate.
+
     Examples
     --------
     >>> verify({"schema": "mislid-certificate", "version": 1}).failure
@@ -222,6 +227,11 @@ def _read_log(given: Value, question: Question) -> bool:
     if more:
         settings = question.settings
         check_changes(log["changes"], log["promised"], question.candidates, settings, late)
+        if settings.noise_model.is_equal and np.isin(question.model.spanner, late or ()).any():
+            raise Failure(
+                "model.spanner must be of candidates that were there from the beginning where they "
+                "share a noise that is not known"
+            )
     elif late:
         raise Failure("model.late must be those that log.changes has added; there are none")
     return not log["contradictions"].entries()

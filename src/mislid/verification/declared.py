@@ -125,8 +125,10 @@ def _series(a: float, x: Interval) -> Interval:
         for end, sign in ((logs.low, -1.0), (logs.high, 1.0))
     )
     found = joined([exactly([0.0]), Interval(low, high)])
+    # Terms fall by this factor or more after the last one, which is so much below the largest.
     ratio = float(x.high) / float(steps[-1])
-    beyond = math.log1p(math.exp(min(float(found.high[-1]), 0.0)) * ratio / (1.0 - ratio)) + 1e-15
+    last = math.exp(float(found.high[-1]) - float(np.max(found.low)))
+    beyond = math.log1p(last * ratio / (1.0 - ratio)) + 1e-15
     total = log_sum(found) - log(a)
     return Interval(total.low, (total + beyond).high)
 

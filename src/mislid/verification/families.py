@@ -163,8 +163,8 @@ class Moment:
             some = pairs[first : first + max(1, AT_ONCE // K)]
             beyond, square, length, h = self._along(frame, some, tol)
             sizes = sqrt(square[:, None] + length[:, None] / squares) + h[:, None] * widest
-            squares, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
-            found.append(_summed(squares, heights[None, :], cells))
+            costs, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
+            found.append(_summed(costs, heights[None, :], cells))
         return joined(found)
 
     def _along(

@@ -268,7 +268,7 @@ def test_the_argument_comes_first_then_the_variable_then_the_cache(home, monkeyp
     assert data_directory() == home / "data"
     monkeypatch.setenv("MISLID_DATA", "")
     assert data_directory() == cache_directory()
-    with pytest.raises(ProblemError, match="data must be a directory's path; got 3"):
+    with pytest.raises(ProblemError, match="data must be a string or a path; got 3"):
         data_directory(3)
 
 

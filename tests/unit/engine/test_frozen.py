@@ -40,6 +40,16 @@ def test_it_goes_on_from_there(algorithm: str, stopping: str) -> None:
     assert first.verdict == second.verdict
 
 
+def test_a_noise_that_was_estimated_is_kept() -> None:
+    question = Question(MODEL, m=1, noise="unknown-equal")
+    first, second = Engine(question), Engine(question)
+    drive(first, 60)
+    second.thaw(first.freeze())
+    np.testing.assert_array_equal(first.weights, second.weights)
+    assert drive(second, 60) == drive(first, 60)
+    assert first.settled() == second.settled()
+
+
 def test_what_is_of_another_engine_is_refused() -> None:
     engine = new_engine()
     drive(engine, 10)

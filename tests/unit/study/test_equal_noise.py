@@ -161,3 +161,26 @@ def test_all_arms_prove_as_the_checker_derives_it() -> None:
     least["evidence"] += 1e-3
     certificate["decision"]["evidence"] = least["evidence"]
     assert "evidence must be" in str(mislid.verify(sealed(certificate)).failure)
+
+
+def test_candidates_may_come_but_no_features_that_nobody_had() -> None:
+    study = mislid.create_study(
+        candidates={"a": [1.0, 0.0], "b": [1.0, 0.3], "c": [1.0, 0.6]},
+        m=1,
+        misspecification=0.01,
+        intercept=False,
+        noise="unknown-equal",
+    )
+    rng, means = np.random.default_rng(6), {"a": 0.0, "b": 0.3, "c": 0.6, "d": 4.0}
+    study.add_observations([(arm, means[arm] + rng.normal()) for _ in range(9) for arm in "abc"])
+    study.add_candidates({"d": [1.0, 4.0]})
+    study.optimize(lambda trial: means[str(trial.arm)] + rng.normal())
+    assert study.result.answer == ("d",)
+    certificate = study.result.certificate.to_dict()
+    assert mislid.verify(certificate).failure is None
+    certificate["model"]["spanner"] = [0, 3]
+    assert mislid.verify(sealed(certificate)).failure is not None
+    flat = measured(rounds=3, candidates={arm: [1.0, 0.0] for arm in PLACES}, intercept=False)
+    with pytest.raises(ProblemError, match="must have features that others span"):
+        flat.add_candidates({"z": [1.0, 2.0]})
+    flat.add_candidates({"z": [1.0, 2.0]}, informed=False)

@@ -1,6 +1,6 @@
 """Attackers against the checker: whatever it accepts, exact arithmetic accepts too.
 
-`CI_TRIES` of all tests together are more than 100,000; `-m slow` tries ten times as many.
+The tries of `CI_TRIES` are more than 100,000 together; `-m slow` has as many with other seeds.
 """
 
 from __future__ import annotations

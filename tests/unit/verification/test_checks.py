@@ -334,6 +334,7 @@ def test_the_checker_imports_numpy_and_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-9])
+@np.errstate(all="ignore")
 def test_thresholds_are_those_of_the_rules(delta: float) -> None:
     for t, K, d in ((2, 2, 1), (100, 10, 5), (10**6, 103, 8)):
         found = thresholds.heuristic(t, delta)

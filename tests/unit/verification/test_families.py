@@ -224,3 +224,14 @@ def test_measured_arms_that_do_not_span_prove_nothing_by_features() -> None:
     family = families_of(3, 1, True, 1.0)[LINEAR]
     with pytest.raises(np.linalg.LinAlgError, match="do not span"):
         moment.by_features(family, [(1, 0)], 0.0)
+
+
+def test_pairs_in_many_parts_are_as_they_are_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = drawn(np.random.default_rng(34), 0.1, unmeasured=0.0)
+    K = len(at.means)
+    family = families_of(K, 1, True, 0.5)[LINEAR]
+    pairs = [(i, j) for i in range(K) for j in range(K) if i != j]
+    together = moment_of(at.model, at.means, at.weights).by_features(family, pairs, at.tol)
+    monkeypatch.setattr(families, "AT_ONCE", 2 * K)
+    apart = moment_of(at.model, at.means, at.weights).by_features(family, pairs, at.tol)
+    assert_allclose(apart.low, together.low, rtol=1e-12)

@@ -106,16 +106,25 @@ def scatter_over_time(
     for arm in np.unique(arms).tolist():
         own = arms == arm
         told, n = values[own], np.arange(float(np.count_nonzero(own)))
-        before = np.concatenate([[0.0], np.cumsum(told)[:-1]])
+        before, lost = _sums_before(told)
         if noise_model != "bounded":
-            away = told - before / np.maximum(n, 1.0)
+            away = told - (before + lost) / np.maximum(n, 1.0)
             found[own] = np.cumsum(n / (n + 1.0) * away * away)
         else:
             low, high = reward_range or (0.0, 1.0)
-            guess = (0.5 + (before - n * low) / (high - low)) / (n + 1.0)
+            guess = (0.5 + (before - n * low + lost) / (high - low)) / (n + 1.0)
             away = (told - low) / (high - low) - guess
             found[own] = np.cumsum(away * away)
     return found
+
+
+def _sums_before(values: Vector) -> tuple[Vector, Vector]:
+    """Sums of all values before each (n,), and what rounding took from them (Knuth)."""
+    after = np.cumsum(values)
+    before = np.concatenate([[0.0], after[:-1]])
+    back = after - before
+    lost = np.cumsum((before - (after - back)) + (values - back))
+    return before, np.concatenate([[0.0], lost[:-1]])
 
 
 def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> Vector | None:

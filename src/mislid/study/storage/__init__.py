@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import shown
-from mislid._words import without_password
+from mislid._words import shown, without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.storage.interface import Collision, Line, Log, Storage
 from mislid.study.storage.memory import MemoryStorage
