@@ -1189,6 +1189,7 @@ class Study:
     def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
         added: list[Entry] = []
+        is_done = False
         try:
             with self._storage.locked(self._key) as log:
                 entries = log.read(self._replay.state.sequence, many)
@@ -1198,10 +1199,12 @@ class Study:
                 if not attempt.is_done(log, self._replay.state):
                     added = self._decided(attempt, log)
                     log.append(added, written_summary(self._replay.state))
+                is_done = True
         except UnknownOutcomeError as problem:
+            # Where nothing was to be written, nothing was lost.
             if added:
                 raise Lost(problem, added) from problem
-        return True
+        return is_done
 
     def _decided(self, attempt: Attempt, log: Log) -> list[Entry]:
         """What is to be appended."""

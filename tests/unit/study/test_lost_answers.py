@@ -132,6 +132,22 @@ class TestFoundOut:
         study.tell(trial, 0.5)
         assert (study.samples, study.pending) == (1, [])
 
+    def test_who_is_far_behind_has_not_written_yet(
+        self, study: Study, breaking: Breaking, losses: list[str], place: tuple[str, str, Breaking]
+    ) -> None:
+        """A commit that is lost while one only catches up is none of the call."""
+        trial, other = study.ask(), mislid.load_study(study_name="s", storage=place[1])
+        for _ in range(60):
+            other.add_observations(ROWS)
+        breaking.lose(list(losses))
+        assert [one.id for one in study.ask(2)] == [1, 2]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mislid.study.study._MANY", 0)  # as if others wrote all the time
+            breaking.lose(list(losses))
+            study.tell(trial, 0.5)
+        assert (other.samples, [one.id for one in other.pending]) == (181, [1, 2])
+        other._storage.close()
+
     def test_mends_and_declarations(
         self, study: Study, breaking: Breaking, losses: list[str]
     ) -> None:
