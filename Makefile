@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 INPUTS ?= 20000
+SECONDS ?= 600
 # Where the published instances and runs are; without it, where `mislid data fetch` puts them.
 DATA ?= $(MISLID_DATA)
 REPRODUCED ?= build/reproduce
@@ -12,7 +13,7 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench reproduce docs clean
+.PHONY: help demo test lint fuzz faults bench reproduce docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -33,6 +34,9 @@ lint: $(READY) ## check style, types, layers, docstrings and what git tracks
 
 fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten minutes
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(INPUTS)
+
+faults: $(READY) ## break processes and databases under studies, for ten minutes, or SECONDS=3600
+	PYTHONPATH=tests $(BIN)/python -m faults $(SECONDS)
 
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks

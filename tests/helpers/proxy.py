@@ -46,7 +46,11 @@ class Proxy:
                 if self.closed:
                     client.close()
                     continue
-                server = socket.create_connection(("127.0.0.1", self._to))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self._to))
+                except OSError:  # it is down
+                    client.close()
+                    continue
                 self._open += [client, server]
                 link = Link(client, server)
                 for work in (self._to_server, self._to_client):
@@ -76,6 +80,7 @@ class Proxy:
                     link.answered.set()
                     break
                 link.client.sendall(data)
+        link.answered.set()  # or nothing will come any more
         link.close()
 
     def close(self) -> None:

@@ -330,9 +330,10 @@ class Study:
         2
         """
         known = self._now()
-        places, values = as_history(observations, known.candidates, known.settings.reward_range)
+        candidates, all_arms = _nameable(known, key)
+        places, values = as_history(observations, candidates, known.settings.reward_range)
         refuse_all_outside(values, known.settings)
-        arms = tuple(known.census.arms[place] for place in places)
+        arms = tuple(all_arms[place] for place in places)
         if arms:
             request = request_of(key, "observe", arms, values)
             self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
@@ -369,7 +370,8 @@ class Study:
         ('decided', ('b',))
         """
         known = self._now()
-        at = known.census.arms[known.candidates.arm(arm)]
+        candidates, all_arms = _nameable(known, key)
+        at = all_arms[candidates.arm(arm)]
         values = counted(known.settings, n, sum, sumsq)
         refuse_all_outside(values, known.settings)
         request = request_of(key, "observe", at, values)
@@ -1192,6 +1194,7 @@ class Study:
     def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""
         added: list[Entry] = []
+        is_done = False
         try:
             with self._storage.locked(self._key) as log:
                 entries = log.read(self._replay.state.sequence, many)
@@ -1201,10 +1204,12 @@ class Study:
                 if not attempt.is_done(log, self._replay.state):
                     added = self._decided(attempt, log)
                     log.append(added, written_summary(self._replay.state))
+                is_done = True
         except UnknownOutcomeError as problem:
+            # Where nothing was to be written, nothing was lost.
             if added:
                 raise Lost(problem, added) from problem
-        return True
+        return is_done
 
     def _decided(self, attempt: Attempt, log: Log) -> list[Entry]:
         """What is to be appended."""
@@ -1272,6 +1277,17 @@ def _hand_out(
         arms = (*(trial.arm for trial in lapsed), *fresh)
         facts.append(Asked(new, arms, again, worker, expires, proposed or None))
     return facts, [*(trial.id for trial in own), *new]
+
+
+def _nameable(known: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
+    """The candidates that a call may name, and their arms.
+
+    One that is repeated may name those that have left the question since.
+    """
+    if isinstance(key, str) and key in known.keys:
+        register = known.census.register
+        return register, range(register.K)
+    return known.candidates, known.census.arms
 
 
 def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:

@@ -14,7 +14,7 @@ from helpers.proxy import Proxy, proxy_before
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError
 from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
-from mislid.study.storage.database import Database
+from mislid.study.storage.database import Database, _is_answer
 
 ROWS = [("a", 0.2), ("b", 0.9), ("a", 0.25)]
 
@@ -132,6 +132,22 @@ class TestFoundOut:
         study.tell(trial, 0.5)
         assert (study.samples, study.pending) == (1, [])
 
+    def test_who_is_far_behind_has_not_written_yet(
+        self, study: Study, breaking: Breaking, losses: list[str], place: tuple[str, str, Breaking]
+    ) -> None:
+        """A commit that is lost while one only catches up is none of the call."""
+        trial, other = study.ask(), mislid.load_study(study_name="s", storage=place[1])
+        for _ in range(60):
+            other.add_observations(ROWS)
+        breaking.lose(list(losses))
+        assert [one.id for one in study.ask(2)] == [1, 2]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mislid.study.study._MANY", 0)  # as if others wrote all the time
+            breaking.lose(list(losses))
+            study.tell(trial, 0.5)
+        assert (other.samples, [one.id for one in other.pending]) == (181, [1, 2])
+        other._storage.close()
+
     def test_mends_and_declarations(
         self, study: Study, breaking: Breaking, losses: list[str]
     ) -> None:
@@ -205,6 +221,22 @@ class TestUnknown:
         other._storage.close()
 
 
+@pytest.mark.parametrize("state", ["53100", "58030", "57P01", "08006", "XX000"])
+def test_a_server_that_fails_at_a_commit_may_have_made_it(state: str) -> None:
+    class Failure(Exception):
+        sqlstate = state
+
+    assert not _is_answer(Failure())
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01", "23505", "25P02", "25P03", "55P03"])
+def test_a_server_that_undoes_a_commit_has_not_made_it(state: str) -> None:
+    class Refusal(Exception):
+        sqlstate = state
+
+    assert _is_answer(Refusal())
+
+
 class TestKeys:
     def test_a_call_with_a_key_counts_once(self, study: Study) -> None:
         study.add_observations(ROWS, key="plate 7")
@@ -220,6 +252,24 @@ class TestKeys:
         assert study.observation_rows()[0].value == 0.7
         assert study.settings.noise == (3.0,)
         assert len(study.events()) == 7
+
+    def test_candidates_that_have_left_meanwhile(self, study: Study) -> None:
+        study.add_candidates(["c"])
+        calls = (
+            lambda: study.add_observations([("c", 0.5), ("a", 0.2)], key="plate 7"),
+            lambda: study.add_counts("c", n=2, sum=1.0, key="counts"),
+        )
+        for call in calls:
+            call()
+        study.retire("c", leave=True)
+        before = len(study.events())
+        for call in calls:
+            call()
+        assert len(study.events()) == before
+        with pytest.raises(ProblemError, match="recorded something else"):
+            study.add_observations([("c", 0.6)], key="plate 7")
+        with pytest.raises(ProblemError, match="arm of observation 0"):
+            study.add_observations([("c", 0.5)], key="plate 8")
 
     def test_asking_again_gives_the_same_trials(self, study: Study) -> None:
         trials = study.ask(3, key="monday")

@@ -306,16 +306,18 @@ def _said(original: BaseException | None) -> str:
     return (str(original).strip() or type(original).__name__).splitlines()[0]
 
 
-# What SQLite says of a commit that it did not make; after others, such as a disk that fails,
-# nobody knows.
+# What is said of a commit that was not made: by SQLite, and by PostgreSQL where a constraint, the
+# transaction's state or another one was against it. After others nobody knows: a server whose disk
+# fails ends, and finds the commit when it comes up again, or not.
 _NOT_MADE = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CONSTRAINT", "SQLITE_LOCKED")
+_UNDONE = ("23", "25", "40", "55")
 
 
 def _is_answer(original: BaseException | None) -> bool:
     """Whether an error at a commit means that nothing was written."""
     state = getattr(original, "sqlstate", None)
     if isinstance(state, str):
-        return not state.startswith(("08", "57"))
+        return state.startswith(_UNDONE)
     name = getattr(original, "sqlite_errorname", None)
     return isinstance(name, str) and name.startswith(_NOT_MADE)
 
