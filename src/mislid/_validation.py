@@ -212,7 +212,7 @@ def as_text(value: Any, name: str, what: str = "a text that is not empty") -> st
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8.
 
-    >>> is_unicode("\u00e4"), is_unicode("\ud800")
+    >>> is_unicode(chr(0xE4)), is_unicode(chr(0xD800))
     (True, False)
     """
     try:
