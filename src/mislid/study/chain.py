@@ -19,7 +19,7 @@ def seal_of(before: str, entry: Entry) -> str:
     """The seal of an entry that follows one with the seal `before`, which is empty for none.
 
     >>> seal_of("", Entry(1, 12.5, "told", '{"trial":0,"value":0.7}'))[:12]
-    '1c0cc16f5ed5'
+    '86b0ee57c5bf'
     """
     line = f"{before}\n{entry.sequence} {entry.time!r} {entry.kind} {entry.body}"
     return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from mislid._validation import as_costs, as_flag, as_noise
 from mislid.errors import ProblemError
-from mislid.geometry.coordinates import coordinates
 from mislid.study.census import Census
 from mislid.study.events import Added, Fact, Retired
 from mislid.study.mending import as_reason
-from mislid.study.settings import EQUAL, KNOWN, Candidates, question_of
+from mislid.study.settings import KNOWN, Candidates, question_of
 from mislid.study.state import StudyState
 
 
@@ -30,7 +28,6 @@ def addition(
     # What no rule can answer is refused before anything is written.
     now = census.with_more(more, spread, price, looked)
     question_of(now.question, now.candidates)
-    _refuse_new_directions(now)
     return [Added(more, spread, price, looked, why)]
 
 
@@ -48,7 +45,6 @@ def retirement(
         _refuse_last(census, label)
         rest = census.without(arm, True, looked)
         _refuse_none_left(rest, label)
-        _refuse_new_directions(rest)
         return [Retired(arm, True, looked, why)]
     place = census.place(arm)
     if not any(one.arm == place for one in state.observations):
@@ -136,24 +132,6 @@ def _as_cost(census: Census, cost: Any, n: int) -> tuple[float, ...] | None:
     if census.settings.cost is None:
         raise ProblemError(f"cost must be left out in a study without costs; got {cost!r}")
     return tuple(as_costs(cost, n).tolist())
-
-
-def _refuse_new_directions(now: Census) -> None:
-    """Refuse candidates that came late and alone have some feature, where arms share a noise.
-
-    What values say of that noise depends on the number of features, and must not on who comes.
-    """
-    candidates = now.candidates
-    if now.settings.noise_model != EQUAL or not candidates.late or candidates.features is None:
-        return
-    basis = coordinates(candidates.model(math.inf)).basis
-    late = [candidates.labels[k] for k in basis.tolist() if k in candidates.late]
-    if late:
-        raise ProblemError(
-            "candidates that are added after a look at values must have features that others span "
-            f"where the noise is {now.settings.noise_words}; got {late[0]!r}, without which they "
-            "do not. If it was chosen without regard to values of this study, say informed=False"
-        )
 
 
 def _refuse_last(census: Census, label: Any) -> None:

@@ -42,7 +42,7 @@ def request_of(key: Any, *wanted: object) -> Request:
     """The request of this key, or of one that is made up.
 
     >>> request_of("plate-7", "add_observations", (0, 1), (0.25, 0.5)).written
-    'plate-7 2c0fa4c0'
+    'plate-7 5813d7f5'
     """
     digest = hashlib.sha256(repr(wanted).encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return Request(_as_key(key), digest)

@@ -62,7 +62,7 @@ def test_exact_values_do_not_become_more_exact_by_a_declaration() -> None:
 
 
 def test_a_value_of_any_size_is_tested_at_once() -> None:
-    for value in (1e4, 1e8, 1e150):
+    for value in (1e4, 1e8, 1e74):
         study = mislid.create_study(candidates=NAMES, m=1, noise=1.0)
         study.add_observations([("a", 1.0), ("b", 0.0)] * 3)
         with pytest.warns(ContradictedWarning):
