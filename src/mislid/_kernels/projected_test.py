@@ -50,6 +50,10 @@ def new_projected_test(setting: Setting, kind: int) -> ProjectedTest:
     )
 
 
+# Where V is 2 L^2 I but for rounding, it is luck which side a pivot is on; a checker must agree.
+BEYOND_ROUNDING = 1e-9
+
+
 @inner
 def _is_explored(setting: Setting, rule: ProjectedTest, state: State) -> bool:
     """Whether V >= 2 L^2 I, in spanner coordinates and units of the noise, as beta_lin needs.
@@ -60,7 +64,7 @@ def _is_explored(setting: Setting, rule: ProjectedTest, state: State) -> bool:
     square, newton = rule.gram, state.test.newton
     gram(setting.X, newton.spanner, newton.rest, state.weights, square)
     for a in range(square.shape[0]):
-        square[a, a] -= 2.0 * rule.largest_square
+        square[a, a] -= 2.0 * (1.0 + BEYOND_ROUNDING) * rule.largest_square
     cholesky(square, square.shape[0])
     smallest = np.inf
     for a in range(square.shape[0]):

@@ -360,9 +360,6 @@ def test_certificates_of_random_studies(drawn: Draw, studies: int) -> None:
     _hold(np.random.default_rng(20), drawn, studies)
 
 
-@pytest.mark.xfail(
-    reason="a threshold of the rule paper is stated otherwise than derived, in one of 600"
-)
 @pytest.mark.slow
 @pytest.mark.parametrize(("drawn", "studies"), [(random_case, 600), (random_noise_case, 400)])
 def test_certificates_of_hundreds_of_studies(drawn: Draw, studies: int) -> None:
