@@ -78,6 +78,7 @@ def _take_in(found: dict[str, Operation], line: dict[str, Any], life: str) -> No
         found[name] = Operation(name, *begun)
     operation = found[name]
     operation.lives.add(life)
+    operation.begin = min(operation.begin, line["at"])  # files come in any order of lives
     if step == UNKNOWN:
         operation.unknown += 1
     if step in (OK, REFUSED):

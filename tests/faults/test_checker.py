@@ -1,5 +1,6 @@
 """The checker finds storages that break a promise, and nothing where all are kept."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -114,3 +115,16 @@ def test_records_that_were_torn(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-5])
     (one,) = record.operations([file]).values()
     assert one.is_open
+
+
+def test_the_tenth_life_of_a_client_does_not_come_first(tmp_path: Path) -> None:
+    """Names of files sort the tenth before the ninth; the call began in the ninth."""
+    for life in (9, 10):
+        notes = record.Record(tmp_path / f"w3.{life}.record")
+        notes.write(op="w3.9.1", step=record.INTENT, call="tell", arguments={}, key=None)
+        if life == 10:
+            notes.write(op="w3.9.1", step=OK, reply=None)
+    first = json.loads((tmp_path / "w3.9.record").read_text())["at"]
+    (one,) = record.operations(sorted(tmp_path.glob("*.record"))).values()
+    assert (one.begin, one.outcome) == (first, OK)
+    assert one.was_in_doubt
