@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner, inner_loop
+from mislid._kernels.compile import for_python, inner, inner_loop, kernel, linked
 from mislid._kernels.linalg import (
     cholesky,
     cholesky_solve,
@@ -41,7 +41,8 @@ class NewtonSpace(Struct):
     X: Matrix  # (K, d) features in spanner coordinates
     spanner: Indices  # (d,), or (0,) where X has no such arms
     rest: Indices  # (K - d,) the other arms
-    minimise: int  # address of the kernel
+    minimise: int  # addresses of the kernels
+    set_metric: int
     # The problem; `set_metric` fills the weights.
     mu: PerArm  # means
     w: PerArm  # weights
@@ -85,7 +86,7 @@ def set_problem(i: int, j: int, eps: float, tol: float, level: float, space: New
     space.eps, space.tol, space.level = eps, tol, level
 
 
-@inner
+@kernel
 def set_metric(w: Vector, space: NewtonSpace) -> None:
     """Keep the weights w (K,) and their metric X' diag(w) X.
 
@@ -101,6 +102,9 @@ def set_metric(w: Vector, space: NewtonSpace) -> None:
         metric[a, a] += 1e-12 * largest
     copy_matrix(metric, space.factor)
     cholesky(space.factor, d)
+
+
+call_set_metric = linked(set_metric)
 
 
 @inner
@@ -176,5 +180,4 @@ def dual_bound(z: Vector, alpha: float, theta: Vector, space: NewtonSpace) -> fl
     return value * value / (2.0 * square)
 
 
-prepare_metric = for_python(set_metric)
 prepare_centre = for_python(set_centre)

@@ -20,7 +20,10 @@ from numba.core.compiler_machinery import (
     _pass_registry,
     register_pass,
 )
-from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+from numba.core.ir_utils import build_definitions
+from numba.core.ssa import reconstruct_ssa
+from numba.core.typed_passes import NativeLowering, NopythonTypeInference, PreLowerStripPhis
+from numba.core.untyped_passes import ReconstructSSA
 
 # Passes for what kernels do not have: closures, whole-array expressions, branches on types,
 # messages that are put together at run time, annotations for people.
@@ -89,6 +92,27 @@ class _InferTypes(NopythonTypeInference):
             return bool(super().run_pass(state))
         finally:
             state.typingctx = context
+
+
+# Two passes of numba's that also look up, again, where variables live: only generators ask.
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _AssignOnce(ReconstructSSA):
+    _name = "assign_once"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _StripPhis(PreLowerStripPhis):
+    _name = "strip_phis_only"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
 
 
 class _Passes(PassManager):
@@ -189,7 +213,12 @@ class _MakeKernel(AnalysisPass):
 def _passes(state: Any, make: type[AnalysisPass]) -> list[PassManager]:
     """numba's passes that kernels need, with a library of our own made before it is filled."""
     needless = _NEEDLESS if state.flags.nrt else _NEEDLESS | {_COUNTING}
-    instead = {NopythonTypeInference: [_InferTypes], NativeLowering: [make, NativeLowering]}
+    instead: dict[Any, list[Any]] = {
+        ReconstructSSA: [_AssignOnce],
+        NopythonTypeInference: [_InferTypes],
+        PreLowerStripPhis: [_StripPhis],
+        NativeLowering: [make, NativeLowering],
+    }
     passes = _Passes("nopython")
     for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes:
         if step.__name__ not in needless:
