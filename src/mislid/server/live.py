@@ -25,6 +25,8 @@ POLL, PAUSE, BEAT = 0.08, 0.25, 15.0
 AT_ONCE, KEPT = 2_000, 20_000
 # Streams that may be open.
 MOST_STREAMS = 1_000
+# What may be computed without anybody waiting for it.
+MOST_TASKS = 20
 
 
 def event_json(entry: Entry) -> dict[str, object]:
@@ -143,6 +145,17 @@ class Hub:
             return await self.views.fresh(name, key, kind, last)
         self._begin(self._refresh(name, key, kind, last))
         return kept
+
+    def share(self, name: str, key: int, last: int) -> float | None:
+        """How much there is of the evidence that is needed, as far as that was computed.
+
+        What is not known after the event `last` is computed for the next time.
+        """
+        kept = self.views.kept(key, "share")
+        if (kept is None or kept.events < last) and len(self._tasks) < MOST_TASKS:
+            self._begin(self._refresh(name, key, "share", last))
+        found: float | None = None if kept is None else json.loads(kept.content)["share"]
+        return found
 
     async def _refresh(self, name: str, key: int, kind: str, last: int) -> None:
         with suppress(MislidError):

@@ -18,7 +18,7 @@ from mislid.study import Study
 from mislid.study.manage import list_studies
 from mislid.verification import verify
 
-KINDS = (*QUICK, "estimates", *SLOW)
+KINDS = (*QUICK, "estimates", *(kind for kind in SLOW if kind != "share"))
 # Events of one answer.
 MOST_EVENTS = 10_000
 
@@ -46,12 +46,12 @@ async def studies(request: Request) -> Response:
     """All studies, or the one of a name."""
     hub = hub_of(request)
     found = await asyncio.to_thread(list_studies, storage=hub.storage)
-    keys = await asyncio.to_thread(hub.storage.names)
+    lines = {one.name: one for one in await asyncio.to_thread(hub.storage.lines)}
     name = request.query_params.get("name")
     rows = [
-        {"id": keys[one.name], **asdict(one)}
+        {"id": line.key, **asdict(one), "share": hub.share(one.name, line.key, line.last)}
         for one in found
-        if one.name in keys and name in (None, one.name)
+        if (line := lines.get(one.name)) is not None and name in (None, one.name)
     ]
     return answer(request, packed({"studies": rows}))
 

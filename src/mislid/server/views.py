@@ -94,8 +94,18 @@ def _pair(overview: Overview, evidence: EvidenceOverTime, p: int) -> Any:
     })  # fmt: skip
 
 
+def share_of(overview: Overview) -> float | None:
+    """How much the hardest pair has of the evidence that it needs; None where nobody knows."""
+    overview.without_forecast()
+    statistic, threshold = overview.progress.statistic, overview.progress.threshold
+    if statistic is None or threshold is None or not 0.0 < threshold < math.inf:
+        return None
+    return min(statistic / threshold, 1.0)
+
+
 QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of}
 SLOW: dict[str, Callable[[Overview], Any]] = {
+    "share": share_of,
     "forecast": forecast_of,
     "sensitivity": sensitivity_of,
     "allocation": allocation_of,

@@ -4,7 +4,8 @@ import { bars, intervals, lines } from "./charts.js";
 
 const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
 const LOG_ROWS = 100;
-const TABLE_ROWS = 50;
+const LOG_FIRST = 15;
+const TABLE_ROWS = 25;
 
 // --- small things ---------------------------------------------------------------------------
 
@@ -110,12 +111,19 @@ async function studiesPage(main) {
   setInterval(draw, 2000);
 }
 
+function meter(share) {
+  if (share === null || share === undefined) return "–";
+  const text = percent(Math.min(1, share));
+  return make("meter", { min: 0, max: 1, value: Math.min(1, share), title: text, "aria-label": `${text} of the evidence needed` }, text);
+}
+
 function studiesTable(studies, chosen, choose) {
   if (!studies.length) return make("p", { class: "note" }, "There is no study here yet.");
   const now = Date.now() / 1000;
   const rows = studies.map((one) => [
     make("a", { href: `/studies/${one.id}` }, named(one.name)),
     one.status,
+    make("span", {}, meter(one.status === "decided" ? 1 : one.share)),
     `the best ${one.m === 1 ? "" : one.m} of ${number(one.candidates)}`.replace("  ", " "),
     number(one.observations),
     number(one.pending),
@@ -124,8 +132,8 @@ function studiesTable(studies, chosen, choose) {
       ...(chosen.has(one.id) ? { checked: "" } : {}),
       onchange: (event) => choose(one.id, event.target.checked) }),
   ]);
-  const heads = ["study", "status", "question", "measurements", "open trials", "last event", "compare"];
-  return table(heads, rows, { marks: studies.map((one) => (one.status === "decided" ? "in" : "")), left: [1, 2] });
+  const heads = ["study", "status", "evidence", "question", "measurements", "open trials", "last event", "compare"];
+  return table(heads, rows, { marks: studies.map((one) => (one.status === "decided" ? "in" : "")), left: [1, 2, 3] });
 }
 
 // --- one study ------------------------------------------------------------------------------
@@ -143,6 +151,7 @@ class StudyView {
       this.place[name] = make("section", { id: `${name}-${id}` });
     }
     this.events = [];
+    this.logOpen = false;
   }
 
   get path() { return `/api/studies/${this.id}`; }
@@ -151,7 +160,6 @@ class StudyView {
 
   async begin() {
     this.listen();
-    this.askAgain();
     const first = Math.max(0, this.last - LOG_ROWS);
     const [events] = await Promise.all([
       get(`${this.path}/events?after=${first}&most=${LOG_ROWS}`).catch(() => ({ events: [] })),
@@ -223,19 +231,26 @@ class StudyView {
       make("p", { class: "note" }, words.question),
       trusted(words.headline), trusted(words.cautions), trusted(words.numbers));
     this.drawCertificate();
+    this.askAgain();
   }
 
   drawLog() {
-    const rows = [...this.events].reverse().map((one) => [
+    const shown = [...this.events].reverse().slice(0, this.logOpen ? LOG_ROWS : LOG_FIRST);
+    const rows = shown.map((one) => [
       number(one.number), new Date(one.time * 1000).toLocaleString(), one.kind, described(one)]);
-    const marks = [...this.events].reverse().map((one) => (MEND.has(one.kind) ? "mended" : ""));
+    const marks = shown.map((one) => (MEND.has(one.kind) ? "mended" : ""));
+    const more = make("button", { type: "button", onclick: () => { this.logOpen = !this.logOpen; this.drawLog(); } },
+      this.logOpen ? "Show fewer" : `Show ${this.events.length}`);
     this.place.log.replaceChildren(make("h2", {}, "Log"),
       make("p", { class: "note" }, `The last ${rows.length} events of ${number(this.last)}.`),
-      table(["event", "time", "kind", "what"], rows, { marks, kind: "log", left: [1, 2, 3] }));
+      table(["event", "time", "kind", "what"], rows, { marks, kind: "log", left: [1, 2, 3] }),
+      this.events.length > LOG_FIRST ? more : "");
   }
 
   drawEstimates(rows, events) {
     const order = [...rows].sort((a, b) => (b.in_answer - a.in_answer) || ((b.mean ?? -Infinity) - (a.mean ?? -Infinity)));
+    const means = order.map((one) => one.mean).filter((one) => one !== null);
+    this.gap = means.length ? Math.max(...means) - Math.min(...means) : 0;
     const cells = order.map((one) => [named(one.label), number(one.count), number(one.mean), number(one.lower),
       number(one.upper), number(one.model), number(one.residual), number(one.evidence), one.in_answer ? "yes" : ""]);
     const heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "residual", "evidence", "in front"];
@@ -293,13 +308,29 @@ class StudyView {
   }
 
   askAgain() {
+    const state = this.state;
+    if (!state || this.place.ask.childElementCount) return;
     const answer = make("p", { class: "hint", role: "status" });
-    const fields = { m: [1, 1], delta: [0.0001, "any"], misspecification: [0, "any"], tolerance: [0, "any"] };
-    const inputs = Object.entries(fields).map(([name, [min, step]]) => make("label", {}, name,
-      make("input", { name, type: "number", min, step, size: 6 })));
+    const eps = typeof state.misspecification === "number" ? state.misspecification : 0;
+    const gap = this.gap || 1;
+    const fields = {
+      m: { min: 1, max: Math.min(state.candidates - 1, 4 * state.m + 4), step: 1, value: state.m },
+      delta: { min: 0.001, max: 0.3, step: 0.001, value: state.delta },
+      misspecification: { min: 0, max: Number((4 * eps || gap).toPrecision(2)), step: "any", value: eps },
+      tolerance: { min: 0, max: Number(gap.toPrecision(2)), step: "any", value: 0 },
+    };
+    const moved = new Set();
+    const inputs = Object.entries(fields).map(([name, field]) => {
+      const shown = make("output", {}, number(field.value));
+      const slider = make("input", { name, type: "range", ...field, oninput: () => {
+        moved.add(name);
+        shown.textContent = number(Number(slider.value), 3);
+      }, onchange: () => form.requestSubmit() });
+      return make("label", {}, name, slider, shown);
+    });
     const form = make("form", { class: "tools", onsubmit: async (event) => {
       event.preventDefault();
-      const given = new URLSearchParams([...new FormData(event.target)].filter(([, value]) => value !== ""));
+      const given = new URLSearchParams([...new FormData(form)].filter(([name]) => moved.has(name)));
       answer.textContent = "Computing …";
       try {
         const found = await get(`${this.path}/what-if?${given}`);
@@ -331,11 +362,11 @@ class StudyView {
 function described(event) {
   const body = event.body;
   switch (event.kind) {
-    case "told": return `trial ${body.trial}: ${[body.value, ...(body.more ?? [])].join(", ")}`;
+    case "told": return `trial ${body.trial}: ${[body.value, ...(body.more ?? [])].map((one) => number(one, 6)).join(", ")}`;
     case "failed": return `trial ${body.trial}`;
     case "asked": return `trials ${body.trials.join(", ")}${body.worker ? ` for ${body.worker}` : ""}`;
     case "observed": return `${body.values.length} values`;
-    case "corrected": return `rows ${body.rows.join(", ")}: ${body.values.join(", ")}${body.reason ? ` (${body.reason})` : ""}`;
+    case "corrected": return `rows ${body.rows.join(", ")}: ${body.values.map((one) => number(one, 6)).join(", ")}${body.reason ? ` (${body.reason})` : ""}`;
     case "voided": return `rows ${body.rows.join(", ")}${body.reason ? ` (${body.reason})` : ""}`;
     case "decided": return `after ${number(body.samples)} measurements, by ${body.rule}`;
     case "contradicted": return `${body.what}, after ${number(body.samples)} measurements`;
