@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from mislid._html import Html, element, markup
 from mislid.errors import MislidError
 from mislid.plotting.forecast import AS_ASKED, Forecast
 from mislid.plotting.words import listed, measurements, number, percent, rate, roughly
-from mislid.report.style import Html, element, markup
 from mislid.study.events import Decided
 from mislid.study.overview import Overview
 from mislid.study.settings import MAXIMIZE
@@ -175,3 +175,14 @@ def cautions(overview: Overview) -> Html:
         return Html()
     items = element("ul", *(element("li", text) for text in found))
     return element("div", items, class_="box", role="note")
+
+
+def fragment(overview: Overview) -> Html:
+    """How a study stands, for a page of others: without anything that takes long."""
+    return element(
+        "div",
+        element("p", element("strong", overview.name), f": {question(overview)}"),
+        headline(overview, ahead=False),
+        cautions(overview),
+        key_numbers(overview, ahead=False),
+    )

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from mislid import __version__
-from mislid.report.style import Html, element, style_sheet
+from mislid._html import Html, element
+from mislid.report.style import style_sheet
 from mislid.server.access import Policy, logged_in
 from mislid.server.answers import answer
 from mislid.server.reading import hub_of, key_of
