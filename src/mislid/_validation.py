@@ -283,12 +283,13 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
     >>> as_costs([1, 5, 2], K=3)
     array([1., 5., 2.])
     """
-    given: Any = [cost] * K if _is_scalar(cost) else cost
+    what = "one cost per arm (or a single number)"
+    given: Any = _unconverted([cost] * K if _is_scalar(cost) else cost, "cost", what)
     none = np.zeros(K, dtype=bool)
-    if allow_inf and np.ndim(given) == 1 and len(given) == K:
+    if allow_inf and given.shape == (K,):
         none = np.array([isinstance(one, float | np.floating) and one == math.inf for one in given])
         given = [1.0 if infinite else one for one, infinite in zip(given, none, strict=True)]
-    costs = as_vector(given, "cost", K, what="one cost per arm (or a single number)")
+    costs = as_vector(given, "cost", K, what=what)
     wrong = np.flatnonzero(costs <= 0.0)
     if wrong.size:
         k = int(wrong[0])

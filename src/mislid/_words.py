@@ -67,3 +67,8 @@ def without_password(address: object) -> str:
     for pattern, mask in _SECRETS:
         shown = re.sub(pattern, mask, shown)
     return shown
+
+
+def visible(text: str) -> str:
+    """A text without control characters, which no page may contain; others take their places."""
+    return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)

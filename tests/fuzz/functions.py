@@ -1,10 +1,12 @@
 """Every public function, class and method, called with arguments of which some are nasty."""
 
 import contextlib
+import copy
 import inspect
+import json
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -192,6 +194,46 @@ def damaged_instance(suffix: str) -> Callable[[random.Random], Any]:
     return prepared
 
 
+def changed_certificate(
+    certificate: dict[str, Any], dice: random.Random
+) -> tuple[str, Callable[[], Any]]:
+    """One of whose parts, however deep, one or several are something else."""
+    changed = copy.deepcopy(certificate)
+    words = []
+    for home, at in dice.sample(list(places(changed)), dice.choice([1, 1, 2, 5])):
+        home[at] = nasty.value(dice)
+        words.append(f"{at}={nasty_words(home[at])}")
+    return ", ".join(words), lambda: verified(changed)
+
+
+def damaged_certificate(plain: bytes, dice: random.Random) -> tuple[str, Callable[[], Any]]:
+    """A file after some accident."""
+    content = nasty.content(dice, plain)
+
+    def read() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "certificate.json"
+            place.write_bytes(content)
+            verified(place)
+
+    return f"{content!r}", read
+
+
+def verified(certificate: Any) -> None:
+    """Whatever is wrong is told in one sentence, and never raised."""
+    found = mislid.verify(certificate)
+    if not found and not str(found.failure).strip():
+        raise AssertionError("it fails without a word")
+
+
+def places(part: Any) -> Iterator[tuple[Any, Any]]:
+    """All that can be changed of what JSON has: a container, and where in it."""
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for at in keys:
+        yield part, at
+        yield from places(part[at])
+
+
 def runner() -> mislid.Engine:
     engine = mislid.Engine(question())
     for arm in range(3):
@@ -199,8 +241,6 @@ def runner() -> mislid.Engine:
     return engine
 
 
-# It has attackers of its own, in tests/unit/verification.
-ATTACKED = "verify"
 MADE_BY_HAND = ("Model", "Instance", "Question", "Engine", "AlternativeSearch")
 MAKERS: dict[str, Callable[[], Any]] = {
     "Model": model,
@@ -235,7 +275,7 @@ def targets() -> dict[str, Callable[[random.Random], Any]]:
             continue
         if name == "replicate":
             public = partial(public, max_samples=60)
-        if name != ATTACKED and (not isinstance(public, type) or name in MADE_BY_HAND):
+        if not isinstance(public, type) or name in MADE_BY_HAND:
             found[name] = partial(call, public)
     for name, make in MAKERS.items():
         for method in methods(type(make())):
@@ -246,4 +286,7 @@ def targets() -> dict[str, Callable[[random.Random], Any]]:
             found[f"{home}.{name}"] = partial(call, getattr(getattr(mislid, home), name))
     for suffix in (".npz", ".csv"):
         found[f"load_instance {suffix}"] = damaged_instance(suffix)
+    certificate = study(decided=True).result.certificate.to_dict()
+    found["verify a changed certificate"] = partial(changed_certificate, certificate)
+    found["verify a damaged file"] = partial(damaged_certificate, json.dumps(certificate).encode())
     return found

@@ -15,6 +15,7 @@ _COMMANDS = {
     "merge": "Join the directories of shards of a run.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
     "study": "Measure for real: what to measure next, when to stop, and the answer.",
+    "serve": "Studies in a browser, live, and for programs of any language.",
     "reproduce": "The paper's experiments, beside the published numbers.",
     "data": "Fetch the paper's data, and say where they are.",
     "represent": "Learn a linear representation of raw data and save it as an instance.",

@@ -12,13 +12,16 @@ class Draft:
     """A file beside a place, made at once, that takes the place when its content is known.
 
     Making it shows that the place can be written to before anything else is done. Whoever reads
-    the place sees the old or the new content, never a part.
+    the place sees the old or the new content, never a part. A link leads to the place; a device,
+    such as /dev/null, or a pipe is written to and never replaced.
     """
 
     def __init__(self, place: Path) -> None:
-        self.place = place
-        self.path = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
-        self._file = self.path.open("xb")
+        self.place = place.resolve() if place.is_symlink() else place
+        self._is_file = self.place.is_file() or self.place.is_dir() or not self.place.exists()
+        name = f".{self.place.name}.{secrets.token_hex(4)}.tmp"
+        self.path = self.place.with_name(name) if self._is_file else self.place
+        self._file = self.path.open("xb" if self._is_file else "wb")
 
     def __enter__(self) -> "Draft":
         return self
@@ -32,12 +35,15 @@ class Draft:
         try:
             self._file.close()
         finally:
-            self.path.unlink(missing_ok=True)
+            if self._is_file:
+                self.path.unlink(missing_ok=True)
 
     def publish(self, content: bytes, *, replace: bool = True) -> None:
         """Take the place; without `replace`, FileExistsError where there is a file."""
         self._file.write(content)
         self._file.flush()
+        if not self._is_file:
+            return
         os.fsync(self._file.fileno())
         self._file.close()
         if not replace:

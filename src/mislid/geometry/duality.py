@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,16 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 from mislid.model import Model
 
+if TYPE_CHECKING:
+    from mislid.verification import Distances
+
 # Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
 # arm's mean against its size; and what the largest mean in sight adds to the latter.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
+# What rounding may take from a rival's bound, relative to it: multipliers have 16 digits, of which
+# columns that differ by 1e-10 leave six in A'z.
+ROUNDING = 1e-4
 
 # (challenger, incumbent) in each row: what an answer could have wrong.
 Pairs = NDArray[np.int64]
@@ -180,6 +186,8 @@ def proved_bounds(
         value = np.maximum(v @ (means - linear) + apart - walls, 0.0)
         square = np.sum(np.where(v == 0.0, 0.0, v**2 / weights), axis=1)
         bounds: Vector = np.where(value > 0.0, value**2 / (2.0 * square), 0.0)
+    # v = 0 balances up to rounding where features differ by that; only equal ones leave no model.
+    bounds[np.isinf(bounds) & np.any(model.features[i] != model.features[j], axis=1)] = 0.0
     return bounds
 
 
@@ -228,16 +236,57 @@ def certain_bound(
     >>> [round(bound(model, means, np.ones(2), z), 3) for bound in (proved_bound, certain_bound)]
     [0.25, 0.0]
     """
-    from mislid.geometry.coordinates import coordinates
-    from mislid.verification import certain_distance
-
     nearly = proved_bound(model, means, weights, multipliers, alpha, pair, tolerance, theta)
     if math.isinf(model.misspecification) or math.isinf(nearly):
         return nearly
-    basis, eps = coordinates(model).basis, model.misspecification
-    given = model.features, np.asarray(basis), eps, means, weights
-    found = certain_distance(*given, multipliers, alpha, pair, tolerance)
-    return nearly if found is None else found
+    try:
+        return _distances(model, means, weights).at_least(multipliers, alpha, pair, tolerance)
+    except ArithmeticError:
+        return nearly
+
+
+def _distances(model: Model, means: Vector, weights: Vector) -> Distances:
+    from mislid.geometry.coordinates import coordinates
+    from mislid.verification import Distances
+
+    basis = np.asarray(coordinates(model).basis)
+    return Distances(model.features, basis, model.misspecification, means, weights)
+
+
+def rounding_failures(
+    model: Model,
+    means: Vector,
+    weights: Vector,
+    tolerance: float,
+    floor: Vector | None,
+    proofs: Proofs | None,
+) -> list[str]:
+    """Which of the floor and the proofs on file prove less than they seem to, by their rounding.
+
+    What is forgiven is as for `certain_bound`.
+    """
+    named: list[tuple[str, Vector, float, tuple[int, int] | None]] = []
+    if floor is not None and np.any(floor):
+        named.append(("floor", floor, 0.0, None))
+    for (i, j), z, alpha in zip(*(proofs or no_proofs(model.K)), strict=True):
+        named.append((f"pair ({i}, {j})", z, float(alpha), (int(i), int(j))))
+    if not named or math.isinf(model.misspecification):
+        return []
+    theta, small = linear_fit(model, means), negligible_cost(means, weights, tolerance)
+    failures = []
+    try:
+        distances = _distances(model, means, weights)
+        for name, z, alpha, pair in named:
+            seeming = proved_bound(model, means, weights, z, alpha, pair, tolerance, theta)
+            proved = distances.at_least(z, alpha, pair, tolerance)
+            if math.isfinite(seeming) and not proved >= (1.0 - ROUNDING) * seeming - small:
+                failures.append(
+                    f"{name}: multipliers seem to prove {seeming!r}, and prove {proved!r}: the "
+                    "rest is rounding"
+                )
+    except ArithmeticError:
+        return failures
+    return failures
 
 
 def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
@@ -440,6 +489,8 @@ def rival_failures(
     on_file = no_proofs(model.K) if proofs is None else proofs
     if floor is not None and (wrong := multiplier_failures(model, floor)):
         return [f"floor: {failure}" for failure in wrong]
+    if wrong := rounding_failures(model, given, weights, tolerance, floor, proofs):
+        return wrong
     least, nearest = projected(model, given, weights, floor)
     bounds = np.maximum(
         pair_bounds(model, given, weights, pairs, tolerance, on_file),

@@ -17,6 +17,7 @@ from mislid.geometry.duality import (
     multiplier_failures,
     order_failures,
     pair_bounds,
+    rounding_failures,
     top_arms,
 )
 from mislid.geometry.equilibrium import Cuts, gains, worst_gain
@@ -99,6 +100,7 @@ def bound_failures(
         for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
         for failure in multiplier_failures(model, z, float(alpha), (i, j))
     ]
+    failures += rounding_failures(model, means, weights, tolerance, floor, proofs)
     proved = proved_time(model, means, m, tolerance, weights, proofs, floor)
     if not proved <= upper * (1.0 + ROUNDING):
         failures.append(f"the allocation proves an upper side of {proved!r}, not {upper!r}")

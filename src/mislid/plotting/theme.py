@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mislid._words import visible
 from mislid.files import write_whole
-from mislid.plotting.words import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

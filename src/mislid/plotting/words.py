@@ -100,8 +100,3 @@ def listed(texts: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def visible(text: str) -> str:
-    """A text without control characters, which no page may contain; others take their places."""
-    return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)

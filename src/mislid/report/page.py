@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from mislid import __version__
+from mislid._html import Html, element, markup, table
 from mislid._words import moment
 from mislid.errors import MislidError, MissingPackageError, ProblemError
 from mislid.files import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
 from mislid.plotting.words import decimals, fixed, number, rate, whole
-from mislid.report.style import Html, as_markup, element, markup, style_sheet, table
+from mislid.report.style import as_markup, style_sheet
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.study import Study
 from mislid.study.overview import Overview

@@ -1,18 +1,13 @@
-"""HTML by small functions, and how a report looks: light, dark and printed.
-
-Whatever is not markup already is escaped; pictures follow the style sheet.
-"""
+"""How a report looks: light, dark and printed; pictures follow the style sheet."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
+from mislid._html import Html, element
 from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, PAPER, REST, RULE, as_svg
-from mislid.plotting.words import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,61 +72,6 @@ code { font: 0.85em ui-monospace, Menlo, Consolas, monospace; overflow-wrap: any
   .box { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """
-
-
-class Html(str):
-    """A text that is markup."""
-
-    __slots__ = ()
-
-
-def markup(*parts: str) -> Html:
-    """Parts one after the other, plain texts escaped.
-
-    >>> markup("a < b", Html("<br>"))
-    'a &lt; b<br>'
-    """
-    return Html(
-        "".join(part if isinstance(part, Html) else escape(visible(part)) for part in parts)
-    )
-
-
-def element(name: str, *parts: str, **attributes: str) -> Html:
-    """An element with these contents; a trailing underscore in an attribute's name is dropped.
-
-    >>> element("p", "1 < 2", class_="note")
-    '<p class="note">1 &lt; 2</p>'
-    """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(visible(value))}"'
-        for key, value in attributes.items()
-    )
-    return Html(f"<{name}{written}>{markup(*parts)}</{name}>")
-
-
-def table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    marks: Sequence[str] = (),
-    text: Sequence[int] = (),
-    **kind: str,
-) -> Html:
-    """A table whose first column names its rows, which may have a class each.
-
-    Other columns hold numbers, but for those in `text`.
-    """
-    classes = [{"class_": "text"} if at in text else {} for at in range(len(heads))]
-    head = element(
-        "tr",
-        *(element("th", name, scope="col", **at) for name, at in zip(heads, classes, strict=True)),
-    )
-    body = []
-    for at, (first, *rest) in enumerate(rows):
-        mark = {"class_": marks[at]} if marks and marks[at] else {}
-        cells = (element("td", cell, **of) for cell, of in zip(rest, classes[1:], strict=True))
-        body.append(element("tr", element("th", first, scope="row"), *cells, **mark))
-    content = element("table", element("thead", head), element("tbody", *body), **kind)
-    return element("div", content, class_="wide")
 
 
 def style_sheet() -> str:

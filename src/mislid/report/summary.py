@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from mislid._html import Html, element, markup
 from mislid.errors import MislidError
 from mislid.plotting.forecast import AS_ASKED, Forecast
 from mislid.plotting.words import listed, measurements, number, percent, rate, roughly
-from mislid.report.style import Html, element, markup
 from mislid.study.events import Decided
 from mislid.study.overview import Overview
 from mislid.study.settings import MAXIMIZE
@@ -22,13 +22,15 @@ def question(overview: Overview) -> str:
     return f"Which {of}?" if m == 1 else f"Which {m:,} {of}s?".replace(" has ", " have ")
 
 
-def headline(overview: Overview) -> Html:
-    """The answer or how far it is, and what that rests on."""
+def headline(overview: Overview, *, ahead: bool = True) -> Html:
+    """The answer or how far it is, and what that rests on; `ahead` says what is to come as well."""
     decision = overview.decision
     if overview.contradictions:
         large, *rest = _contradicted(overview)
     else:
-        large, *rest = _running(overview) if decision is None else _decided(overview, decision)
+        large, *rest = (
+            _running(overview, ahead) if decision is None else _decided(overview, decision)
+        )
     kind = "answer long" if len(large) > _LONG else "answer"
     return markup(element("p", large, class_=kind), *(element("p", text) for text in rest if text))
 
@@ -79,7 +81,7 @@ def _agreement(overview: Overview) -> str:
     )
 
 
-def _running(overview: Overview) -> list[str]:
+def _running(overview: Overview, ahead: bool) -> list[str]:
     if overview.samples == 0:
         return ["Nothing has been measured yet.", _open_trials(overview)]
     measured = measurements(overview.samples)
@@ -91,13 +93,14 @@ def _running(overview: Overview) -> list[str]:
         )
         return ["Not decided yet.", so_far, _open_trials(overview)]
     so_far = f"{measured} so far."
-    if overview.history is not None:
+    if ahead and overview.history is not None:
         so_far = (
             f"{measured} so far have brought {percent(overview.history.share)} of the evidence "
             "that the hardest pair needs."
         )
     so_far += f" In front now: {_names(overview, overview.best_now)}."
-    return ["Not decided yet.", so_far, _forecast(overview), _open_trials(overview)]
+    expected = _forecast(overview) if ahead else ""
+    return ["Not decided yet.", so_far, expected, _open_trials(overview)]
 
 
 def _forecast(overview: Overview) -> str:
@@ -127,14 +130,14 @@ def _open_trials(overview: Overview) -> str:
     return "1 trial is open." if pending == 1 else f"{pending:,} trials are open."
 
 
-def key_numbers(overview: Overview) -> Html:
-    """A few numbers at a glance."""
-    asked = _as_asked(overview)
+def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
+    """A few numbers at a glance; without `ahead`, only those that take no time."""
+    asked = _as_asked(overview) if ahead else None
     shown = {
         "state": overview.summary.status,
         "measurements": f"{overview.samples:,}",
     }
-    if overview.history is not None:
+    if ahead and overview.history is not None:
         needed = "was" if overview.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
     if asked is not None and not overview.decided and math.isfinite(asked.more):
@@ -172,3 +175,14 @@ def cautions(overview: Overview) -> Html:
         return Html()
     items = element("ul", *(element("li", text) for text in found))
     return element("div", items, class_="box", role="note")
+
+
+def fragment(overview: Overview) -> Html:
+    """How a study stands, for a page of others: without anything that takes long."""
+    return element(
+        "div",
+        element("p", element("strong", overview.name), f": {question(overview)}"),
+        headline(overview, ahead=False),
+        cautions(overview),
+        key_numbers(overview, ahead=False),
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from mislid._html import facts
 from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
 from mislid._words import shown
 from mislid.algorithms import Algorithm
@@ -89,6 +90,11 @@ class Identification:
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
         spread = spread_of(question.noise_model, counts, self.means, self.scatter)
         return mean_intervals(model, counts, self.means, question.noise, delta, spread)
+
+    def _repr_html_(self) -> str:
+        """The outcome in short, as notebooks show it."""
+        names = ("answer", "samples", "status", "correct", "seconds", "cost")
+        return facts({name: getattr(self, name) for name in names})
 
 
 def identify(

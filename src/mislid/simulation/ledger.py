@@ -23,6 +23,9 @@ SETTINGS, RUNS = "settings.json", "runs.csv"
 HEADING = ",".join(Row._fields)
 # May differ when a replication goes on: more runs, another interpreter.
 _FREE = {"runs", "python"}
+# Options whose values are numbers, and those whose values are names.
+_NUMBERS = ("delta", "gamma", "tolerance")
+_NAMES = ("algorithm", "stopping")
 
 
 def text_of(row: Row) -> str:
@@ -239,10 +242,23 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):
         found = None
-    versions = found.get("versions") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(versions, dict) or "mislid" not in versions:
+    if not isinstance(found, dict) or not _are_settings(found):
         raise FileFormatError(f"{str(place)!r} must be the settings of earlier runs; it is not")
     return found
+
+
+def _are_settings(found: dict[str, Any]) -> bool:
+    """Whether a file has all that `Job.settings` writes, each of its kind."""
+    options, versions = found.get("options"), found.get("versions")
+    return (
+        all(type(found.get(name)) is int for name in ("K", "d", "m", "runs", "seed"))
+        and (type(eps := found.get("misspecification")) in (int, float) or eps == "inf")
+        and isinstance(versions, dict)
+        and "mislid" in versions
+        and isinstance(options, dict)
+        and all(type(options.get(name, 0.0)) in (int, float) for name in _NUMBERS)
+        and all(isinstance(options.get(name, ""), str) for name in _NAMES)
+    )
 
 
 def _read_rows(folder: Path) -> list[Row]:

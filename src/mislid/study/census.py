@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import Vector
-from mislid.study.events import Decided
+from mislid.study.events import Accepted, Added, Decided, Redeclared, Retired
 from mislid.study.settings import Candidates, Settings
 
 
@@ -145,16 +145,31 @@ class Census:
         pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
         return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
-    def declared(self, changes: dict[str, Any]) -> Census:
+    def after(self, fact: Added | Retired | Redeclared | Accepted) -> Census:
+        """As a change or a declaration makes it."""
+        match fact:
+            case Added(more, noise, cost, informed):
+                return self.with_more(more, noise, cost, informed)
+            case Retired(arm, leaves, informed):
+                return self.without(arm, leaves, informed)
+            case Redeclared(misspecification, noise):
+                return self._declared(misspecification, noise)
+            case Accepted(misspecification):
+                return self._declared(misspecification, None)
+
+    def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Census:
         """With other declarations, whose noise is that of the question's candidates."""
-        noise = changes.get("noise")
-        if noise is not None and len(noise) > 1 and self.gone:
-            spread = self.settings.deviations(self.register.K)
-            spread[list(self.arms)] = noise
-            changes = changes | {"noise": tuple(spread.tolist())}
         # One M for all declarations: features keep the weight that they had from the beginning.
-        structured = self.settings.is_structured
-        return replace(self, settings=replace(self.settings, **changes, structured=structured))
+        changes: dict[str, Any] = {"structured": self.settings.is_structured}
+        if misspecification is not None:
+            changes["misspecification"] = misspecification
+        if noise is not None:
+            changes["noise"] = noise
+            if len(noise) > 1 and self.gone:
+                spread = self.settings.deviations(self.register.K)
+                spread[list(self.arms)] = noise
+                changes["noise"] = tuple(spread.tolist())
+        return replace(self, settings=replace(self.settings, **changes))
 
     def with_more(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mislid._words import shown
 from mislid.errors import CorruptStorageError, MislidError, ProblemError
 from mislid.study.chain import Chain
 from mislid.study.confirmation import unconfirmed
@@ -102,8 +103,9 @@ def check_study(
     >>> now.ok, now.events, now.samples
     (True, 2, 2)
     """
-    if head is not None and not re.fullmatch(r"[0-9a-f]{64}", str(head)):
-        raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {head!r}")
+    given: Any = head
+    if given is not None and not (isinstance(given, str) and re.fullmatch("[0-9a-f]{64}", given)):
+        raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {shown(given)}")
     place = as_storage(storage)
     return _Check(place, study_name, head).result()
 

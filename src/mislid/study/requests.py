@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mislid._words import shown
 from mislid.errors import ProblemError
 
 # What keys begin with that nobody gave.
@@ -44,8 +45,14 @@ def request_of(key: Any, *wanted: object) -> Request:
     >>> request_of("plate-7", "add_observations", (0, 1), (0.25, 0.5)).written
     'plate-7 5813d7f5'
     """
-    digest = hashlib.sha256(repr(wanted).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return Request(_as_key(key), digest)
+    return Request(_as_key(key), hashlib.sha256(_spelled(wanted)).hexdigest()[:8])
+
+
+def _spelled(wanted: object) -> bytes:
+    try:
+        return repr(wanted).encode("utf-8", "backslashreplace")
+    except ValueError:  # an integer of thousands of digits, which the call itself refuses
+        return b"too long"
 
 
 def refuse_other(request: Request, kept: Kept) -> None:
@@ -62,6 +69,7 @@ def _as_key(key: Any) -> str:
         return f"{GENERATED}{secrets.token_hex(8)}"
     if not isinstance(key, str) or not key.strip() or len(key) > _LONGEST or not key.isprintable():
         raise ProblemError(
-            f"key must be a text of 1 to {_LONGEST} characters that can be printed; got {key!r}"
+            f"key must be a text of 1 to {_LONGEST} characters that can be printed; got "
+            f"{shown(key)}"
         )
     return key

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from mislid._html import facts
 from mislid._validation import Vector
 from mislid.files import as_plain
 
@@ -23,6 +24,10 @@ class PlainRecord:
         """The fields as values of JSON, which has no infinity: "inf"."""
         plain: dict[str, Any] = as_plain(asdict(self))
         return plain
+
+    def _repr_html_(self) -> str:
+        """The fields, as notebooks show them."""
+        return facts(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,10 @@ class StudyResult:
     def agrees(self) -> bool:
         """Whether later data are for the same answer."""
         return set(self.answer) == set(self.best_now)
+
+    def _repr_html_(self) -> str:
+        """The fields, as notebooks show them."""
+        return facts({one.name: getattr(self, one.name) for one in fields(self) if one.repr})
 
 
 @dataclass(frozen=True, slots=True)

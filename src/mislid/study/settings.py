@@ -493,7 +493,7 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
     """What is known of the noise, by which of the arguments were given."""
     rewards, noise = given.get("rewards"), given["noise"]
     if rewards is not None:
-        if rewards != BERNOULLI:
+        if not (isinstance(rewards, str) and rewards == BERNOULLI):
             raise ProblemError(
                 "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
                 f"{shown(rewards)}"

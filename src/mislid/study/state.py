@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mislid.errors import (
     ConflictingTellError,
@@ -304,10 +303,8 @@ class StudyState:
                     self.decision, self._recorded = self.census.present(event.fact), event.fact
             case Corrected() | Voided():
                 self._mend(event, event.fact)
-            case Redeclared(misspecification, noise, _):
-                self._declare(event, misspecification, noise)
-            case Accepted(misspecification, _):
-                self._declare(event, misspecification, None)
+            case Redeclared() | Accepted():
+                self._declare(event, event.fact)
             case Added() | Retired():
                 self._change(event, event.fact)
             case Contradicted():
@@ -330,10 +327,11 @@ class StudyState:
                 trial.state, trial.value = (VOID if value is None else COMPLETE), value
             mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
             self.corrections.append(mended)
-        self._count_again()
+        self.count_again()
         self._begin_anew(event, f"{mended.what} was {mended.verb}")
 
-    def _count_again(self) -> None:
+    def count_again(self) -> None:
+        """Find the measurements that count by now among all."""
         kept = [one for one in self.rows if one.row not in self.void]
         self.observations = [] if self.census.gone else kept
         if self.census.gone:
@@ -347,34 +345,29 @@ class StudyState:
         """Add candidates to the question, or let one be measured no more."""
         self.changes.append(event)
         if isinstance(fact, Added):
-            more = fact.noise, fact.cost, fact.informed
-            self._census = self.census.with_more(fact.candidates, *more)
+            self._census = self.census.after(fact)
             names = ", ".join(repr(label) for label in fact.candidates.labels)
-            self._count_again()
+            self.count_again()
             self._begin_anew(event, f"{names} added")
             return
-        self._census = self.census.without(fact.arm, fact.leaves, fact.informed)
+        self._census = self.census.after(fact)
         for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
             self.trials[trial_id].state = REPLACED  # what comes of it late counts
             del self.waiting[trial_id]
         if fact.leaves:
-            self._count_again()
+            self.count_again()
             self._begin_anew(event, f"{self.census.register.labels[fact.arm]!r} left the question")
 
-    def _declare(
-        self, event: Event, misspecification: float | None, noise: tuple[float, ...] | None
-    ) -> None:
-        changes: dict[str, Any] = {}
-        if misspecification is not None:
-            changes["misspecification"] = misspecification
-        if noise is not None:
-            changes["noise"] = noise
+    def _declare(self, event: Event, fact: Redeclared | Accepted) -> None:
+        given = ["misspecification"] if fact.misspecification is not None else []
+        if isinstance(fact, Redeclared) and fact.noise is not None:
+            given.append("noise")
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
         self.contradictions.pop(MISSPECIFICATION, None)
-        self._census = self.census.declared(changes)
+        self._census = self.census.after(fact)
         self.declarations.append(event)
-        self._begin_anew(event, f"{' and '.join(changes)} declared anew")
+        self._begin_anew(event, f"{' and '.join(given)} declared anew")
 
     def _begin_anew(self, event: Event, cause: str) -> None:
         self.revision += 1

@@ -161,6 +161,12 @@ class Study:
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
 
+    def _repr_html_(self) -> str:
+        """How the study stands, as notebooks show it."""
+        from mislid.report.summary import fragment
+
+        return fragment(self.overview())
+
     @overload
     def ask(
         self,

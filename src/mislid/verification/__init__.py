@@ -11,6 +11,6 @@ refute what was declared. Version 1: `answer` and `evidence` check distances aga
 """
 
 from mislid.verification.checks import Verification, verify
-from mislid.verification.distances import certain_distance
+from mislid.verification.distances import Distances
 
-__all__ = ["Verification", "certain_distance", "verify"]
+__all__ = ["Distances", "Verification", "verify"]

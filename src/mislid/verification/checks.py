@@ -24,7 +24,7 @@ from mislid.verification.question import (
     read_now,
     read_settings,
 )
-from mislid.verification.reading import Failure, Label, Value, read_certificate, sha256_of
+from mislid.verification.reading import Failure, Label, Saved, Value, read_certificate, sha256_of
 from mislid.verification.settled import Question
 from mislid.verification.thresholds import PROVEN
 
@@ -103,7 +103,7 @@ class _Trail:
         return Verification(failure is None, failure, *found)
 
 
-def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verification:
+def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | Saved) -> Verification:
     """Check the certificate of a study's decision with nothing but NumPy.
 
     Whatever is wrong, with the file or in it, is the verification's `failure`. Rounding is bounded:
@@ -112,7 +112,8 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any]) -> Verificat
     Parameters
     ----------
     certificate
-        The path of a file that `Certificate.save` wrote, or what `Certificate.to_dict` gives.
+        A study's certificate, the path of a file that `Certificate.save` wrote, or what
+        `Certificate.to_dict` gives.
 
     Returns
     -------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -15,18 +18,8 @@ from mislid.verification.reading import Arms, Failure, Matrix, Vector
 UNEVEN = 1e10
 
 
-def certain_distance(
-    features: Matrix,
-    spanner: Arms,
-    eps: float,
-    means: Vector,
-    weights: Vector,
-    multipliers: Vector,
-    alpha: float = 0.0,
-    pair: Pair | None = None,
-    tolerance: float = 0.0,
-) -> float | None:
-    """What multipliers prove of the cost of every model, or of those that reverse a pair.
+class Distances:
+    """What multipliers prove of the cost of models, for given means and weights.
 
     Parameters
     ----------
@@ -38,29 +31,61 @@ def certain_distance(
         How far means may be from linear.
     means, weights
         From which distances are measured, and their weights (K,).
-    multipliers, alpha
-        Any numbers (K,), and any that is not negative.
-    pair, tolerance
-        Challenger and incumbent, and by how much the one is better at least; None for all models.
 
-    Returns
-    -------
-    float or None
-        A lower bound on half the squared distance; None where the arms that have weights do not
-        span the features, or these differ by more than doubles can tell: nothing is certain then.
+    Raises
+    ------
+    ArithmeticError
+        The arms that have weights do not span the features, or these differ by more than doubles
+        can tell: nothing is certain then.
     """
-    heavy = weights[weights > 0.0]
-    if heavy.size == 0 or float(np.max(heavy)) > UNEVEN * float(np.min(heavy)):
-        return None
-    with np.errstate(all="ignore"):
-        try:
+
+    def __init__(
+        self, features: Matrix, spanner: Arms, eps: float, means: Vector, weights: Vector
+    ) -> None:
+        heavy = weights[weights > 0.0]
+        if heavy.size == 0 or float(np.max(heavy)) > UNEVEN * float(np.min(heavy)):
+            raise ArithmeticError("weights are too uneven")
+        with np.errstate(all="ignore"), _uncertain():
             model = model_of(features, np.arange(features.shape[1]), spanner, eps)
-            centred = Centred(model, [Fraction(mean) for mean in means.tolist()], weights)
-            duality = Duality(model, exactly(weights), centred.off)
-            gap = None if pair is None else centred.gap(pair, tolerance)
+            self._centred = Centred(model, [Fraction(mean) for mean in means.tolist()], weights)
+            self._duality = Duality(model, exactly(weights), self._centred.off)
+
+    def at_least(
+        self, multipliers: Vector, alpha: float = 0.0, pair: Pair | None = None, tol: float = 0.0
+    ) -> float:
+        """How far every model is at least, or those that reverse a pair: half the squared distance.
+
+        Parameters
+        ----------
+        multipliers, alpha
+            Any numbers (K,), and any that is not negative.
+        pair, tol
+            Challenger and incumbent, and by how much the one is better at least; None for all
+            models.
+
+        Returns
+        -------
+        float
+            At most the truth, in spite of all rounding.
+
+        Raises
+        ------
+        ArithmeticError
+            Numbers are too large or too alike: nothing is certain then.
+        """
+        with np.errstate(all="ignore"), _uncertain():
+            gap = None if pair is None else self._centred.gap(pair, tol)
             # Those at hand, or with what rounding left of X'z taken from where it costs least.
-            both = multipliers, duality.balanced(multipliers)
-            found = max(float(duality.distance(z, alpha, pair, gap).low) for z in both)
-        except (np.linalg.LinAlgError, ArithmeticError, Failure):
-            return None
-    return max(found, 0.0) if found == found else None
+            both = multipliers, self._duality.balanced(multipliers)
+            found = max(float(self._duality.distance(z, alpha, pair, gap).low) for z in both)
+            if math.isnan(found):
+                raise ArithmeticError("numbers are too large")
+        return max(found, 0.0)
+
+
+@contextmanager
+def _uncertain() -> Iterator[None]:
+    try:
+        yield
+    except (np.linalg.LinAlgError, Failure) as problem:
+        raise ArithmeticError(str(problem)) from None

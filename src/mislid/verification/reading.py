@@ -11,7 +11,7 @@ import reprlib
 import stat
 from collections.abc import Container, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,8 +147,21 @@ class Value:
         return label
 
 
+@runtime_checkable
+class Saved(Protocol):
+    """A certificate as studies have it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `save` writes."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it."""
+
+
 def read_certificate(certificate: object) -> Value:
-    """The whole certificate, from a file or as it is."""
+    """The whole certificate, from a file, as it is, or of a study's result."""
+    if isinstance(certificate, Saved):
+        certificate = certificate.to_dict()
     if isinstance(certificate, Mapping):
         return Value(certificate, "certificate")
     if not isinstance(certificate, str | os.PathLike):

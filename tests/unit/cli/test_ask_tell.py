@@ -321,6 +321,15 @@ def test_history(created: Call, folder: Path, opened) -> None:
     assert opened().samples == 4
 
 
+def test_an_import_with_a_key_counts_once(created: Call, folder: Path) -> None:
+    (folder / "h.csv").write_text("arm,value\nA12,0.5\nB07,0.25\n")
+    for imported in ("2\n", "0  (they were, with this key)\n"):
+        done = created("import", "s", "h.csv", "--key", "plate 7")
+        assert f"imported      {imported}measurements  2\n" in done.out
+    (folder / "h.csv").write_text("arm,value\nA12,0.75\n")
+    refused(created("import", "s", "h.csv", "--key", "plate 7"), 1, "key must be new")
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [

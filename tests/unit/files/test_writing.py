@@ -1,5 +1,8 @@
 """Files appear whole or not at all."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from mislid.files import Draft, write_whole
@@ -23,3 +26,26 @@ def test_a_draft_keeps_what_came_first(tmp_path):
             draft.publish(b"ours", replace=False)
     assert [path.name for path in tmp_path.iterdir()] == ["sheet.csv"]
     assert place.read_bytes() == b"theirs"
+
+
+def test_a_link_leads_to_the_place(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "a.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "far" / "a.csv")
+    write_whole(tmp_path / "link.csv", b"new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "far" / "a.csv").read_text() == "new"
+    assert sorted(path.name for path in (tmp_path / "far").iterdir()) == ["a.csv"]
+
+
+def test_a_pipe_or_a_device_is_written_to_and_stays(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, b"content")
+    assert os.read(reader, 100) == b"content"
+    os.close(reader)
+    assert pipe.is_fifo()
+    write_whole(Path("/dev/null"), b"content")
+    assert Path("/dev/null").is_char_device()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

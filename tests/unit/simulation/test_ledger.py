@@ -76,6 +76,23 @@ def test_of_two_numbers_of_runs_the_larger_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"misspecification": None},
+        {"K": "3"},
+        {"options": {"delta": "x"}},
+        {"options": {"stopping": 1}},
+    ],
+)
+def test_settings_that_are_none_are_refused(tmp_path, change):
+    rows(2, tmp_path / "a")
+    place = tmp_path / "a" / "settings.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | change))
+    with pytest.raises(FileFormatError, match="must be the settings of earlier runs"):
+        merge([tmp_path / "a"], tmp_path / "b")
+
+
+@pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"seed": 1}, "seed is 0 in '.*1of3' and 1 in '.*2of3seed'"),

@@ -10,7 +10,7 @@ import pytest
 
 import mislid
 from helpers.forgery import entries_of
-from mislid.study import Study, snapshots
+from mislid.study import Study, packing, snapshots
 from mislid.study.state import StudyState
 from mislid.study.storage import MemoryStorage, Storage
 
@@ -35,7 +35,8 @@ def new_study(storage: Storage | None = None, **changes: object) -> Study:
 
 def value_of(trial: mislid.Trial, bernoulli: bool = False) -> float:
     noise = np.random.default_rng(trial.id).normal()
-    value = float(MEANS[int(trial.arm)] + 0.5 * noise)
+    mean = MEANS[int(trial.arm)] if str(trial.arm).isdigit() else 0.1
+    value = float(mean + 0.5 * noise)
     return float(value > 0) if bernoulli else value
 
 
@@ -84,6 +85,11 @@ def test_it_goes_on_as_if_nothing_had_happened(rules: dict[str, object]) -> None
     bernoulli = "rewards" in rules
     study = new_study(**rules)
     measure(study, 45, bernoulli)
+    goes_on(study, bernoulli)
+
+
+def goes_on(study: Study, bernoulli: bool = False) -> None:
+    """A copy that is recalled from the study's snapshot, and the study, do the same from now on."""
     storage = MemoryStorage()
     mislid.copy_study(from_study_name="s", from_storage=study._storage, to_storage=storage)
     again = Study("s", storage.find("s"), storage)
@@ -101,6 +107,63 @@ def test_it_goes_on_as_if_nothing_had_happened(rules: dict[str, object]) -> None
     assert (again.status, again._replay.verdict) == (study.status, study._replay.verdict)
     assert (again.result is None) == (study.result is None)
     assert again._replay.diverged == study._replay.diverged == 0
+
+
+MEASURED = [(str(arm), float(MEANS[arm])) for arm in range(8)]
+
+
+def typo(study: Study) -> None:
+    study.add_observations([("0", 0.1), ("1", 91.0), ("2", 0.3)])
+    study.correct(row=1, value=0.91, reason="a point was missed")
+    study.void(row=2)
+    study.void(row=0, reason="a drop")
+    study.correct(row=2, value=0.2)
+
+
+def other_candidates(study: Study) -> None:
+    study.add_observations(MEASURED)
+    study.add_candidates({"early": [0.3, -0.2, 0.1]}, informed=False)
+    study.redeclare(noise=[0.5 + 0.01 * arm for arm in range(9)])
+    study.retire("3", leave=True)
+    study.retire("5")
+    study.redeclare(misspecification=0.25, noise=[0.6 + 0.01 * arm for arm in range(8)])
+
+
+def late_candidates(study: Study) -> None:
+    study.add_observations(MEASURED)
+    study.add_candidates({"late": [0.1, 0.2, -0.1]})
+    study.retire("3", leave=True)
+    study.redeclare(noise=0.7)
+
+
+def withdrawn(study: Study) -> None:
+    study.add_observations(MEASURED * 60)
+    assert study.status == "decided"
+    study.correct(row=5, value=1.3)
+    study.redeclare(misspecification=0.21)
+    study.void(row=6)
+
+
+def refuted_noise(study: Study) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        study.add_observations([(arm, mean + 3 * rng.normal()) for arm, mean in MEASURED])
+
+
+@pytest.mark.parametrize(
+    "change", [typo, other_candidates, late_candidates, withdrawn, refuted_noise]
+)
+@pytest.mark.parametrize("rules", [{}, {"misspecification": None}], ids=str)
+@pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
+@pytest.mark.filterwarnings("ignore::mislid.errors.ImplausibleValueWarning")
+def test_a_study_that_was_mended_or_changed(
+    change: Callable[[Study], None], rules: dict[str, object]
+) -> None:
+    study = new_study(**rules, candidates={str(arm): row for arm, row in enumerate(FEATURES)})
+    change(study)
+    assert study._replay.state.revision or study.status == "contradicted"
+    measure(study, 45)
+    goes_on(study)
 
 
 def test_a_decided_study(home: Path) -> None:
@@ -195,13 +258,6 @@ class TestNotTrusted:
 
 
 class TestNotKept:
-    def test_of_a_study_that_was_mended(self, home: Path) -> None:
-        study = new_study()
-        study.add_observations([(0, 0.1), (1, 0.2)])
-        study.correct(row=0, value=0.15)
-        measure(study, 60)
-        assert not home.exists() or not list(home.iterdir())
-
     def test_of_rules_written_in_python(self, home: Path) -> None:
         class Turns:
             def propose(self, view: mislid.View) -> int:
@@ -232,7 +288,7 @@ class TestNotKept:
         class More:
             sequence: int
 
-        monkeypatch.setattr(snapshots, "_FIELDS", {**snapshots._FIELDS, More: "sequence other"})
+        monkeypatch.setattr(packing, "_FIELDS", {**packing._FIELDS, More: "sequence other"})
         measure(new_study(), 60)
         assert not home.exists()
 
@@ -256,4 +312,4 @@ def test_a_deleted_study_leaves_none(home: Path) -> None:
 def test_all_that_a_state_has_is_kept() -> None:
     study = new_study()
     measure(study, 45)
-    assert snapshots._can_be_kept(study._replay)
+    assert packing.can_be_packed(study._replay)

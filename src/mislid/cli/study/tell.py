@@ -176,6 +176,7 @@ def _ranges(numbers: Iterable[int]) -> str:
     epilog=examples(
         "mislid study import potency history.csv",
         "mislid study import potency lims.csv --arm-column compound --value-column ic50",
+        "mislid study import potency plate-7.csv --key 'plate 7'",
     ),
 )
 @name_argument
@@ -184,6 +185,11 @@ def _ranges(numbers: Iterable[int]) -> str:
 @click.option("--arm-column", metavar="COLUMN", default="arm", show_default=True)
 @click.option("--value-column", metavar="COLUMN", default="value", show_default=True)
 @click.option("--again", is_flag=True, help="Count rows that were imported before once more.")
+@click.option(
+    "--key",
+    metavar="TEXT",
+    help="A name of this import, such as 'plate 7': repeated with it, the same rows count once.",
+)
 @format_option()
 @one_sentence_errors
 def import_command(
@@ -193,6 +199,7 @@ def import_command(
     arm_column: str,
     value_column: str,
     again: bool,
+    key: str | None,
     form: str,
 ) -> None:
     """Take in measurements that study NAME did not ask for, from the columns arm and value of
@@ -200,11 +207,14 @@ def import_command(
     """
     with open_study(name, storage) as study:
         pairs = _pairs(study, file, arm_column, value_column)
-        if not again:
+        if not again and key is None:
             _refuse_known(study, file, pairs)
-        study.add_observations(pairs)
-        facts = {"imported": len(pairs), **after(study)}
-        print_facts(form, facts, [("imported", str(len(pairs))), *after_words(study)])
+        before = len(study.observation_rows())
+        study.add_observations(pairs, key=key)
+        imported = len(study.observation_rows()) - before
+        known = "" if imported else "  (they were, with this key)"
+        facts = {"imported": imported, **after(study)}
+        print_facts(form, facts, [("imported", f"{imported}{known}"), *after_words(study)])
 
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:

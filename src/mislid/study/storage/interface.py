@@ -10,8 +10,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from mislid._words import shown
 from mislid.errors import StorageError, UnknownStudyError
 from mislid.study.events import Entry
 
@@ -228,11 +229,11 @@ class Storage(ABC):
         UnknownStudyError
             If there is no such study; the message names some that there are.
         """
-        names = self.names()
-        if name not in names:
+        names, given = self.names(), cast(object, name)
+        if not isinstance(given, str) or given not in names:
             known = ", ".join(repr(other) for other in list(names)[:5]) or "none"
             more = ", ..." if len(names) > 5 else ""
             raise UnknownStudyError(
-                f"study_name must be of a study in this storage, {known}{more}; got {name!r}"
+                f"study_name must be of a study in this storage, {known}{more}; got {shown(name)}"
             )
         return names[name]

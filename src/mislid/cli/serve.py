@@ -1,0 +1,72 @@
+"""`mislid serve`: studies in a browser, and for programs of any language."""
+
+from __future__ import annotations
+
+import click
+
+from mislid.cli.options import examples, one_sentence_errors
+from mislid.cli.study._opening import open_storage
+from mislid.errors import MissingPackageError
+
+
+@click.command(
+    "serve",
+    epilog=examples(
+        "mislid serve lab.db",
+        "mislid serve lab.db --write --token-file token.txt",
+        "mislid serve postgresql://lab@db/studies --host 0.0.0.0 --name lab.example.org "
+        "--token-file token.txt",
+    ),
+)
+@click.argument("storage")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen to.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8600, show_default=True)
+@click.option("--write", is_flag=True, help="Let those who know the token change studies.")
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(),
+    help="A file with the token; without it, one is made up and printed where one is needed.",
+)
+@click.option(
+    "--name",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Another name, with a port if it is not the usual one, under which browsers know the "
+    "server; may be repeated.",
+)
+@one_sentence_errors
+def command(
+    storage: str,
+    host: str,
+    port: int,
+    write: bool,
+    token_file: str | None,
+    names: tuple[str, ...],
+) -> None:
+    """Show the studies of STORAGE on pages that follow them, at http://127.0.0.1:8600, and to
+    programs as JSON. Only this computer can ask, and nothing can be changed, unless --host and
+    --write say otherwise; then a token is needed.
+    """
+    try:
+        from mislid.server import running
+    except ImportError as problem:
+        raise MissingPackageError(
+            f"a server needs more packages (pip install 'mislid[serve]'): {problem}"
+        ) from None
+    token = None if token_file is None else running.read_token(token_file)
+    if token is None and (write or host not in running.LOCAL):
+        token = running.new_token()
+        click.echo(f"token: {token}")
+    policy = running.policy_for(host, port, write=write, token=token, names=names)
+    with open_storage(storage) as opened:
+        changed = "; studies may be changed" if write else ""
+        click.echo(f"http://{_address(host)}:{port} (Ctrl-C ends it{changed})", err=True)
+        running.serve(opened, policy, host, port)
+
+
+def _address(host: str) -> str:
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - that is what was asked for
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

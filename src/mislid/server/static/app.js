@@ -1,0 +1,400 @@
+// Fills pages and keeps them up to date. Names and values become text, never markup.
+
+import { bars, intervals, lines } from "./charts.js";
+
+const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
+const LOG_ROWS = 100;
+const LOG_FIRST = 15;
+const TABLE_ROWS = 25;
+
+// --- small things ---------------------------------------------------------------------------
+
+export function make(name, attributes = {}, ...parts) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+  }
+  made.append(...parts.filter((part) => part !== null && part !== undefined));
+  return made;
+}
+
+function trusted(html) {
+  // Words that the server has escaped.
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  return made.content;
+}
+
+function number(value, digits = 4) {
+  if (value === null || value === undefined) return "–";
+  if (value === "inf") return "∞";
+  if (typeof value !== "number") return String(value);
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return String(Number(value.toPrecision(digits)));
+}
+
+function percent(share) {
+  return share === null || share === undefined ? "–" : `${Math.min(999, Math.floor(100 * share))}%`;
+}
+
+function ago(seconds) {
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.max(0, Math.floor(seconds / size))} ${unit} ago`;
+}
+
+function named(text) {
+  return make("bdi", { class: "name" }, String(text));
+}
+
+function table(heads, rows, { marks = [], kind = "", left = [] } = {}) {
+  const side = (at) => (left.includes(at) ? { class: "text" } : {});
+  const head = make("tr", {}, ...heads.map((text, at) => make("th", { scope: "col", ...side(at) }, text)));
+  const body = rows.map(([first, ...rest], row) =>
+    make("tr", { class: marks[row] || null },
+      make("th", { scope: "row" }, first),
+      ...rest.map((cell, at) => make("td", side(at + 1), cell))));
+  const made = make("table", { class: kind || null }, make("thead", {}, head), make("tbody", {}, ...body));
+  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": heads.filter(Boolean).join(", ") }, made);
+}
+
+function folded(heads, rows, options = {}) {
+  // Long tables begin with a part.
+  const shown = make("div", {}, table(heads, rows.slice(0, TABLE_ROWS), options));
+  if (rows.length > TABLE_ROWS) {
+    const all = make("button", { type: "button", onclick: () => shown.replaceChildren(table(heads, rows, options)) },
+      `Show all ${rows.length.toLocaleString("en")}`);
+    shown.append(all);
+  }
+  return shown;
+}
+
+async function get(path) {
+  const answer = await fetch(path, { headers: { accept: "application/json" } });
+  const found = await answer.json().catch(() => null);
+  if (!answer.ok) throw new Error(found?.error?.message ?? `the server answered ${answer.status}`);
+  return found;
+}
+
+function say(text) {
+  const place = document.getElementById("live");
+  if (place.textContent !== text) place.textContent = text;
+}
+
+// --- all studies ----------------------------------------------------------------------------
+
+async function studiesPage(main) {
+  const list = make("div");
+  const chosen = new Set();
+  const beside = make("button", { type: "button", disabled: "", onclick: () => {
+    location.href = `/compare?${[...chosen].map((id) => `id=${id}`).join("&")}`;
+  } }, "Compare two");
+  main.replaceChildren(make("h1", {}, "Studies"), list, make("p", {}, beside));
+  let shown = "";
+  const choose = (id, on) => {
+    if (on) chosen.add(id); else chosen.delete(id);
+    beside.disabled = chosen.size !== 2;
+  };
+  const draw = async () => {
+    try {
+      const { studies } = await get("/api/studies");
+      const text = JSON.stringify(studies) + Math.floor(Date.now() / 30000);
+      if (text !== shown) list.replaceChildren(studiesTable(studies, chosen, choose));
+      shown = text;
+      say("up to date");
+    } catch (problem) {
+      say(`not up to date: ${problem.message}`);
+    }
+  };
+  await draw();
+  setInterval(draw, 2000);
+}
+
+function meter(share) {
+  if (share === null || share === undefined) return "–";
+  const text = percent(Math.min(1, share));
+  return make("meter", { min: 0, max: 1, value: Math.min(1, share), title: text, "aria-label": `${text} of the evidence needed` }, text);
+}
+
+function studiesTable(studies, chosen, choose) {
+  if (!studies.length) return make("p", { class: "note" }, "There is no study here yet.");
+  const now = Date.now() / 1000;
+  const rows = studies.map((one) => [
+    make("a", { href: `/studies/${one.id}` }, named(one.name)),
+    one.status,
+    make("span", {}, meter(one.status === "decided" ? 1 : one.share)),
+    `the best ${one.m === 1 ? "" : one.m} of ${number(one.candidates)}`.replace("  ", " "),
+    number(one.observations),
+    number(one.pending),
+    ago(now - one.updated),
+    make("input", { type: "checkbox", "aria-label": `compare ${one.name.slice(0, 80)}`,
+      ...(chosen.has(one.id) ? { checked: "" } : {}),
+      onchange: (event) => choose(one.id, event.target.checked) }),
+  ]);
+  const heads = ["study", "status", "evidence", "question", "measurements", "open trials", "last event", "compare"];
+  return table(heads, rows, { marks: studies.map((one) => (one.status === "decided" ? "in" : "")), left: [1, 2, 3] });
+}
+
+// --- one study ------------------------------------------------------------------------------
+
+class StudyView {
+  constructor(id, after) {
+    this.id = id;
+    this.last = after;
+    this.state = null;
+    this.told = 0;
+    this.asked = new Map(); // kinds that are being loaded
+    this.again = new Set(); // and those that changed meanwhile
+    this.place = {};
+    for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "log"]) {
+      this.place[name] = make("section", { id: `${name}-${id}` });
+    }
+    this.events = [];
+    this.logOpen = false;
+  }
+
+  get path() { return `/api/studies/${this.id}`; }
+
+  sections() { return Object.values(this.place); }
+
+  async begin() {
+    this.listen();
+    const first = Math.max(0, this.last - LOG_ROWS);
+    const [events] = await Promise.all([
+      get(`${this.path}/events?after=${first}&most=${LOG_ROWS}`).catch(() => ({ events: [] })),
+      this.load("state"),
+    ]);
+    const known = new Set(this.events.map((one) => one.number));
+    this.events = [...events.events.filter((one) => !known.has(one.number)), ...this.events].slice(-LOG_ROWS);
+    this.drawLog();
+    for (const kind of ["estimates", "evidence", "allocation", "forecast", "sensitivity"]) this.load(kind);
+  }
+
+  listen() {
+    const source = new EventSource(`${this.path}/stream?after=${this.last}`);
+    source.addEventListener("open", () => say("live"));
+    source.addEventListener("error", () => say("not connected: trying again"));
+    source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));
+    source.addEventListener("state", (event) => this.take("state", JSON.parse(event.data)));
+    source.addEventListener("computed", (event) => this.load(JSON.parse(event.data).kind));
+    source.addEventListener("trouble", (event) => say(`trouble: ${JSON.parse(event.data).error.message}`));
+    source.addEventListener("gone", () => { source.close(); say("the study was deleted"); });
+    source.addEventListener("reset", () => location.reload());
+  }
+
+  logged(event) {
+    if (event.number <= this.last && this.events.some((one) => one.number === event.number)) return;
+    this.last = Math.max(this.last, event.number);
+    this.events = [...this.events, event].slice(-LOG_ROWS);
+    this.soon("log", () => this.drawLog(), 50);
+    this.soon("slow", () => {
+      for (const kind of ["estimates", "evidence", "allocation", "forecast", "sensitivity"]) this.load(kind);
+    }, this.state && this.state.candidates > 200 ? 5000 : 1500);
+  }
+
+  soon(name, work, wait) {
+    // Once for many events.
+    if (this.asked.has(name)) return;
+    this.asked.set(name, setTimeout(() => { this.asked.delete(name); work(); }, wait));
+  }
+
+  async load(kind) {
+    if (this.asked.has(`load ${kind}`)) { this.again.add(kind); return; }
+    this.asked.set(`load ${kind}`, true);
+    try {
+      this.take(kind, await get(`${this.path}/${kind}`));
+    } catch (problem) {
+      this.place[kind === "state" ? "words" : kind].replaceChildren(make("p", { class: "note" }, problem.message));
+    } finally {
+      this.asked.delete(`load ${kind}`);
+      if (this.again.delete(kind)) this.load(kind);
+    }
+  }
+
+  take(kind, found) {
+    const draw = { state: this.drawState, estimates: this.drawEstimates, evidence: this.drawEvidence,
+      allocation: this.drawAllocation, forecast: this.drawForecast, sensitivity: this.drawSensitivity }[kind];
+    draw.call(this, found[kind], found.events);
+  }
+
+  heading(text, events) {
+    const age = events < this.last ? `as of event ${number(events)} of ${number(this.last)}` : "";
+    return make("h2", {}, text, make("span", { class: "age" }, age));
+  }
+
+  drawState(state, events) {
+    if (this.state && events < this.state.events) return;
+    this.state = state;
+    const words = state.words;
+    this.place.words.replaceChildren(
+      make("p", { class: "note" }, words.question),
+      trusted(words.headline), trusted(words.cautions), trusted(words.numbers));
+    this.drawCertificate();
+    this.askAgain();
+  }
+
+  drawLog() {
+    const shown = [...this.events].reverse().slice(0, this.logOpen ? LOG_ROWS : LOG_FIRST);
+    const rows = shown.map((one) => [
+      number(one.number), new Date(one.time * 1000).toLocaleString(), one.kind, described(one)]);
+    const marks = shown.map((one) => (MEND.has(one.kind) ? "mended" : ""));
+    const more = make("button", { type: "button", onclick: () => { this.logOpen = !this.logOpen; this.drawLog(); } },
+      this.logOpen ? "Show fewer" : `Show ${this.events.length}`);
+    this.place.log.replaceChildren(make("h2", {}, "Log"),
+      make("p", { class: "note" }, `The last ${rows.length} events of ${number(this.last)}.`),
+      table(["event", "time", "kind", "what"], rows, { marks, kind: "log", left: [1, 2, 3] }),
+      this.events.length > LOG_FIRST ? more : "");
+  }
+
+  drawEstimates(rows, events) {
+    const order = [...rows].sort((a, b) => (b.in_answer - a.in_answer) || ((b.mean ?? -Infinity) - (a.mean ?? -Infinity)));
+    const means = order.map((one) => one.mean).filter((one) => one !== null);
+    this.gap = means.length ? Math.max(...means) - Math.min(...means) : 0;
+    const cells = order.map((one) => [named(one.label), number(one.count), number(one.mean), number(one.lower),
+      number(one.upper), number(one.model), number(one.residual), number(one.evidence), one.in_answer ? "yes" : ""]);
+    const heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "residual", "evidence", "in front"];
+    this.place.estimates.replaceChildren(this.heading("Estimates", events),
+      intervals(order), folded(heads, cells, { marks: order.map((one) => (one.in_answer ? "in" : "")) }));
+  }
+
+  drawEvidence(found, events) {
+    const title = this.heading("Evidence", events);
+    if (!found.pairs.length) {
+      this.place.evidence.replaceChildren(title, make("p", { class: "note" }, found.note || "There is none yet."));
+      return;
+    }
+    const rows = found.pairs.map((one) => [named(one.challenger), named(one.incumbent), one.proof,
+      percent(one.shares.at(-1)), number(one.statistic), number(one.threshold), number(one.settled_after)]);
+    const heads = ["not better", "than", "shown by", "of what is needed", "evidence", "threshold", "settled after"];
+    const series = found.pairs.map((one) => ({ name: `${one.challenger} against ${one.incumbent}`, x: one.times, y: one.shares }));
+    const more = found.undrawn ? ` ${number(found.undrawn)} pairs that are further are not drawn.` : "";
+    this.place.evidence.replaceChildren(title,
+      make("p", { class: "note" }, `Every pair has to reach 100 %; one that did stays settled.${more}`),
+      lines(series, { needed: 1, x: "measurements", y: "of the evidence needed" }),
+      make("details", {}, make("summary", {}, "As a table"), folded(heads, rows, { left: [1, 2] })));
+  }
+
+  drawAllocation(found, events) {
+    const rows = found.labels.map((label, at) => ({ label, share: found.shares[at], optimal: found.optimal?.[at] ?? null }))
+      .sort((a, b) => b.share - a.share);
+    const note = found.optimal ? "Marks are the shares that would be best if the present estimates were true." : found.note;
+    this.place.allocation.replaceChildren(this.heading("Where measurements went", events),
+      note ? make("p", { class: "note" }, note) : "", bars(rows),
+      make("details", {}, make("summary", {}, "As a table"),
+        folded(["candidate", "share", "optimal"], rows.map((one) => [named(one.label), percent(one.share), percent(one.optimal)]))));
+  }
+
+  drawForecast(found, events) {
+    const rows = [["as asked", number(found.more), number(found.more_low), number(found.more_high), found.note],
+      ...found.what_ifs.map((one) => [one.changed.map((name) => `${name} ${number(one[name])}`).join(", "),
+        number(one.more), number(one.more_low), number(one.more_high), one.decided_now ? "decided now" : one.note])];
+    const heads = ["question", "more measurements", "from", "to", ""];
+    this.place.forecast.replaceChildren(this.heading("What is left", events), table(heads, rows, { left: [4] }));
+  }
+
+  drawSensitivity(found, events) {
+    if (found === null) { this.place.sensitivity.replaceChildren(); return; }
+    const rows = found.table.map((one) => [number(one.misspecification), (one.answer ?? []).join(", "),
+      number(one.statistic), number(one.threshold), one.contradicted ? "contradicted" : one.decided ? "yes" : "no"]);
+    const usable = found.table.filter((one) => typeof one.statistic === "number" && typeof one.misspecification === "number" && one.threshold > 0);
+    const series = [{ name: "evidence", x: usable.map((one) => one.misspecification), y: usable.map((one) => one.statistic / one.threshold) }];
+    const marks = found.table.map((one) => (one.misspecification === found.declared ? "in" : ""));
+    this.place.sensitivity.replaceChildren(this.heading("If the misspecification were another", events),
+      make("p", {}, found.statement),
+      usable.length > 1 ? lines(series, { needed: 1, x: "misspecification", y: "of the evidence needed" }) : "",
+      make("details", {}, make("summary", {}, "As a table"),
+        table(["if it were", "answer", "evidence", "threshold", "decided"], rows, { marks, left: [1, 4] })));
+  }
+
+  askAgain() {
+    const state = this.state;
+    if (!state || this.place.ask.childElementCount) return;
+    const answer = make("p", { class: "hint", role: "status" });
+    const eps = typeof state.misspecification === "number" ? state.misspecification : 0;
+    const gap = this.gap || 1;
+    const fields = {
+      m: { min: 1, max: Math.min(state.candidates - 1, 4 * state.m + 4), step: 1, value: state.m },
+      delta: { min: 0.001, max: 0.3, step: 0.001, value: state.delta },
+      misspecification: { min: 0, max: Number((4 * eps || gap).toPrecision(2)), step: "any", value: eps },
+      tolerance: { min: 0, max: Number(gap.toPrecision(2)), step: "any", value: 0 },
+    };
+    const moved = new Set();
+    const inputs = Object.entries(fields).map(([name, field]) => {
+      const shown = make("output", {}, number(field.value));
+      const slider = make("input", { name, type: "range", ...field, oninput: () => {
+        moved.add(name);
+        shown.textContent = number(Number(slider.value), 3);
+      }, onchange: () => form.requestSubmit() });
+      return make("label", {}, name, slider, shown);
+    });
+    const form = make("form", { class: "tools", onsubmit: async (event) => {
+      event.preventDefault();
+      const given = new URLSearchParams([...new FormData(form)].filter(([name]) => moved.has(name)));
+      answer.textContent = "Computing …";
+      try {
+        const found = await get(`${this.path}/what-if?${given}`);
+        const best = found.answer_now.length ? ` In front: ${found.answer_now.join(", ")}.` : "";
+        answer.textContent = found.decided_now ? `That is decided by now.${best}`
+          : `About ${number(found.more)} more (${number(found.more_low)} to ${number(found.more_high)}). ${found.note}${best}`;
+      } catch (problem) { answer.textContent = problem.message; }
+    } }, ...inputs, make("button", { type: "submit" }, "What if?"));
+    this.place.ask.replaceChildren(make("h2", {}, "Another question"), form, answer);
+  }
+
+  drawCertificate() {
+    const place = this.place.certificate;
+    if (this.state.status !== "decided") { place.replaceChildren(); return; }
+    if (place.childElementCount) return;
+    const said = make("p", { class: "hint", role: "status" });
+    const verify = make("button", { type: "button", onclick: async () => {
+      said.textContent = "Checking …";
+      try {
+        const found = await get(`${this.path}/verification`);
+        said.textContent = found.ok ? `It holds: ${found.checks.length} checks, ${found.rule ?? ""}`.replace(/, $/, ".") : `It does not hold: ${found.failure}`;
+      } catch (problem) { said.textContent = problem.message; }
+    } }, "Verify it");
+    place.replaceChildren(make("h2", {}, "Certificate"),
+      make("div", { class: "tools" }, make("a", { href: `${this.path}/certificate`, download: "certificate.json" }, "Download"), verify), said);
+  }
+}
+
+function described(event) {
+  const body = event.body;
+  switch (event.kind) {
+    case "told": return `trial ${body.trial}: ${[body.value, ...(body.more ?? [])].map((one) => number(one, 6)).join(", ")}`;
+    case "failed": return `trial ${body.trial}`;
+    case "asked": return `trials ${body.trials.join(", ")}${body.worker ? ` for ${body.worker}` : ""}`;
+    case "observed": return `${body.values.length} values`;
+    case "corrected": return `rows ${body.rows.join(", ")}: ${body.values.map((one) => number(one, 6)).join(", ")}${body.reason ? ` (${body.reason})` : ""}`;
+    case "voided": return `rows ${body.rows.join(", ")}${body.reason ? ` (${body.reason})` : ""}`;
+    case "decided": return `after ${number(body.samples)} measurements, by ${body.rule}`;
+    case "contradicted": return `${body.what}, after ${number(body.samples)} measurements`;
+    default: return body.reason ?? "";
+  }
+}
+
+async function studyPage(main) {
+  const view = new StudyView(Number(main.dataset.id), Number(main.dataset.after));
+  const title = make("h1", { class: main.dataset.name.length > 200 ? "cut" : null }, named(main.dataset.name));
+  const { words, evidence, estimates, allocation, forecast, sensitivity, ask, certificate, log } = view.place;
+  main.replaceChildren(title, words,
+    evidence, make("div", { class: "pair" }, estimates, allocation),
+    make("div", { class: "pair" }, forecast, sensitivity), ask, certificate, log);
+  await view.begin();
+}
+
+async function comparePage(main) {
+  const ids = main.dataset.id.split(" ").filter(Boolean).map(Number);
+  const lasts = main.dataset.after.split(" ").map(Number);
+  const views = ids.map((id, at) => new StudyView(id, lasts[at]));
+  const title = main.querySelector("h1");
+  main.replaceChildren(title, make("div", { class: "pair" },
+    ...views.map((view) => make("section", {}, make("p", {}, make("a", { href: `/studies/${view.id}` }, "This study alone")),
+      ...["words", "evidence", "estimates", "forecast", "log"].map((name) => view.place[name])))));
+  await Promise.all(views.map((view) => view.begin()));
+}
+
+const main = document.getElementById("main");
+const page = { studies: studiesPage, study: studyPage, compare: comparePage }[main.dataset.page];
+if (page) page(main);
