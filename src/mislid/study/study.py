@@ -35,6 +35,7 @@ from mislid.study.batches import (
     fill,
     refuse_too_many,
 )
+from mislid.study.candidates import Candidates, as_candidates
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.chain import Chain
 from mislid.study.changes import addition, retirement
@@ -63,7 +64,7 @@ from mislid.study.plausibility import plausible_range
 from mislid.study.replay import Replay
 from mislid.study.requests import GENERATED, Request, request_of
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import KNOWN, Candidates, Settings, as_candidates
+from mislid.study.settings import KNOWN, Settings
 from mislid.study.state import COMPLETE, FAIL, NOISE, StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
 from mislid.study.writing import Attempt, Decide, Lost, log_time
