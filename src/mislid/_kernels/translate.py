@@ -14,15 +14,10 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import (
-    AnalysisPass,
-    PassManager,
-    _pass_registry,
-    register_pass,
-)
+from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
 from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
-from numba.core.typed_passes import NativeLowering, NopythonTypeInference, PreLowerStripPhis
+from numba.core.typed_passes import NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import ReconstructSSA
 
 # Passes for what kernels do not have: closures, whole-array expressions, branches on types,
@@ -115,6 +110,13 @@ class _StripPhis(PreLowerStripPhis):
         return True
 
 
+_INSTEAD = {
+    ReconstructSSA: _AssignOnce,
+    NopythonTypeInference: _InferTypes,
+    PreLowerStripPhis: _StripPhis,
+}
+
+
 class _Passes(PassManager):
     """One pass after the other: no clocks, no checks of what passes of numba's own leave."""
 
@@ -140,11 +142,6 @@ class _PartLibrary(JITCodeLibrary):
     codegen = _NoEnvironment()
     _numbers = itertools.count(1)
 
-    def __init__(self, codegen: Any, name: str) -> None:
-        super().__init__(codegen, name)
-        # A part is translated after all that it calls.
-        self.number = next(self._numbers)
-
     def add_ir_module(self, module: Any) -> None:
         for function in module.functions:
             if not function.is_declaration:
@@ -156,6 +153,8 @@ class _PartLibrary(JITCodeLibrary):
 
     def finalize(self) -> None:
         self._raise_if_finalized()
+        # A part is ready after all that it calls.
+        self.number = next(self._numbers)
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
@@ -171,6 +170,10 @@ class _KernelLibrary(JITCodeLibrary):
 
     _linking_libraries: list[Any]
 
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.enable_object_caching()
+
     def finalize(self) -> None:
         found: set[Any] = set()
         ahead = list(self._linking_libraries)
@@ -185,58 +188,30 @@ class _KernelLibrary(JITCodeLibrary):
         super().finalize()
 
 
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _MakePart(AnalysisPass):
-    _name = "make_part"
+class _Compiler(CompilerBase):
+    """numba's compiler with the passes that kernels need, into a library of our own."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    library: type[JITCodeLibrary]
 
-    def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return False
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _MakeKernel(AnalysisPass):
-    _name = "make_kernel"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return False
+    def define_pipelines(self) -> list[Any]:
+        state = self.state
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        needless = _NEEDLESS if state.flags.nrt else _NEEDLESS | {_COUNTING}
+        passes = _Passes("nopython")
+        for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes:
+            if step.__name__ not in needless:
+                passes.add_pass(_INSTEAD.get(step, step))
+        passes.finalize()
+        return [passes]
 
 
-def _passes(state: Any, make: type[AnalysisPass]) -> list[PassManager]:
-    """numba's passes that kernels need, with a library of our own made before it is filled."""
-    needless = _NEEDLESS if state.flags.nrt else _NEEDLESS | {_COUNTING}
-    instead: dict[Any, list[Any]] = {
-        ReconstructSSA: [_AssignOnce],
-        NopythonTypeInference: [_InferTypes],
-        PreLowerStripPhis: [_StripPhis],
-        NativeLowering: [make, NativeLowering],
-    }
-    passes = _Passes("nopython")
-    for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes:
-        if step.__name__ not in needless:
-            for one in instead.get(step, [step]):
-                passes.add_pass(one, one.__name__)
-    passes.finalize()
-    return [passes]
-
-
-class PartCompiler(CompilerBase):
+class PartCompiler(_Compiler):
     """Translates parts of kernels."""
 
-    def define_pipelines(self) -> list[Any]:
-        return _passes(self.state, _MakePart)
+    library = _PartLibrary
 
 
-class KernelCompiler(CompilerBase):
+class KernelCompiler(_Compiler):
     """Translates kernels, links their parts and optimises the whole."""
 
-    def define_pipelines(self) -> list[Any]:
-        return _passes(self.state, _MakeKernel)
+    library = _KernelLibrary

@@ -93,6 +93,11 @@ def of_parts_that_share_parts(x: float) -> tuple[float, int]:
     return low + high * lower(high), whole
 
 
+@kernel
+def of_a_chain_of_parts(x: float) -> float:
+    return upper(x)[0]
+
+
 @random_kernel
 def one_normal(generator: np.random.Generator) -> float:
     return generator.standard_normal()
@@ -152,16 +157,12 @@ def test_inner_functions_for_python() -> None:
 
 @pytest.mark.parametrize("x", [-1.5, 0.0, 0.7, 2.5])
 def test_parts_are_linked_in_any_order_of_calls(x: float) -> None:
-    def plain(x: float) -> float:
-        def low(x: float) -> float:
-            return max(x, 0.5) + 2.0 * min(x, 1.0)
+    def low(x: float) -> float:
+        return max(x, 0.5) + 2.0 * min(x, 1.0)
 
-        high = 3.0 * low(x) - max(-x, 0.5)
-        return max(x, 0.5) + high * low(high)
-
-    found, whole = of_parts_that_share_parts(x)
-    assert found == plain(x)
-    assert whole == int(x)
+    high = 3.0 * low(x) - max(-x, 0.5)
+    assert of_a_chain_of_parts(x) == high
+    assert of_parts_that_share_parts(x) == (max(x, 0.5) + high * low(high), int(x))
 
 
 class _Knot:
