@@ -108,21 +108,27 @@ call_set_metric = linked(set_metric)
 
 
 @inner
+def _fit_rest(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
+    """Add to a linear fit (d,) that of what it leaves of the means."""
+    X, w, spanner, rest = space.X, space.w, space.spanner, space.rest
+    times(X, spanner, rest, centre, space.step_x)
+    for k in range(mu.shape[0]):
+        space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
+    transposed_times(X, spanner, rest, space.step_x, space.gradient)
+    cholesky_solve(space.factor, centre.shape[0], space.gradient, space.step)
+    for a in range(centre.shape[0]):
+        centre[a] += space.step[a]
+
+
+@inner
 def set_centre(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
     """Fill centre (d,) with a linear fit to the means, near enough to measure them from.
 
     Distances between models, not their common level, should carry the digits. Needs the metric.
     """
-    X, w, spanner, rest = space.X, space.w, space.spanner, space.rest
     fill(centre, 0.0)
-    for _ in range(2):
-        times(X, spanner, rest, centre, space.step_x)
-        for k in range(mu.shape[0]):
-            space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
-        transposed_times(X, spanner, rest, space.step_x, space.gradient)
-        cholesky_solve(space.factor, centre.shape[0], space.gradient, space.step)
-        for a in range(centre.shape[0]):
-            centre[a] += space.step[a]
+    _fit_rest(mu, space, centre)
+    _fit_rest(mu, space, centre)
 
 
 @inner_loop
