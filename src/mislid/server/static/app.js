@@ -251,9 +251,11 @@ class StudyView {
     const order = [...rows].sort((a, b) => (b.in_answer - a.in_answer) || ((b.mean ?? -Infinity) - (a.mean ?? -Infinity)));
     const means = order.map((one) => one.mean).filter((one) => one !== null);
     this.gap = means.length ? Math.max(...means) - Math.min(...means) : 0;
-    const cells = order.map((one) => [named(one.label), number(one.count), number(one.mean), number(one.lower),
-      number(one.upper), number(one.model), number(one.residual), number(one.evidence), one.in_answer ? "yes" : ""]);
-    const heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "residual", "evidence", "in front"];
+    const modelled = rows.some((one) => one.model !== null);
+    const cells = order.map((one) => [named(one.label), number(one.count), number(one.mean), number(one.lower), number(one.upper),
+      ...(modelled ? [number(one.model), number(one.residual)] : []), number(one.evidence), one.in_answer ? "yes" : ""]);
+    const heads = ["candidate", "measurements", "mean", "from", "to", ...(modelled ? ["by the model", "residual"] : []),
+      "evidence", this.state?.status === "decided" ? "answer" : "in front"];
     this.place.estimates.replaceChildren(this.heading("Estimates", events),
       intervals(order), folded(heads, cells, { marks: order.map((one) => (one.in_answer ? "in" : "")) }));
   }
@@ -320,6 +322,7 @@ class StudyView {
       tolerance: { min: 0, max: Number(gap.toPrecision(2)), step: "any", value: 0 },
     };
     const moved = new Set();
+    if (state.misspecification === null || state.misspecification === "inf") delete fields.misspecification;
     const inputs = Object.entries(fields).map(([name, field]) => {
       const shown = make("output", {}, number(field.value));
       const slider = make("input", { name, type: "range", ...field, oninput: () => {
