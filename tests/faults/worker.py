@@ -23,6 +23,8 @@ from mislid.study import Study
 
 STOP, FINISH = "stop", "finish"
 LABEL = ".label"
+# Seconds that a server may take to recover.
+PATIENCE = 60.0
 # A call that is about to be made: its name, its arguments, and its key.
 Wish = tuple[str, dict[str, Any], str | None]
 
@@ -176,7 +178,16 @@ class Worker:
 
     def last_look(self) -> None:
         """What the study has come to in the memory of this process."""
-        (self.folder / f"{self.life.name}.digest").write_text(digest(self.study))
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                seen = digest(self.study)
+                break
+            except StorageError:  # a server that was killed last may still recover
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+        (self.folder / f"{self.life.name}.digest").write_text(seen)
 
 
 def digest(study: Study) -> str:
