@@ -15,7 +15,7 @@ from mislid import Model
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import fill, times
 from mislid._kernels.newton import STALLED, newton_space, solve
-from mislid._kernels.problem import NewtonSpace, set_centre, set_metric, set_problem
+from mislid._kernels.problem import NewtonSpace, call_set_metric, set_centre, set_problem
 from mislid._kernels.search import SearchSpace, call_project, call_search
 from mislid._kernels.structs import IndexTable, Indices, Matrix, Vector
 from mislid.engine import Engine
@@ -34,7 +34,7 @@ LEVEL = 1.0  # of the means, whose rounding is tolerated
 @inner
 def _centre(means: Vector, w: Vector, theta: Vector, fit: Vector, space: NewtonSpace) -> None:
     """Set the metric and take the weighted least squares fit (K,) off the means."""
-    set_metric(w, space)
+    call_set_metric(space.set_metric, w, space)
     set_centre(means, space, theta)
     times(space.X, space.spanner, space.rest, theta, fit)
     for k in range(w.shape[0]):
@@ -83,7 +83,7 @@ def _search_again(
     for _ in range(repeats):
         for slot in range(space.kept_challenger.shape[0]):
             space.kept_challenger[slot] = -1
-        set_metric(w, space.newton)
+        call_set_metric(space.newton.set_metric, w, space.newton)
         set_centre(means, space.newton, space.middle)
         call_project(space.project, eps, means, w, rtol, space)
         _, cost, _, _, _, _, solves = call_search(space.search, eps, incumbents, tol, rtol, space)

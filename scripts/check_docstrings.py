@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from types import FunctionType, ModuleType
@@ -53,16 +54,21 @@ def public_objects(package: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
-    """Give the methods and properties that a class itself defines."""
+    """Give the methods and properties that a class has from the package.
+
+    What overrides is documented by the base class.
+    """
     if not inspect.isclass(owner):
         return
-    inherited = {member for base in owner.__mro__[1:] for member in vars(base)}
-    for member, value in vars(owner).items():
+    package = owner.__module__.partition(".")[0]
+    bases = [base for base in owner.__mro__ if base.__module__.partition(".")[0] == package]
+    members = [(member, value) for base in bases for member, value in vars(base).items()]
+    times = Counter(member for member, _ in members)
+    for member, value in members:
         value = getattr(value, "__func__", value)
         if member.startswith("_") or not isinstance(value, (FunctionType, *PROPERTIES)):
             continue
-        # What overrides is documented by the base class.
-        if member not in inherited:
+        if times[member] == 1:
             yield f"{name}.{member}", value
 
 

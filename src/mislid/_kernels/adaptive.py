@@ -26,14 +26,14 @@ from mislid._kernels.noise_variances import (
 from mislid._kernels.proof import (
     TWO_ARMS_PRICE,
     Proof,
+    begin_round,
     is_enough,
     look_by_features,
     show_pair,
-    take_counts,
 )
-from mislid._kernels.settled import give_rows, is_settled
-from mislid._kernels.state import BOUNDED, NOTHING, TWO_ARMS, UNKNOWN, Setting, State
-from mislid._kernels.stopping import count_test, estimate, record
+from mislid._kernels.settled import is_settled
+from mislid._kernels.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
+from mislid._kernels.stopping import record
 from mislid._kernels.two_arms import list_challengers, pair_cost
 
 # An estimated variance is that of n values times 1 + this / n.
@@ -169,13 +169,8 @@ def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
 def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool) -> bool:
     """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
     _estimate_variances(setting, rule, state)
-    if not estimate(setting, state):
-        state.aim = NOTHING
+    if not begin_round(setting, rule, state, testing):
         return False
-    if testing:
-        count_test(state)
-    take_counts(setting, rule, state)
-    give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_pairs(setting, rule, state, testing)
     if testing:
         copy(state.counts, rule.tested)

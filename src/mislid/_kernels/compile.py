@@ -20,15 +20,12 @@ from typing import Any, TypeVar
 
 from numba import config, njit, types
 from numba.core import cgutils, typing
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
 from mislid._kernels.cache import KernelCache
 from mislid._kernels.notice import compiling
 from mislid._kernels.structs import refuse_others, signature_of
+from mislid._kernels.translate import KernelCompiler, PartCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,60 +37,9 @@ _COMMON: dict[str, Any] = {
 }
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
-# Passes for what inner functions do not have: closures, whole-array expressions, annotations.
-_NEEDLESS = {"AnnotateTypes", "InlineClosureLikes", "InlineOverloads", "NopythonRewrites"}
 _PLAIN = bool(config.DISABLE_JIT)
 # Without the compiler, the functions behind addresses.
 _functions: list[Callable[..., Any]] = []
-
-
-class _NoEnvironment:
-    """Where a code generator is asked to link the globals of a function that has none."""
-
-    def set_env(self, name: str, environment: object) -> None:
-        """Leave it."""
-
-
-class _PartLibrary(JITCodeLibrary):
-    """The code of an inner function: linked into kernels, never optimised or run by itself."""
-
-    codegen = _NoEnvironment()
-
-    def finalize(self) -> None:
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-    def add_llvm_module(self, module: Any) -> None:
-        self._final_module.link_in(module)
-
-    def get_pointer_to_function(self, name: str) -> int:
-        return 0
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _MakePart(AnalysisPass):
-    _name = "make_part"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return False
-
-
-class _PartCompiler(CompilerBase):
-    """numba's compiler, but for what becomes of the code."""
-
-    def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [one for one in passes.passes if one[0].__name__ not in _NEEDLESS]
-        before = [step for step, _ in passes.passes].index(NativeLowering) - 1
-        passes.add_pass_after(_MakePart, passes.passes[before][0])
-        passes.finalize()
-        return [passes]
 
 
 def inner(function: F) -> F:
@@ -109,18 +55,19 @@ def inner_loop(function: F) -> F:
 def _part(function: F, **options: Any) -> F:
     if _PLAIN:
         return function
-    compiled = njit(**_COMMON, **options, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(
+    compiled = njit(**_COMMON, **options, no_cpython_wrapper=True, pipeline_class=PartCompiler)(
         function
     )
 
-    def keep(result: Any) -> None:
+    def translate(args: tuple[Any, ...]) -> None:
         """Kernels find it, Python does not: there is no code that Python could call."""
-        compiled.overloads[tuple(result.signature.args)] = result
+        if args not in compiled.overloads:
+            compiled.overloads[args] = compiled._compiler.compile(args, None)
 
     def refuse(*arguments: Any, **named: Any) -> None:
         raise TypeError(f"only kernels call {function.__name__}: make one of it by for_python")
 
-    compiled.add_overload, compiled._compile_for_args = keep, refuse
+    compiled.compile, compiled._compile_for_args = translate, refuse
     found: F = compiled
     return found
 
@@ -160,7 +107,8 @@ class Kernel:
             self._compiled, self._address = self.function, len(_functions)
             _functions.append(self.function)
             return self.function
-        dispatcher = njit(**{**_COMMON, "_nrt": self._counted})(self.function)
+        options = {**_COMMON, "_nrt": self._counted, "pipeline_class": KernelCompiler}
+        dispatcher = njit(**options)(self.function)
         with compiling() as begin, _uncollected():
             dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
@@ -173,12 +121,18 @@ class Kernel:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Do not look for garbage: the compiler makes little, and looking takes a sixth of its time."""
+    """Do not look for garbage: the compiler makes little, and looking takes a sixth of its time.
+
+    Nor at all of it at once afterwards: what there is counts as old.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # others may have frozen something for good
+            gc.freeze()
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

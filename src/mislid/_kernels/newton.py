@@ -27,7 +27,7 @@ from mislid._kernels.linalg import (
     fill,
     times,
 )
-from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound
+from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound, set_metric
 from mislid._kernels.steps import (
     forget_information,
     graded_newton_step,
@@ -316,6 +316,7 @@ def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> New
         spanner=spanner,
         rest=rest,
         minimise=minimise.address,
+        set_metric=set_metric.address,
         pair=np.zeros(2),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner, inner_loop
+from mislid._kernels.compile import for_python, inner, inner_loop, kernel, linked
 from mislid._kernels.linalg import (
     cholesky,
     cholesky_solve,
@@ -41,7 +41,8 @@ class NewtonSpace(Struct):
     X: Matrix  # (K, d) features in spanner coordinates
     spanner: Indices  # (d,), or (0,) where X has no such arms
     rest: Indices  # (K - d,) the other arms
-    minimise: int  # address of the kernel
+    minimise: int  # addresses of the kernels
+    set_metric: int
     # The problem; `set_metric` fills the weights.
     mu: PerArm  # means
     w: PerArm  # weights
@@ -85,7 +86,7 @@ def set_problem(i: int, j: int, eps: float, tol: float, level: float, space: New
     space.eps, space.tol, space.level = eps, tol, level
 
 
-@inner
+@kernel
 def set_metric(w: Vector, space: NewtonSpace) -> None:
     """Keep the weights w (K,) and their metric X' diag(w) X.
 
@@ -103,22 +104,31 @@ def set_metric(w: Vector, space: NewtonSpace) -> None:
     cholesky(space.factor, d)
 
 
+call_set_metric = linked(set_metric)
+
+
+@inner
+def _fit_rest(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
+    """Add to a linear fit (d,) that of what it leaves of the means."""
+    X, w, spanner, rest = space.X, space.w, space.spanner, space.rest
+    times(X, spanner, rest, centre, space.step_x)
+    for k in range(mu.shape[0]):
+        space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
+    transposed_times(X, spanner, rest, space.step_x, space.gradient)
+    cholesky_solve(space.factor, centre.shape[0], space.gradient, space.step)
+    for a in range(centre.shape[0]):
+        centre[a] += space.step[a]
+
+
 @inner
 def set_centre(mu: Vector, space: NewtonSpace, centre: Vector) -> None:
     """Fill centre (d,) with a linear fit to the means, near enough to measure them from.
 
     Distances between models, not their common level, should carry the digits. Needs the metric.
     """
-    X, w, spanner, rest = space.X, space.w, space.spanner, space.rest
     fill(centre, 0.0)
-    for _ in range(2):
-        times(X, spanner, rest, centre, space.step_x)
-        for k in range(mu.shape[0]):
-            space.step_x[k] = w[k] * (mu[k] - space.step_x[k])
-        transposed_times(X, spanner, rest, space.step_x, space.gradient)
-        cholesky_solve(space.factor, centre.shape[0], space.gradient, space.step)
-        for a in range(centre.shape[0]):
-            centre[a] += space.step[a]
+    _fit_rest(mu, space, centre)
+    _fit_rest(mu, space, centre)
 
 
 @inner_loop
@@ -176,5 +186,4 @@ def dual_bound(z: Vector, alpha: float, theta: Vector, space: NewtonSpace) -> fl
     return value * value / (2.0 * square)
 
 
-prepare_metric = for_python(set_metric)
 prepare_centre = for_python(set_centre)

@@ -216,6 +216,19 @@ def take_counts(setting: Setting, rule: Proof, state: State) -> None:
 
 
 @inner
+def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Estimate, and get ready to look at pairs; whether there is anything to look at."""
+    if not estimate(setting, state):
+        state.aim = NOTHING
+        return False
+    if testing:
+        count_test(state)
+    take_counts(setting, rule, state)
+    give_rows(rule.settled, state.incumbents, state.samples)
+    return True
+
+
+@inner
 def _record_two_arms(setting: Setting, rule: Proof, state: State) -> None:
     """What the lagging pair has by its two arms."""
     i, j, w = state.lagging_challenger, state.lagging_incumbent, rule.weights
@@ -448,13 +461,8 @@ def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         looking = _take_noise(setting, rule, state, testing)
     if state.aim == ALL_ARMS:
         leave_nothing_out(state.test)
-    if not estimate(setting, state):
-        state.aim = NOTHING
+    if not begin_round(setting, rule, state, testing):
         return False
-    if testing:
-        count_test(state)
-    take_counts(setting, rule, state)
-    give_rows(rule.settled, state.incumbents, state.samples)
     _look_at_two_arms(setting, rule, state, looking)
     if looking:
         copy(state.counts, rule.tested)

@@ -23,7 +23,7 @@ from mislid._kernels.linalg import (
 )
 from mislid._kernels.newton import SOLVED, STALLED, means_below, newton_space, solve
 from mislid._kernels.order import ROOT, heapify, sift_down
-from mislid._kernels.problem import NOBODY, NewtonSpace, set_metric, set_problem
+from mislid._kernels.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, PerFeature, Struct, Vector
 
 CRUDE, GOOD, DONE = 0, 1, 2
@@ -148,7 +148,7 @@ def _centre_means(mu: Vector, space: SearchSpace) -> None:
 @inner
 def _aim(mu: Vector, w: Vector, space: SearchSpace) -> None:
     """Get ready to project the means, from the last projection on."""
-    set_metric(w, space.newton)
+    call_set_metric(space.newton.set_metric, w, space.newton)
     level = 0.0
     for k in range(mu.shape[0]):
         level = max(level, abs(mu[k]))
@@ -174,7 +174,7 @@ def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None
 
     A model is its own projection, at no cost.
     """
-    set_metric(w, space.newton)
+    call_set_metric(space.newton.set_metric, w, space.newton)
     copy(found.linear, space.linear)
     copy(found.projected, space.projected)
     copy(found.middle, space.middle)

@@ -333,13 +333,13 @@ class AlternativeSearch:
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
         from mislid._kernels.newton import STALLED
-        from mislid._kernels.problem import prepare_centre, prepare_metric
+        from mislid._kernels.problem import prepare_centre, set_metric
         from mislid._kernels.search import project_means, search_pairs, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
             self._space = search_space(np.array(at.matrix), self.m, (at.basis, at.rest))
-            prepare_metric(w, self._space.newton)
+            set_metric(w, self._space.newton)
             prepare_centre(given, self._space.newton, self._space.middle)
         space, eps = self._space, model.misspecification
         status, cost, bound = project_means(eps, given, w, RTOL, space)

@@ -47,11 +47,11 @@ class PairSolver:
 
     def weigh(self, weights: Vector) -> None:
         """Change the weights."""
-        from mislid._kernels.problem import prepare_centre, prepare_metric
+        from mislid._kernels.problem import prepare_centre, set_metric
 
         self._weights = weights
         self._centre = np.zeros(self._X.shape[1])
-        prepare_metric(weights, self._space)
+        set_metric(weights, self._space)
         prepare_centre(self._given, self._space, self._centre)
         self._linear = self._X @ self._centre
         self._space.mu[:] = self._given - self._linear

@@ -133,11 +133,11 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
     from mislid._kernels.newton import STALLED, newton_space, solve_problem
-    from mislid._kernels.problem import NOBODY, prepare_metric
+    from mislid._kernels.problem import NOBODY, set_metric
 
     at, centred = coordinates(model), given - linear
     space = newton_space(np.array(at.matrix), (at.basis, at.rest))
-    prepare_metric(w, space)
+    set_metric(w, space)
     space.mu[:], space.eps, space.tol = centred, model.misspecification, 0.0
     space.i, space.j, space.level = NOBODY, NOBODY, float(np.max(np.abs(given)))
     theta = np.zeros(model.d)

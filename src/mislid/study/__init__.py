@@ -17,10 +17,11 @@ from mislid.study.manage import (
     load_study,
 )
 from mislid.study.questions import Ranking, ResultNow, Threshold
+from mislid.study.reading import ObservationRow
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
 from mislid.study.storage import upgrade_storage
-from mislid.study.study import ObservationRow, Study
+from mislid.study.study import Study
 from mislid.study.suspicions import StudyWarning
 
 __all__ = [

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 from mislid.errors import ProblemError
+from mislid.study.candidates import Candidates
 from mislid.study.prospects import Prospects
 from mislid.study.result import PlainRecord
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from mislid._validation import Vector
+from mislid.study.candidates import Candidates
 from mislid.study.events import Accepted, Added, Decided, Redeclared, Retired
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import Settings
 
 
 @dataclass(frozen=True)

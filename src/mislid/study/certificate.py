@@ -27,12 +27,13 @@ from mislid.files import as_plain, new_place, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.rules.noise.pairs import scatter_after, scatter_over_time
+from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.contradictions import Tallies, tests_of
 from mislid.study.events import Added, Contradicted, Decided, Event, Retired
 from mislid.study.evidence import Data, Judgement, PairEvidence
 from mislid.study.proof import Claim, Moment, Search, Settlement
-from mislid.study.settings import KNOWN, Candidates, Settings, is_python, question_of
+from mislid.study.settings import KNOWN, Settings, is_python, question_of
 from mislid.study.state import Correction, Observation
 
 SCHEMA, GUARANTEED = "mislid-certificate", "guaranteed"

@@ -8,10 +8,11 @@ import numpy as np
 
 from mislid._validation import as_costs, as_flag, as_noise
 from mislid.errors import ProblemError
+from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.events import Added, Fact, Retired
 from mislid.study.mending import as_reason
-from mislid.study.settings import KNOWN, Candidates, question_of
+from mislid.study.settings import KNOWN, question_of
 from mislid.study.state import StudyState
 
 

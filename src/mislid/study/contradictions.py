@@ -18,8 +18,9 @@ from mislid._validation import Vector
 from mislid.rules.dispersion import Dispersion
 from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
+from mislid.study.candidates import Candidates
 from mislid.study.events import Contradicted
-from mislid.study.settings import KNOWN, Candidates, Settings
+from mislid.study.settings import KNOWN, Settings
 from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 
 Indices = NDArray[np.int64]

@@ -11,8 +11,9 @@ import numpy as np
 from mislid.engine import Engine, Verdict
 from mislid.errors import ProblemError
 from mislid.rules.stopping import PYTHON
+from mislid.study.candidates import Candidates
 from mislid.study.events import Decided
-from mislid.study.settings import MAXIMIZE, Candidates, Settings, is_python, question_of
+from mislid.study.settings import MAXIMIZE, Settings, is_python, question_of
 
 
 def new_engine(

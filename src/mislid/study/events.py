@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 from mislid.errors import CorruptStorageError
 from mislid.files import as_plain
-from mislid.study.settings import Candidates, Settings, present_rule
+from mislid.study.candidates import Candidates
+from mislid.study.settings import Settings, present_rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ from mislid.geometry.duality import (
 from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.projection import project
 from mislid.model import Model
+from mislid.study.candidates import Candidates
 from mislid.study.polish import Problem, polished
-from mislid.study.settings import Candidates, Settings, question_of
+from mislid.study.settings import Settings, question_of
 
 Pair = tuple[int, int]
 

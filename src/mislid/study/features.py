@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid.errors import ProblemError
+from mislid.study.candidates import Candidates
 from mislid.study.prospects import Prospects
 from mislid.study.result import Label, PlainRecord
-from mislid.study.settings import UNKNOWN, Candidates, Settings
+from mislid.study.settings import UNKNOWN, Settings
 
 # From here on little but its own measurements says anything of a candidate.
 ALONE = 0.9

@@ -23,11 +23,12 @@ from mislid._validation import Vector, as_count
 from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
+from mislid.study.candidates import Candidates
 from mislid.study.events import Decided
 from mislid.study.forward import Forward, Measured, data_of, likely_deviations
 from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord
-from mislid.study.settings import KNOWN, Candidates, Settings, as_settings
+from mislid.study.settings import KNOWN, Settings, as_settings
 
 # One of so many runs is meant to be below the range, and one above it.
 TAIL = 10

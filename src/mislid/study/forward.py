@@ -23,8 +23,9 @@ from numpy.random import Generator, SeedSequence, default_rng
 from mislid._validation import Vector
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
+from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine
-from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Candidates, Settings
+from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings
 
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
 # With many arms, more of an arm's: the number of rounds grows with them, too.

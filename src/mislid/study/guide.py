@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from mislid.engine import Engine, Script
 from mislid.engine.frozen import Frozen
+from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import Settings
 
 # The first misspecification, in units of the smallest noise, and how it grows.
 FIRST, GROWTH = 0.1, 2.0

@@ -8,7 +8,7 @@ from typing import Any
 from mislid._validation import as_number
 from mislid._words import shown
 from mislid.errors import ProblemError
-from mislid.study.settings import Candidates
+from mislid.study.candidates import Candidates
 
 COLUMNS = ("arm", "value")
 # Beyond, evidence is no number with the least noise that is allowed.

@@ -19,10 +19,11 @@ from mislid.errors import (
     UnknownStudyError,
 )
 from mislid.study import snapshots
+from mislid.study.candidates import as_candidates, as_intended
 from mislid.study.chain import Chain
 from mislid.study.events import Created, Entry, Event, entry_of, events_of
 from mislid.study.result import StudySummary
-from mislid.study.settings import UNKNOWN, as_candidates, as_intended, as_settings, refuse_others
+from mislid.study.settings import UNKNOWN, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.study import Study

@@ -29,8 +29,9 @@ from mislid.rules.evidence import (
 )
 from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.pairs import by_own_values
+from mislid.study.candidates import Candidates
 from mislid.study.polish import Problem, polished
-from mislid.study.settings import EQUAL, KNOWN, Candidates, Settings
+from mislid.study.settings import EQUAL, KNOWN, Settings
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
 FAMILIES = (TWO_ARMS, LINEAR, DIAGONAL)

@@ -19,7 +19,8 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.rules.evidence import Families, LinearForms, by_two_arms, families_of
 from mislid.rules.noise import UNDECLARED
-from mislid.study.settings import Candidates, Settings
+from mislid.study.candidates import Candidates
+from mislid.study.settings import Settings
 
 # Pairs, those that the features tell apart worst, whose evidence is looked at.
 WORST = 200

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from mislid._html import facts
 from mislid._validation import Vector
+from mislid._words import shown
+from mislid.errors import UnknownTrialError
 from mislid.files import as_plain
 
 if TYPE_CHECKING:
@@ -21,7 +24,13 @@ class PlainRecord:
     """A record that can be written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as values of JSON, which has no infinity: "inf"."""
+        """The fields as values of JSON, which has no infinity: "inf".
+
+        Returns
+        -------
+        dict
+            By their names.
+        """
         plain: dict[str, Any] = as_plain(asdict(self))
         return plain
 
@@ -137,3 +146,19 @@ class StudySummary:
     created: float
     updated: float
     stopping: str
+
+
+def as_trial_id(trial: Any) -> int:
+    """The id of a trial, or of whatever names one."""
+    trial_id = trial.id if isinstance(trial, Trial) else trial
+    try:
+        if isinstance(trial_id, bool):
+            raise TypeError
+        number = operator.index(trial_id)
+        if abs(number) >= 1 << 63:
+            raise TypeError
+        return number
+    except TypeError:
+        raise UnknownTrialError(
+            f"trial must be a trial or its id, an integer; got {shown(trial)}"
+        ) from None

@@ -1,4 +1,4 @@
-"""What a study is about: its candidates and the question about them, checked and plain."""
+"""What a study asks about its candidates, checked and plain."""
 
 from __future__ import annotations
 
@@ -6,252 +6,31 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mislid._validation import (
     LARGEST_SEED,
-    Labels,
-    Matrix,
     Vector,
-    as_array,
     as_costs,
     as_count,
-    as_labels,
     as_noise,
     as_number,
     as_top_m,
     as_vector,
     is_one_of,
-    is_unicode,
 )
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.files import as_plain
-from mislid.geometry.coordinates import set_late
-from mislid.model import Model
 from mislid.question import Question
 from mislid.rules.noise import UNDECLARED
+from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
 EQUAL = "unknown-equal"
-# What the column is called that is added to the features, and how far ones may be from their span.
-ONES, IN_SPAN = "(ones)", 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The arms: K labels and, unless nothing is known about them, features (K, d).
-
-    `columns` names the features, where that is known. `late` are those that were added after a look
-    at values of others: what is proved by features is stated in coordinates that they have no part
-    in.
-    """
-
-    labels: Labels
-    features: Matrix | None
-    columns: tuple[str, ...] | None = None
-    late: tuple[int, ...] = ()
-
-    @property
-    def K(self) -> int:
-        """Number of arms."""
-        return len(self.labels)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Candidates) and self.plain() == other.plain()
-
-    def __hash__(self) -> int:
-        return hash(self.labels)
-
-    @cached_property
-    def positions(self) -> dict[str | int, int]:
-        """From a label to the arm's index."""
-        labels: tuple[str | int, ...] = self.labels
-        return {label: k for k, label in enumerate(labels)}
-
-    def arm(self, label: Any, name: str = "arm") -> int:
-        """The index of the arm that the user calls `label`.
-
-        >>> Candidates(("a", "b"), None).arm("c")
-        Traceback (most recent call last):
-        ...
-        mislid.errors.ProblemError: arm must be one of the 2 candidates, 'a', 'b'; got 'c'
-        """
-        known = isinstance(label, str | int | np.integer) and not isinstance(label, bool)
-        if not known or label not in self.positions:
-            some = ", ".join(repr(label) for label in self.labels[:3])
-            more = ", ..." if self.K > 3 else ""
-            raise ProblemError(
-                f"{name} must be one of the {self.K} candidates, {some}{more}; got {shown(label)}"
-            )
-        return self.positions[label]
-
-    def called(self, text: str) -> str | int:
-        """The label that somebody typed: a whole number where the labels are."""
-        try:
-            return int(text) if isinstance(self.labels[0], int) else text
-        except ValueError:
-            return text  # which is not among them
-
-    def model(self, misspecification: float) -> Model:
-        """The model of their means.
-
-        Without features it is a common level with deviations of any size: that allows all means,
-        and its one column costs less than K of them.
-        """
-        features = np.ones((self.K, 1)) if self.features is None else self.features
-        model = Model(features, misspecification)
-        if self.late:
-            set_late(model, self.late)
-        return model
-
-    @property
-    def shown(self) -> dict[str, int]:
-        """The features that somebody gave, by what they are called; the added ones are none."""
-        if self.features is None:
-            return {}
-        names = self.columns or [f"x{at}" for at in range(self.features.shape[1])]
-        return {name: at for at, name in enumerate(names) if name != ONES}
-
-    def with_ones(self) -> Candidates:
-        """The same with one feature more that is 1 for all, unless it is in the others' span."""
-        if self.features is None or _spans_ones(self.features):
-            return self
-        features = np.column_stack([self.features, np.ones(self.K)])
-        features.setflags(write=False)
-        return Candidates(self.labels, features, (*self.shown, ONES))
-
-    def plain(self) -> dict[str, Any]:
-        """Values of JSON: what the rules see, and what a certificate is about."""
-        features = None if self.features is None else self.features.tolist()
-        return {"labels": list(self.labels), "features": features}
-
-    def written(self) -> dict[str, Any]:
-        """Values of JSON for the log, with names of features only where they are known."""
-        return self.plain() | ({} if self.columns is None else {"columns": list(self.columns)})
-
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Candidates:
-        """From values of JSON."""
-        features, columns = plain["features"], plain.get("columns")
-        given = None if features is None else np.array(features, dtype=np.float64)
-        return cls(tuple(plain["labels"]), given, None if columns is None else tuple(columns))
-
-
-def _spans_ones(features: Matrix) -> bool:
-    """Whether some linear combination of the columns is 1 for all, to about nine digits."""
-    sizes = np.linalg.norm(features, axis=0)
-    scaled = features[:, sizes > 0.0] / sizes[sizes > 0.0]
-    ones = np.ones(len(features))
-    rest = ones - scaled @ np.linalg.lstsq(scaled, ones, rcond=None)[0]
-    return bool(np.linalg.norm(rest) <= IN_SPAN * np.linalg.norm(ones))
-
-
-def as_candidates(
-    candidates: Any,
-    names: Iterable[Any] | None = None,
-    columns: Iterable[Any] | None = None,
-    *,
-    fewest: int = 2,
-) -> Candidates:
-    """Read candidates from what a user has.
-
-    A DataFrame has one row per arm, its index names them. A dict maps labels to features. An array
-    (K, d) has them without labels, which `names` gives, or else are 0 to K - 1. A list of labels,
-    or a table without columns, says nothing of features. `columns` names the features where no
-    DataFrame does.
-
-    >>> as_candidates({"a": [1, 0], "b": [0, 1]}).labels
-    ('a', 'b')
-    >>> as_candidates(["a", "b", "c"]).features is None
-    True
-    """
-    if isinstance(candidates, Mapping):
-        _refuse_names(names, "a dict")
-        return _from_table(list(candidates), list(candidates.values()), columns, fewest)
-    if hasattr(candidates, "index") and hasattr(candidates, "to_numpy"):
-        _refuse_names(names, "a DataFrame")
-        if getattr(candidates, "shape", (0, 1))[1:] == (0,):
-            return _from_labels(list(candidates.index), fewest)
-        if columns is not None:
-            raise ProblemError("columns must be left out where candidates are a DataFrame")
-        known = getattr(candidates, "columns", None)
-        return _from_table(list(candidates.index), candidates, known, fewest)
-    if candidates is None or isinstance(candidates, str | bytes) or not _has_entries(candidates):
-        raise ProblemError(
-            "candidates must be a DataFrame of features with one row per arm, a dict of them, an "
-            f"array (K, d) or a list of labels; got {shown(candidates)}"
-        )
-    if isinstance(candidates, np.ndarray) and candidates.ndim == 1:
-        candidates = candidates.tolist()
-    if not isinstance(candidates, np.ndarray):
-        candidates = list(candidates)
-        if all(np.ndim(entry) == 0 for entry in candidates):
-            _refuse_names(names, "labels")
-            return _from_labels(candidates, fewest)
-    labels = range(len(candidates)) if names is None else names
-    return _from_table(labels, candidates, columns, fewest)
-
-
-def as_intended(candidates: Candidates, intercept: Any) -> Candidates:
-    """With a feature that is 1 for all, unless that is refused or there are no features."""
-    if intercept is not None and not isinstance(intercept, bool | np.bool_):
-        raise ProblemError(f"intercept must be True, False or None; got {shown(intercept)}")
-    if intercept and candidates.features is None:
-        raise ProblemError("intercept must be left out for candidates without features; got True")
-    refused = intercept is not None and not intercept
-    return candidates if refused else candidates.with_ones()
-
-
-def _has_entries(candidates: Any) -> bool:
-    return isinstance(candidates, Iterable) and np.ndim(np.asarray(candidates, dtype=object)) > 0
-
-
-def _refuse_names(names: Iterable[Any] | None, what: str) -> None:
-    if names is not None:
-        raise ProblemError(f"names must be left out where candidates are {what}: they have theirs")
-
-
-def _from_labels(labels: list[Any], fewest: int) -> Candidates:
-    if len(labels) < fewest:
-        raise ProblemError(f"candidates must be at least {fewest}; got {len(labels)}")
-    return Candidates(as_labels(labels, len(labels), "the labels of candidates"), None)
-
-
-def _from_table(
-    labels: Iterable[Any], features: Any, columns: Iterable[Any] | None, fewest: int
-) -> Candidates:
-    given = as_array(features, "candidates", 2, "one row per arm and one column per feature")
-    known = as_labels(labels, given.shape[0], "the labels of candidates")
-    if len(given) >= min(fewest, 2) > 1:
-        Model(given, math.inf)  # refuses what no model can be made of
-    given.setflags(write=False)
-    called = None if columns is None else _as_columns(columns, given.shape[1])
-    return Candidates(known, given, called)
-
-
-def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:
-    """Names of features; those that would be confused with another are numbered."""
-    try:
-        given = [str(name).strip() for name in columns]
-    except (TypeError, ValueError):  # no sequence, or an integer without end
-        raise ProblemError(
-            f"columns must be names of the {d} features; got {shown(columns)}"
-        ) from None
-    for name in given:
-        if not is_unicode(name):
-            raise ProblemError(f"columns must be text of Unicode characters; got {shown(name)}")
-    if len(given) != d:
-        raise ProblemError(f"columns must name all {d} features; got {len(given)} names")
-    clear = [
-        name if name and name != ONES and given.count(name) == 1 else f"x{at}"
-        for at, name in enumerate(given)
-    ]
-    return tuple(clear if len(set(clear)) == d else (f"x{at}" for at in range(d)))
 
 
 @dataclass(frozen=True)
@@ -653,8 +432,8 @@ def refuse_others(
     for key, old in dataclasses.asdict(was[0]).items():
         new = getattr(now[0], key)
         if old != new and not _is_older(key, was[0]):
-            _refuse_difference(name, key, repr(_single(old)), repr(_single(new)))
-    _refuse_other_candidates(name, was[1], now[1])
+            refuse_difference(name, key, repr(_single(old)), repr(_single(new)))
+    refuse_other_candidates(name, was[1], now[1])
 
 
 def _is_older(key: str, was: Settings) -> bool:
@@ -670,28 +449,3 @@ def _is_older(key: str, was: Settings) -> bool:
 
 def _single(value: Any) -> Any:
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
-
-
-def _refuse_other_candidates(name: str, was: Candidates, now: Candidates) -> None:
-    if was.K != now.K:
-        _refuse_difference(name, "the number of candidates", str(was.K), str(now.K))
-    for k, (old, new) in enumerate(zip(was.labels, now.labels, strict=True)):
-        if old != new:
-            _refuse_difference(name, f"the label of candidate {k}", repr(old), repr(new))
-    shapes = [None if one.features is None else one.features.shape for one in (was, now)]
-    if shapes[0] != shapes[1]:
-        _refuse_difference(name, "the shape of the features", str(shapes[0]), str(shapes[1]))
-    if was.features is not None and now.features is not None:
-        unequal = np.argwhere(was.features != now.features)
-        if unequal.size:
-            k, column = (int(index) for index in unequal[0])
-            what = f"feature {column} of candidate {was.labels[k]!r}"
-            values = (repr(float(one[k, column])) for one in (was.features, now.features))
-            _refuse_difference(name, what, *values)
-
-
-def _refuse_difference(name: str, what: str, was: str, now: str) -> None:
-    raise ProblemError(
-        f"study_name must be new or of a study with the same settings; got {name!r}, where "
-        f"{what} was {was} and now is {now}"
-    )

@@ -12,6 +12,7 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.events import (
     Accepted,
@@ -32,7 +33,7 @@ from mislid.study.events import (
 )
 from mislid.study.requests import GENERATED, Kept
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
-from mislid.study.settings import Candidates, Settings
+from mislid.study.settings import Settings
 from mislid.study.wellformed import complaint
 
 # What may be declared, and contradicted by the data.

@@ -238,13 +238,13 @@ SCRIPT = """
 import sys
 import numpy as np
 import mislid
-from mislid._kernels.problem import NewtonSpace, prepare_metric
+from mislid._kernels.problem import NewtonSpace, set_metric
 
 space = NewtonSpace.zeros(
     {"K": 1, "d": 1}, X=np.ones((1, 1)), spanner=np.zeros(0, np.int64),
-    rest=np.zeros(1, np.int64), minimise=0, pair=np.zeros(2),
+    rest=np.zeros(1, np.int64), minimise=0, set_metric=0, pair=np.zeros(2),
 )
-prepare_metric(np.array([2.0]), space)
+set_metric(np.array([2.0]), space)
 print(mislid.__file__, space.w[0])
 """
 

@@ -1,7 +1,9 @@
 """Kernels: one signature each, calls through addresses, and the same numbers without compiler."""
 
+import gc
 import json
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -68,6 +70,34 @@ def through_address(address: int, values: Vector, order: Indices) -> float:
     return 100.0 * count + total
 
 
+@inner
+def lowest(x: float) -> float:
+    return max(x, 0.5)
+
+
+@inner
+def lower(x: float) -> float:
+    return lowest(x) + 2.0 * min(x, 1.0)
+
+
+@inner
+def upper(x: float) -> tuple[float, int]:
+    return 3.0 * lower(x) - lowest(-x), int(x)
+
+
+@kernel
+def of_parts_that_share_parts(x: float) -> tuple[float, int]:
+    """Parts are called before and after those that they call themselves."""
+    low = lowest(x)
+    high, whole = upper(x)
+    return low + high * lower(high), whole
+
+
+@kernel
+def of_a_chain_of_parts(x: float) -> float:
+    return upper(x)[0]
+
+
 @random_kernel
 def one_normal(generator: np.random.Generator) -> float:
     return generator.standard_normal()
@@ -123,6 +153,44 @@ def test_inner_functions_for_python() -> None:
     assert product.address != 0
     with pytest.raises(TypeError, match="only kernels call scaled"):
         scaled(2.0, 4.0)
+
+
+@pytest.mark.parametrize("x", [-1.5, 0.0, 0.7, 2.5])
+def test_parts_are_linked_in_any_order_of_calls(x: float) -> None:
+    def low(x: float) -> float:
+        return max(x, 0.5) + 2.0 * min(x, 1.0)
+
+    high = 3.0 * low(x) - max(-x, 0.5)
+    assert of_a_chain_of_parts(x) == high
+    assert of_parts_that_share_parts(x) == (max(x, 0.5) + high * low(high), int(x))
+
+
+class _Knot:
+    """Garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
+    @kernel
+    def compiled_now(x: float) -> float:
+        return x + 1.0
+
+    before, frozen = gc.isenabled(), gc.get_freeze_count()
+    knot = _Knot()
+    seen = weakref.ref(knot)
+    try:
+        gc.enable() if enabled else gc.disable()
+        assert compiled_now(1.0) == 2.0
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable() if before else gc.disable()
+    assert gc.get_freeze_count() == frozen
+    del knot
+    gc.collect()
+    assert seen() is None
 
 
 def test_threads_may_call_a_kernel_for_the_first_time() -> None:

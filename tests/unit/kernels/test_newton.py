@@ -7,13 +7,13 @@ import pytest
 
 from mislid import Model
 from mislid._kernels.newton import SOLVED, newton_space, solve_problem
-from mislid._kernels.problem import prepare_metric
+from mislid._kernels.problem import set_metric
 from mislid.geometry.coordinates import coordinates
 
 
 def _solved(X, eps, mu, w, i, j):
     space = newton_space(X)
-    prepare_metric(w, space)
+    set_metric(w, space)
     space.mu[:] = mu
     space.eps, space.i, space.j, space.level = eps, i, j, float(np.max(np.abs(mu)))
     theta = np.zeros(X.shape[1])

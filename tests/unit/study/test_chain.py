@@ -154,7 +154,7 @@ def test_what_follows_is_confirmed_once(monkeypatch: pytest.MonkeyPatch) -> None
     study.optimize(lambda trial: VALUES[trial.arm])
     again = Study("s", study._key, study._storage)
     assert again.status == "decided"
-    monkeypatch.setattr("mislid.study.study.unconfirmed", None)
+    monkeypatch.setattr("mislid.study.opened.unconfirmed", None)
     again.add_observations([("good", 0.9)])
     assert again.status == "decided"
 

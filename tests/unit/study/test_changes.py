@@ -11,9 +11,9 @@ import pytest
 
 import mislid
 from mislid.errors import ProblemError
+from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.events import entry_of, event_of
-from mislid.study.settings import Candidates
 from mislid.study.storage import MemoryStorage
 
 FEATURES = {

@@ -11,8 +11,8 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.study import Study
+from mislid.study.candidates import ONES, as_candidates
 from mislid.study.events import Entry, entry_of, event_of
-from mislid.study.settings import ONES, as_candidates
 from mislid.study.storage import MemoryStorage
 
 TABLE = pd.DataFrame({"mass": [1.0, 0.0, 1.0, 0.5], "charge": [0.0, 1.0, 1.0, 0.7]})

@@ -142,7 +142,7 @@ class TestFoundOut:
         breaking.lose(list(losses))
         assert [one.id for one in study.ask(2)] == [1, 2]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mislid.study.study._MANY", 0)  # as if others wrote all the time
+            patch.setattr("mislid.study.opened._MANY", 0)  # as if others wrote all the time
             breaking.lose(list(losses))
             study.tell(trial, 0.5)
         assert (other.samples, [one.id for one in other.pending]) == (181, [1, 2])

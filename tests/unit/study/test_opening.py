@@ -95,7 +95,7 @@ def test_a_long_log_is_read_in_parts(
     for trial in [*study.ask(3), study.ask(), study.ask(), study.ask(), study.ask()]:
         study.tell(trial, VALUES[trial.arm])
     assert len(study.events()) >= 12
-    monkeypatch.setattr("mislid.study.study._AT_ONCE", at_once)
+    monkeypatch.setattr("mislid.study.opened._AT_ONCE", at_once)
     again = mislid.load_study(storage=opener())
     assert again.observation_rows() == study.observation_rows()
     assert again.ask().arm == study.pending[-1].arm

@@ -9,8 +9,9 @@ import pytest
 
 from mislid.geometry.coordinates import coordinates
 from mislid.rules.evidence import by_features, by_two_arms, families_of
+from mislid.study.candidates import as_candidates
 from mislid.study.prospects import Prospects, best_design
-from mislid.study.settings import as_candidates, as_settings
+from mislid.study.settings import as_settings
 
 QUESTION: dict[str, Any] = {
     "m": 2,

@@ -3,6 +3,7 @@
 import pytest
 
 from mislid.errors import CorruptStorageError
+from mislid.study.candidates import as_candidates
 from mislid.study.events import (
     Asked,
     Created,
@@ -16,7 +17,7 @@ from mislid.study.events import (
     entry_of,
     event_of,
 )
-from mislid.study.settings import as_candidates, as_settings
+from mislid.study.settings import as_settings
 from mislid.study.state import StudyState
 
 ARMS = as_candidates(["a", "b", "c"])

@@ -211,7 +211,7 @@ def _table(facts: dict[str, Any], noise: str) -> list[tuple[str, str]]:
 
 
 def _sizes(facts: dict[str, Any]) -> str:
-    from mislid.study.settings import ONES
+    from mislid.study.candidates import ONES
 
     added = ONES in (facts["columns"] or ())
     given = facts["features"] - added

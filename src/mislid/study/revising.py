@@ -1,0 +1,236 @@
+"""Changes of a study: of measurements, of what was declared, and of who is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mislid.errors import ProblemError
+from mislid.study.candidates import as_candidates
+from mislid.study.changes import addition, retirement
+from mislid.study.events import Fact
+from mislid.study.history import as_value
+from mislid.study.mending import acceptance, correction, declaration
+from mislid.study.opened import OpenStudy
+from mislid.study.replay import Replay
+from mislid.study.requests import request_of
+from mislid.study.result import Label, Trial, as_trial_id
+
+
+class RevisableStudy(OpenStudy):
+    """What can be changed afterwards; the log keeps what was before."""
+
+    def correct(
+        self,
+        trial: Trial | int | None = None,
+        value: float | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Put the right value in the place of a wrong one, such as 0.91 for 91.
+
+        The log keeps both. Whatever follows from the data follows from the mended ones: a decision
+        that no longer holds is withdrawn. A measurement that was void counts again.
+
+        Parameters
+        ----------
+        trial
+            What `ask` gave, or its id.
+        value
+            What was measured.
+        row
+            Instead of a trial, for a measurement that none asked for: its row in `observations`.
+        reason
+            Why, for the log and the certificate. A correction must not depend on whether a value is
+            welcome: docs/studies.md says what it does to the guarantee.
+        key
+            As in `add_observations`: a repeated call does not undo what came in between.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
+        >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
+        >>> study.observation_rows()[1].value
+        0.37
+        """
+        self._mend(trial, row, as_value(value), reason, key)
+
+    def void(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Let a measurement count no more, such as one of a plate that was dropped.
+
+        Parameters
+        ----------
+        trial, row, reason, key
+            As in `correct`, which also brings one back.
+        """
+        self._mend(trial, row, None, reason, key)
+
+    def _mend(
+        self,
+        trial: Trial | int | None,
+        row: int | None,
+        value: float | None,
+        reason: str | None,
+        key: str | None,
+    ) -> None:
+        which = None if trial is None else as_trial_id(trial)
+
+        def decide(replay: Replay, _now: float) -> list[Fact]:
+            self._refuse_stranger(trial)
+            return correction(replay.state, which, row, value, reason)
+
+        self._write_news(decide, request=request_of(key, "mend", which, row, value, reason))
+
+    def redeclare(
+        self,
+        *,
+        misspecification: float | None = None,
+        noise: Any = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Declare another misspecification, or another noise; no measurement is lost.
+
+        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
+
+        Parameters
+        ----------
+        misspecification, noise
+            As in `create_study`; what is left out stays.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+        """
+        if misspecification is None and noise is None:
+            raise ProblemError("redeclare needs misspecification or noise; got neither")
+        self._write_news(
+            lambda replay, _: declaration(replay.state, misspecification, noise, reason),
+            request=request_of(key, "redeclare", misspecification, noise, reason),
+        )
+
+    def accept(
+        self,
+        misspecification: float | None = None,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Take the present answer, which is proved for every misspecification up to some value.
+
+        What is proved and what is refuted holds for all misspecifications at once, so one may look
+        first, as often as one likes: `sensitivity()` says both.
+
+        Parameters
+        ----------
+        misspecification
+            Up to which the answer is wanted; the largest for which it is proved unless given.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Raises
+        ------
+        ProblemError
+            If the answer is not proved for it, the data refute it, or the study has decided.
+        """
+        self._write_news(
+            lambda replay, _: acceptance(replay, misspecification, reason),
+            request=request_of(key, "accept", misspecification, reason),
+        )
+
+    def add_candidates(
+        self,
+        candidates: Any,
+        *,
+        names: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        noise: Any = None,
+        cost: Any = None,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+
+        Parameters
+        ----------
+        candidates, names, columns
+            As in `create_study`, with the same features as the others; one is enough.
+        noise, cost
+            Theirs, where each candidate has its own.
+        informed
+            Whether they may have been chosen after a look at values of this study. If so, a part of
+            delta pays for it; if not, nothing does. docs/changing.md says what is proven.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+        >>> study.result.answer
+        ('b',)
+        >>> study.add_candidates(["c"], reason="came with the second plate")
+        >>> study.status, study.ask().arm
+        ('running', 'c')
+        """
+        more = as_candidates(candidates, names, columns, fewest=1)
+        self._write_news(
+            lambda replay, _: addition(replay.state, more, noise, cost, informed, reason),
+            request=request_of(key, "add", more.plain(), informed, reason),
+        )
+
+    def retire(
+        self,
+        arm: Label,
+        *,
+        leave: bool = False,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Measure a candidate no more, such as one that is used up.
+
+        Parameters
+        ----------
+        arm
+            Its label.
+        leave
+            Whether it leaves the question. If not, it stays in the comparison with the values that
+            it has, and nothing changes in what is proven.
+        informed
+            Whether it may leave because of values of this study, as in `add_candidates`.
+        reason
+            Why, for the log and the certificate.
+        key
+            As in `add_observations`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
+        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        self._write_news(
+            lambda replay, _: retirement(replay.state, arm, leave, informed, reason),
+            request=request_of(key, "retire", arm, leave, informed, reason),
+        )
