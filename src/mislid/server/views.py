@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from mislid.study.estimates import estimate_rows_of
 from mislid.study.overview import Overview
 from mislid.study.storage import Storage
 from mislid.study.timeline import EvidenceOverTime
+from mislid.verification import verify
 
 # Studies whose state is kept in memory.
 _MOST = 32
@@ -103,13 +105,35 @@ def share_of(overview: Overview) -> float | None:
     return min(statistic / threshold, 1.0)
 
 
-QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of}
+def estimates_of(overview: Overview) -> Any:
+    """A row for every candidate."""
+    return [row.to_dict() for row in estimate_rows_of(overview.claims)]
+
+
+def certificate_of(study: Study) -> Any:
+    """The certificate of a study that has decided; None of one that has not."""
+    result = study.result
+    return None if result is None else result.certificate.to_dict()
+
+
+def verification_of(study: Study) -> Any:
+    """What the independent check says of it."""
+    found = certificate_of(study)
+    return None if found is None else verify(found).to_dict()
+
+
+QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of, "estimates": estimates_of}
 SLOW: dict[str, Callable[[Overview], Any]] = {
     "share": share_of,
     "forecast": forecast_of,
     "sensitivity": sensitivity_of,
     "allocation": allocation_of,
     "evidence": evidence_of,
+}
+# Those of a decision, as they are; JSON's null without one.
+PROOFS: dict[str, Callable[[Study], Any]] = {
+    "certificate": certificate_of,
+    "verification": verification_of,
 }
 
 
@@ -134,6 +158,7 @@ class Views:
         self._kept: dict[tuple[int, str], View] = {}
         self._running: dict[tuple[int, str], asyncio.Future[View]] = {}
         self._waiting = 0
+        self._alone = threading.Lock()
         self.quick = ThreadPoolExecutor(1, "mislid-quick")
         self.slow = ThreadPoolExecutor(1, "mislid-slow")
 
@@ -144,10 +169,11 @@ class Views:
 
     def study(self, name: str, key: int) -> Study:
         """The study, as this process knows it."""
-        found = self._studies.pop((name, key), None) or Study(name, key, self._storage)
-        self._studies[name, key] = found
-        if len(self._studies) > _MOST:
-            self._studies.pop(next(iter(self._studies)))
+        with self._alone:
+            found = self._studies.pop((name, key), None) or Study(name, key, self._storage)
+            self._studies[name, key] = found
+            if len(self._studies) > _MOST:
+                self._studies.pop(next(iter(self._studies)))
         return found
 
     def kept(self, key: int, kind: str) -> View | None:
@@ -170,14 +196,22 @@ class Views:
         if kept is not None and kept.events >= events:
             return kept
         running = self._running.get((key, kind))
+        if running is not None:  # it may have begun before these events
+            found = await asyncio.shield(running)
+            if found.events >= events:
+                return found
+        return await asyncio.shield(self._begun(name, key, kind))
+
+    def _begun(self, name: str, key: int, kind: str) -> asyncio.Future[View]:
+        running = self._running.get((key, kind))
         if running is None:
             running = asyncio.ensure_future(self._computed(name, key, kind))
             self._running[key, kind] = running
             running.add_done_callback(lambda _: self._running.pop((key, kind), None))
-        return await asyncio.shield(running)
+        return running
 
     async def _computed(self, name: str, key: int, kind: str) -> View:
-        pool = self.quick if kind in QUICK or kind == "estimates" else self.slow
+        pool = self.quick if kind in QUICK else self.slow
         loop = asyncio.get_running_loop()
         view = await loop.run_in_executor(pool, self._compute, name, key, kind)
         self._kept[key, kind] = view
@@ -188,11 +222,10 @@ class Views:
     def _compute(self, name: str, key: int, kind: str) -> View:
         study = self.study(name, key)
         overview = study.overview()
-        if kind == "estimates":
-            found: Any = [row.to_dict() for row in estimate_rows_of(overview.claims)]
+        if kind in PROOFS:
+            content = packed(PROOFS[kind](study))
         else:
-            found = {**QUICK, **SLOW}[kind](overview)
-        content = packed({"events": overview.events, kind: found})
+            content = packed({"events": overview.events, kind: (QUICK | SLOW)[kind](overview)})
         return View(overview.events, content, time.monotonic())
 
 
