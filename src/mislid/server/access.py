@@ -7,7 +7,6 @@ can let a name of its own point to this computer (so the name must be one that t
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import time
@@ -27,8 +26,8 @@ LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
 # Requests a second of one address, and how many it may save up.
 RATE, BURST = 200.0, 800.0
-# Requests that are answered at once, streams included, and seconds in which a client has to read.
-MOST_AT_ONCE, STALLED = 1_100, 60.0
+# Requests that are answered at once, streams included.
+MOST_AT_ONCE = 1_100
 # Seconds after which a browser is asked for the token again.
 LONGEST_VISIT = 7 * 86_400
 # Addresses whose rates are remembered.
@@ -128,11 +127,13 @@ class Gate:
             return
         headers = Headers(scope=scope)
         handler = self._refused(scope, headers) or self._app
+        sent = _Guarded(send)
         self._open += 1
         try:
-            await handler(scope, Bounded(receive).receive, _guarded(send))
-        except StalledError:
-            return  # the connection is closed
+            await handler(scope, Bounded(receive).receive, sent)
+        except Exception:
+            if not sent.is_complete:
+                raise  # and the connection is closed
         finally:
             self._open -= 1
 
@@ -195,24 +196,21 @@ def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:
     return site not in ("same-origin", "none") and not is_link
 
 
-class StalledError(Exception):
-    """A client does not read what it asked for."""
+class _Guarded:
+    """An answer, with what browsers have to know."""
 
+    def __init__(self, send: Send) -> None:
+        self._send, self.is_complete = send, False
 
-def _guarded(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
             headers.setdefault("cache-control", "no-store")
-        try:
-            async with asyncio.timeout(STALLED):
-                await send(message)
-        except TimeoutError:
-            raise StalledError from None
-
-    return guarded
+        await self._send(message)
+        is_body = message["type"] == "http.response.body"
+        self.is_complete = is_body and not message.get("more_body", False)
 
 
 class Rates:

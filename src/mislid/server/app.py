@@ -22,7 +22,7 @@ from mislid.server.describe import description
 from mislid.server.live import Hub
 
 STATIC = Path(__file__).parent / "static"
-STUDY = "/api/studies/{id:int}"
+STUDY = "/api/studies/{id}"
 
 
 def new_app(hub: Hub, policy: Policy) -> Gate:
@@ -59,7 +59,7 @@ def new_app(hub: Hub, policy: Policy) -> Gate:
 def _routes(write: bool) -> list[Route]:
     found = [
         Route("/", pages.studies),
-        Route("/studies/{id:int}", pages.study),
+        Route("/studies/{id}", pages.study),
         Route("/compare", pages.compare),
         Route("/static/style.css", pages.style),
         Route(LOGIN, pages.login, methods=["GET", "POST"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from mislid.errors import MislidError, ProblemError, StorageError
+from mislid.errors import MislidError, ProblemError, StorageError, UnknownStudyError
 from mislid.server.answers import answer, packed, refusal
 from mislid.server.live import AT_ONCE, MOST_STREAMS, Channel, Hub, event_json, logged, message
 from mislid.server.views import QUICK, SLOW, failed
@@ -28,7 +29,10 @@ def hub_of(request: Request) -> Hub:
 
 def key_of(request: Request) -> int:
     """The study that an address is about."""
-    return int(request.path_params["id"])
+    text = request.path_params["id"]
+    if not is_whole(text):
+        raise UnknownStudyError("the id of a study must be a whole number")
+    return int(text)
 
 
 def is_whole(text: str) -> bool:
@@ -62,7 +66,9 @@ def view(kind: str) -> Callable[[Request], Any]:
 
     async def found(request: Request) -> Response:
         seen = await hub_of(request).view(key_of(request), kind)
-        return answer(request, seen.content)
+        given = answer(request, seen.content)
+        given.headers["age"] = str(int(time.monotonic() - seen.at))
+        return given
 
     return found
 

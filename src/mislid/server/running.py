@@ -24,6 +24,8 @@ from mislid.study.storage import Storage
 
 # Seconds in which the head of a request has to come, and bytes that it may have.
 PATIENCE, LONGEST_HEAD = 10.0, 32 * 1024
+# Seconds in which a client has to read something of what it is sent.
+STALLED = 60.0
 # Connections at once: streams, and some more.
 MOST_CONNECTIONS = 1_200
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -33,6 +35,8 @@ SHORTEST, _LONGEST = 20, 1_000
 
 class Patient(H11Protocol):
     """HTTP for which nobody waits for ever: a head that does not come ends the connection."""
+
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
@@ -46,6 +50,23 @@ class Patient(H11Protocol):
 
     def _wait(self) -> None:
         self.loop.call_later(PATIENCE, self._give_up, self.cycle)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a client that does not read."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(STALLED, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().connection_lost(exc)
 
     def _give_up(self, cycle: Any) -> None:
         if self.cycle is cycle and not self.transport.is_closing():
