@@ -1,5 +1,6 @@
 """What other sites, strangers and broken clients try: it is refused, and no token is told."""
 
+import contextlib
 import logging
 import os
 import socket
@@ -352,11 +353,6 @@ def _trickle(line: socket.socket, seconds: float) -> None:
         time.sleep(0.1)
 
 
-def _drain(line: socket.socket) -> None:
-    while line.recv(2**20):
-        pass
-
-
 def test_a_head_that_trickles_ends(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,8 +401,9 @@ def test_who_does_not_read_is_left(
             line.sendall(_head(site, "GET", f"{STREAM}?after=0"))
             time.sleep(1.5)
             line.settimeout(5)
-            with pytest.raises(ConnectionResetError):
-                _drain(line)
+            with contextlib.suppress(ConnectionResetError):
+                while line.recv(2**20):  # what was on its way, and then the end
+                    pass
 
 
 def test_rates_are_bounded_by_address() -> None:
