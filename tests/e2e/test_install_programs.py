@@ -40,7 +40,11 @@ class Machine:
     def install(self) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": str(self.bin), "MISLID_POSTGRESQL_PROGRAMS": str(self.programs)}
         return subprocess.run(
-            [SCRIPTS / f"install_{self.package}.sh"], env=environment, capture_output=True, text=True, check=False
+            [SCRIPTS / f"install_{self.package}.sh"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,9 +53,12 @@ class Window:
         """What somebody reads there."""
         return str(self.page.inner_text(place))
 
-    def wait(self, condition: str, argument: Any = None, seconds: float = 30.0) -> None:
-        """Until a condition in JavaScript holds."""
-        self.page.wait_for_function(condition, arg=argument, timeout=1000 * seconds)
+    def wait(self, condition: str, seconds: float = 30.0) -> None:
+        """Until a condition in JavaScript holds, asked from outside: pages may not eval."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"waited in vain for {condition}; {self.complaints}"
+            self.page.wait_for_timeout(50)
 
     def wide(self) -> int:
         """By how many pixels the page is wider than the window."""

@@ -233,7 +233,7 @@ class Hub:
         with suppress(MislidError):  # who asks next is told of it
             view = await self.views.fresh(name, key, kind, last)
             channel = self._channels.get(key)
-            if channel is not None:
+            if channel is not None and kind != "share":
                 channel.say("computed", packed({"kind": kind, "events": view.events}), kind)
 
     @asynccontextmanager
