@@ -19,8 +19,8 @@ import httpx
 import mislid
 from helpers.command_line import ENVIRONMENT
 from mislid.server.running import listen, policy_for, server_of
-from mislid.study import Study
-from mislid.study.storage import Storage
+from mislid.study import Study, load_study
+from mislid.study.storage import Storage, as_storage
 
 TOKEN = "a-token-of-twenty-four-ch"
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2]}
@@ -39,6 +39,23 @@ def tell_some(study: Study, n: int, shift: float = 0.0) -> None:
     for _ in range(n):
         trial = study.ask()
         study.tell(trial, MEANS.get(str(trial.arm), 0.0) + shift)
+
+
+def tell_at_rate(place: Path, rate: float, seconds: float) -> tuple[int, int]:
+    """Tell the study of a storage so many values a second; how many, and all events by then."""
+    storage = as_storage(place)
+    study = load_study(study_name="assay", storage=storage)
+    trials = study.ask(int(rate * seconds) + 1)
+    begun, done = time.monotonic(), 0
+    while (spent := time.monotonic() - begun) < seconds:
+        if done < min(spent * rate, len(trials)):
+            study.tell(trials[done], MEANS[str(trials[done].arm)])
+            done += 1
+        else:
+            time.sleep(0.002)
+    events = len(study.events())
+    storage.close()
+    return done, events
 
 
 @dataclass
