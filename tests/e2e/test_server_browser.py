@@ -308,7 +308,7 @@ def _compounds(lab: Path) -> None:
     means = features @ [0.6, -0.3, 0.2] + rng.uniform(-0.1, 0.1, size=12)
     names = [f"compound {number:02d}" for number in range(1, 13)]
     storage = as_storage(lab)
-    for title, rounds in (("potency", 14), ("solubility", 5)):
+    for title, rounds in (("potency", 7), ("solubility", 4)):
         study = mislid.create_study(
             study_name=title, candidates=dict(zip(names, features.tolist(), strict=True)), m=3,
             misspecification=0.2, noise=0.4, storage=storage,

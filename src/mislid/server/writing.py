@@ -80,7 +80,9 @@ async def create(request: Request) -> Response:
 
 def _asked(study: Study, body: Body, key: str | None) -> Any:
     given = _only(body, "n", "worker", "lease", "at_most", "same_arm", "replicates")
-    trials = study.ask(**{"n": 1, **given}, key=key)
+    if given.get("n") is None:
+        given["n"] = 1
+    trials = study.ask(**given, key=key)
     return {"trials": [trial_json(one) for one in trials]}
 
 
