@@ -10,13 +10,13 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from mislid.errors import MislidError, UnknownStudyError
-from mislid.server.answers import LOG, BusyError, packed
+from mislid.server.answers import LOG, packed
 from mislid.server.views import SLOW, View, Views, failed
+from mislid.server.workers import Worker
 from mislid.study.events import Entry
 from mislid.study.manage import list_studies
 from mislid.study.storage import Storage
@@ -163,9 +163,9 @@ class Hub:
         )
         self.streams = 0
         self.is_ending = False
-        self._changes = 0
         # Warnings are kept for a whole process, so one thread makes all changes.
-        self._writer = ThreadPoolExecutor(1, "mislid-writer")
+        busy = "too many changes are waiting: try again in a second"
+        self.writer = Worker("mislid-writer", MOST_CHANGES, busy)
         self._channels: dict[int, Channel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -180,7 +180,7 @@ class Hub:
             for task in self._tasks:
                 task.cancel()
             self.views.close()
-            self._writer.shutdown(wait=False)
+            self.writer.pool.shutdown(wait=False)
 
     def end(self) -> None:
         """Let all streams end: the server does."""
@@ -191,16 +191,6 @@ class Hub:
     async def read(self, key: int, after: int, most: int) -> list[Entry]:
         """Events of a log, which may wait for a disk."""
         return await asyncio.to_thread(self.storage.read, key, after, most)
-
-    async def changing(self, work: Callable[[], Found]) -> Found:
-        """A change of a study, in its turn; refused where many wait already."""
-        if self._changes >= MOST_CHANGES:
-            raise BusyError("too many changes are waiting: try again in a second")
-        self._changes += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._writer, work)
-        finally:
-            self._changes -= 1
 
     async def name_of(self, key: int) -> tuple[str, int]:
         """The name of a study, and the number of its events."""

@@ -118,7 +118,7 @@ async def what_if(request: Request) -> Response:
     if "m" in changes:
         changes["m"] = int(changes["m"]) if changes["m"].is_integer() else changes["m"]
     study, views = await opened(request), hub_of(request).views
-    found = await views.slowly(lambda: study.what_if(**changes).to_dict())  # type: ignore[arg-type]
+    found = await views.slow.do(lambda: study.what_if(**changes).to_dict())  # type: ignore[arg-type]
     return answer(request, packed(found))
 
 

@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from mislid.files import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
-from mislid.server.answers import BusyError, packed, refused
+from mislid.server.answers import packed, refused
+from mislid.server.workers import Worker
 from mislid.study import Study
 from mislid.study.estimates import estimate_rows_of
 from mislid.study.overview import Overview
@@ -29,7 +30,6 @@ from mislid.verification import verify
 _MOST = 32
 # Requests that may wait for the worker of what takes long.
 _MOST_WAITING = 16
-Found = TypeVar("Found")
 
 
 def state_of(overview: Overview) -> Any:
@@ -157,14 +157,14 @@ class Views:
         self._studies: dict[tuple[str, int], Study] = {}
         self._kept: dict[tuple[int, str], View] = {}
         self._running: dict[tuple[int, str], asyncio.Future[View]] = {}
-        self._waiting = 0
         self._alone = threading.Lock()
         self.quick = ThreadPoolExecutor(1, "mislid-quick")
-        self.slow = ThreadPoolExecutor(1, "mislid-slow")
+        busy = "too much is being computed: ask again in some seconds"
+        self.slow = Worker("mislid-slow", _MOST_WAITING, busy)
 
     def close(self) -> None:
         """Wait for nothing: what is computed is lost."""
-        for pool in (self.quick, self.slow):
+        for pool in (self.quick, self.slow.pool):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def study(self, name: str, key: int) -> Study:
@@ -179,16 +179,6 @@ class Views:
     def kept(self, key: int, kind: str) -> View | None:
         """What was computed last."""
         return self._kept.get((key, kind))
-
-    async def slowly(self, work: Callable[[], Found]) -> Found:
-        """What may take long, in its turn; refused where many wait already."""
-        if self._waiting >= _MOST_WAITING:
-            raise BusyError("too much is being computed: ask again in some seconds")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.slow, work)
-        finally:
-            self._waiting -= 1
 
     async def fresh(self, name: str, key: int, kind: str, events: int) -> View:
         """A view after at least so many events; who asks meanwhile waits for the same one."""
@@ -211,7 +201,7 @@ class Views:
         return running
 
     async def _computed(self, name: str, key: int, kind: str) -> View:
-        pool = self.quick if kind in QUICK else self.slow
+        pool = self.quick if kind in QUICK else self.slow.pool
         loop = asyncio.get_running_loop()
         view = await loop.run_in_executor(pool, self._compute, name, key, kind)
         self._kept[key, kind] = view

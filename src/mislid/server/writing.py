@@ -74,15 +74,14 @@ async def create(request: Request) -> Response:
         name = create_study(**given, load_if_exists=key is not None, storage=storage).study_name
         return {"id": storage.find(name), "name": name}
 
-    made = await hub_of(request).changing(make)
+    made = await hub_of(request).writer.do(make)
     return Response(packed(made), 201, media_type="application/json")
 
 
 def _asked(study: Study, body: Body, key: str | None) -> Any:
     given = _only(body, "n", "worker", "lease", "at_most", "same_arm", "replicates")
-    if given.get("n") is None:
-        given["n"] = 1
-    trials = study.ask(**given, key=key)
+    n = given.pop("n", None)
+    trials = study.ask(1 if n is None else n, **given, key=key)
     return {"trials": [trial_json(one) for one in trials]}
 
 
@@ -127,7 +126,7 @@ def call(name: str) -> Callable[[Request], Any]:
                 "warnings": [str(one.message) for one in said if one.category in _DOUBTS]
             }
 
-        content = packed(await hub_of(request).changing(make))
+        content = packed(await hub_of(request).writer.do(make))
         return Response(content, media_type="application/json")
 
     return done

@@ -334,15 +334,15 @@ def test_changes_that_wait_are_bounded(storage: Storage) -> None:
         hub = Hub(storage)
         release = threading.Event()
         waiting = [
-            asyncio.create_task(hub.changing(lambda: release.wait(10)))
+            asyncio.create_task(hub.writer.do(lambda: release.wait(10)))
             for _ in range(live.MOST_CHANGES)
         ]
         await asyncio.sleep(0.05)
         with pytest.raises(Exception, match="too many changes") as found:
-            await hub.changing(lambda: None)
+            await hub.writer.do(lambda: None)
         release.set()
         await asyncio.gather(*waiting)
-        assert await hub.changing(lambda: 7) == 7
+        assert await hub.writer.do(lambda: 7) == 7
         return type(found.value).__name__
 
     assert asyncio.run(tried()) == "BusyError"
