@@ -93,4 +93,5 @@ def test_no_event_is_lost_or_doubled_under_load(tmp_path: Path) -> None:
     assert grown < 30.0, memory
     assert "Traceback" not in said
     assert "ERROR" not in said
-    print(f"{last} events, {STREAMS} streams, {memory[0]:.0f} to {memory[-1]:.0f} MiB")
+    thirds = ", ".join(f"{memory[at]:.0f}" for at in (0, third, 2 * third, -1))
+    print(f"{last} events, {STREAMS} streams, MiB at thirds: {thirds}")
