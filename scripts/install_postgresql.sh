@@ -2,6 +2,7 @@
 # Install PostgreSQL's server if the system has none. Tests start one of their own on loopback,
 # with its data in a temporary directory; only the programs are needed.
 set -eu
+. "${BASH_SOURCE[0]%/*}/debian_package.sh"
 programs=${MISLID_POSTGRESQL_PROGRAMS:-/usr/lib/postgresql}
 
 present() {
@@ -14,19 +15,4 @@ give_up() {
     exit 1
 }
 
-if present; then exit 0; fi
-command -v apt-get >/dev/null || give_up "there is no apt-get"
-root=
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || give_up "that takes root, and there is no sudo"
-    root="sudo -n"
-fi
-echo "installing PostgreSQL for the tests of its storage" >&2
-apt="$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120"
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
-# A list that is out of date may still do, so only the second one counts.
-$apt update >"$said" 2>&1 || cat "$said" >&2
-$apt install -y --no-install-recommends postgresql >"$said" 2>&1 ||
-    { cat "$said" >&2; give_up "apt-get failed, see above"; }
-present || give_up "apt-get has installed it somewhere else"
+install_package postgresql "PostgreSQL for the tests of its storage"

@@ -1,13 +1,16 @@
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from helpers.browser import running_browser
 from helpers.fake_runs import FakeJob
 from helpers.postgresql import Server, programs, running_server
 
@@ -36,15 +39,31 @@ def postgresql() -> Iterator[Server]:
     """A server of our own; MISLID_REQUIRE_POSTGRESQL makes its absence a failure."""
     folder = programs()
     if folder is None:
-        missing = (
-            "PostgreSQL is not installed: run scripts/install_postgresql.sh (Debian, Ubuntu), "
-            "or install your system's postgresql package so that initdb is in the PATH"
-        )
-        if os.environ.get("MISLID_REQUIRE_POSTGRESQL"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+        _miss("PostgreSQL", "initdb")
     with running_server(folder) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser without a window; MISLID_REQUIRE_CHROMIUM makes its absence a failure."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        _miss("Chromium", "chromium")
+    with running_browser(program) as browser:
+        yield browser
+
+
+def _miss(name: str, program: str) -> NoReturn:
+    """Say how to install what is missing: a failure where it must be there."""
+    package = name.lower()
+    missing = (
+        f"{name} is not installed: run scripts/install_{package}.sh (Debian, Ubuntu), or install "
+        f"your system's {package} package so that {program} is in the PATH"
+    )
+    if os.environ.get(f"MISLID_REQUIRE_{name.upper()}"):
+        pytest.fail(missing)
+    pytest.skip(missing)
 
 
 @pytest.fixture

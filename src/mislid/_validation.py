@@ -294,7 +294,7 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
     if wrong.size:
         k = int(wrong[0])
         raise ProblemError(f"cost must be above 0; got {float(costs[k])!r} at index {k}")
-    if costs.max() > MOST_COST_RATIO * costs.min():
+    if costs.max() / MOST_COST_RATIO > costs.min():  # a product may overflow
         raise ProblemError(
             f"cost must not differ by more than a factor of {MOST_COST_RATIO:g}; got "
             f"{float(costs.min())!r} to {float(costs.max())!r}"

@@ -123,6 +123,8 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     assert {name.partition("/")[0] for name in names} == {"mislid", info}
     assert f"{info}/licenses/LICENSE" in names
     others = {"mislid/__init__.pyi", "mislid/py.typed", "mislid/experiments/published.csv"}
+    assets = ("app.css", "app.js", "charts.js", "icon.svg")
+    others |= {f"mislid/server/static/{name}" for name in assets}
     assert others <= set(names)
     shipped = {name for name in names if name.startswith("mislid/")} - others
     sources = (ROOT / "src").rglob("*.py")

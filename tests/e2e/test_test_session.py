@@ -1,4 +1,4 @@
-"""The tests as they are run: in the background, and on a machine without PostgreSQL."""
+"""The tests as they are run: in the background, and on a machine without PostgreSQL or Chromium."""
 
 import os
 import signal
@@ -50,11 +50,13 @@ def test_ctrl_c_works_in_tests_of_a_background_job(tmp_path: Path) -> None:
     assert "2 passed" in said, said
 
 
-def test_a_skip_says_how_to_install_what_is_missing(tmp_path: Path) -> None:
-    code = "def test_storage(postgresql): pass\n"
+@pytest.mark.parametrize("name", ["postgresql", "chromium"])
+def test_a_skip_says_how_to_install_what_is_missing(tmp_path: Path, name: str) -> None:
+    code = f"def test_it({name}): pass\n"
     absent = {"PATH": "", "MISLID_POSTGRESQL_PROGRAMS": str(tmp_path)}
-    said = run_tests(tmp_path, code, **absent, MISLID_REQUIRE_POSTGRESQL="")
+    required = f"MISLID_REQUIRE_{name.upper()}"
+    said = run_tests(tmp_path, code, **absent, **{required: ""})
     assert "1 skipped" in said, said
-    assert "run scripts/install_postgresql.sh" in said
-    said = run_tests(tmp_path, code, **absent, MISLID_REQUIRE_POSTGRESQL="1")
+    assert f"run scripts/install_{name}.sh" in said
+    said = run_tests(tmp_path, code, **absent, **{required: "1"})
     assert "1 error" in said, said

@@ -20,7 +20,7 @@ from mislid.errors import MissingPackageError
 )
 @click.argument("storage")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen to.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8600, show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8600, show_default=True)
 @click.option("--write", is_flag=True, help="Let those who know the token change studies.")
 @click.option(
     "--token-file",
@@ -59,11 +59,12 @@ def command(
     if token is None and (write or host not in running.LOCAL):
         token = running.new_token()
         click.echo(f"token: {token}")
-    policy = running.policy_for(host, port, write=write, token=token, names=names)
-    with open_storage(storage) as opened:
+    with open_storage(storage) as opened, running.listen(host, port) as at:
+        port = at.getsockname()[1]
+        policy = running.policy_for(host, port, write=write, token=token, names=names)
         changed = "; studies may be changed" if write else ""
         click.echo(f"http://{_address(host)}:{port} (Ctrl-C ends it{changed})", err=True)
-        running.serve(opened, policy, host, port)
+        running.serve(opened, policy, at)
 
 
 def _address(host: str) -> str:

@@ -19,13 +19,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mislid.server.answers import refusal
+from mislid.server.answers import refusal, refused
+from mislid.server.bodies import Bounded, RequestTooLargeError, is_too_long
 
-COOKIE = "mislid_session"
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
-# Bytes of a request's body, requests a second of one address, and how many it may save up.
-MOST_BYTES, RATE, BURST = 2**20, 200.0, 800.0
+# Requests a second of one address, and how many it may save up.
+RATE, BURST = 200.0, 800.0
+# Requests that are answered at once, streams included.
+MOST_AT_ONCE = 1_100
+# Seconds after which a browser is asked for the token again.
+LONGEST_VISIT = 7 * 86_400
 # Addresses whose rates are remembered.
 _REMEMBERED = 10_000
 
@@ -35,7 +39,8 @@ HEADERS = {
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Without any referrer, browsers hide the origin of their own forms as well.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
@@ -60,10 +65,28 @@ class Policy:
     write: bool = False
 
     @property
-    def cookie(self) -> str:
-        """What the browser of somebody who knows the token keeps; it is not the token."""
-        key = (self.token or "").encode()
-        return hmac.new(key, b"a browser that knows the token", hashlib.sha256).hexdigest()
+    def cookie_name(self) -> str:
+        """Its name: servers on one computer share their cookies, whatever the port."""
+        return f"mislid_{self._seal('name')[:12]}"
+
+    def new_cookie(self, client: str, now: float | None = None) -> str:
+        """What the browser of somebody who knows the token keeps; it is not the token.
+
+        It holds for a time, and for requests of one address: it is of no use to a thief elsewhere.
+        """
+        until = int(time.time() if now is None else now) + LONGEST_VISIT
+        return f"{until}.{self._seal(f'browser {until} {client}')}"
+
+    def knows_cookie(self, cookie: str, client: str, now: float | None = None) -> bool:
+        """Whether a browser at this address was given this cookie, and not too long ago."""
+        until, _, seal = cookie.partition(".")
+        is_ours = hmac.compare_digest(
+            seal.encode(), self._seal(f"browser {until} {client}").encode()
+        )
+        return is_ours and (time.time() if now is None else now) < int(until)
+
+    def _seal(self, text: str) -> str:
+        return hmac.new((self.token or "").encode(), text.encode(), hashlib.sha256).hexdigest()
 
     def knows(self, token: str) -> bool:
         """Whether this is the token; how long it takes does not tell how much of it is right."""
@@ -91,6 +114,12 @@ class Gate:
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app, self._policy = app, policy
         self._rates = Rates()
+        self._open = 0
+
+    @property
+    def app(self) -> ASGIApp:
+        """What answers requests that pass."""
+        return self._app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -98,22 +127,30 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refused = self._refused(scope, headers)
-        handler = self._app if refused is None else refused
-        body = _Bounded(receive)
-        await handler(scope, body.receive, _guarded(send))
+        handler = self._refused(scope, headers) or self._app
+        sent = _Guarded(send)
+        self._open += 1
+        try:
+            await handler(scope, Bounded(receive).receive, sent)
+        except Exception:
+            if not sent.is_complete:
+                raise  # and the connection is closed
+        finally:
+            self._open -= 1
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         policy, path = self._policy, scope["path"]
         if headers.get("host", "").lower() not in policy.hosts:
             return refusal(421, "Host", "this server is not known under that name: see --name")
-        if _is_foreign(headers, policy, is_page=not path.startswith("/api/")):
+        is_page = scope["method"] in READING and not path.startswith("/api/")
+        if _is_foreign(headers, policy, is_page=is_page):
             return refusal(403, "Origin", "requests of other sites are not answered")
-        client = scope["client"][0] if scope.get("client") else ""
-        if not self._rates.allow(client):
+        if self._open >= MOST_AT_ONCE:
+            return refusal(503, "Busy", "too many requests at once", {"retry-after": "5"})
+        if not self._rates.allow(client_of(scope)):
             return refusal(429, "Rate", "too many requests: wait a second", {"retry-after": "1"})
-        if _too_long(headers):
-            return refusal(413, "Size", f"a request may have at most {MOST_BYTES} bytes")
+        if is_too_long(headers.get("content-length", "0")):
+            return refused(RequestTooLargeError())
         if policy.token is not None and path != LOGIN and not path.startswith(STATIC):
             return self._unknown(scope, headers)
         return None
@@ -125,7 +162,8 @@ class Gate:
             if self._policy.knows(given.strip()):
                 return None
             return refusal(401, "Token", "the token is another one", {"www-authenticate": "Bearer"})
-        if hmac.compare_digest(_cookie(headers).encode(), self._policy.cookie.encode()):
+        cookie = _cookie(headers, self._policy.cookie_name)
+        if self._policy.knows_cookie(cookie, client_of(scope)):
             if scope["method"] in READING or "origin" in headers:
                 return None
             return refusal(403, "Origin", "a browser that writes has to say where it comes from")
@@ -135,9 +173,14 @@ class Gate:
         return RedirectResponse(LOGIN, 303)
 
 
-def _cookie(headers: Headers) -> str:
+def client_of(scope: Scope) -> str:
+    """The address that a request comes from."""
+    return str(scope["client"][0]) if scope.get("client") else ""
+
+
+def _cookie(headers: Headers, name: str) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return "" if found is None else found.value
@@ -154,40 +197,21 @@ def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:
     return site not in ("same-origin", "none") and not is_link
 
 
-def _too_long(headers: Headers) -> bool:
-    length = headers.get("content-length", "0")
-    return (
-        not length.isascii()
-        or not length.isdigit()
-        or len(length) > 9
-        or (int(length) > MOST_BYTES)
-    )
+class _Guarded:
+    """An answer, with what browsers have to know."""
 
+    def __init__(self, send: Send) -> None:
+        self._send, self.is_complete = send, False
 
-class _Bounded:
-    """A body that ends when it is too long, however it is sent."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self._seen = receive, 0
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._seen += len(message.get("body", b""))
-        if self._seen > MOST_BYTES:
-            return {"type": "http.disconnect"}
-        return message
-
-
-def _guarded(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
             headers.setdefault("cache-control", "no-store")
-        await send(message)
-
-    return guarded
+        await self._send(message)
+        is_body = message["type"] == "http.response.body"
+        self.is_complete = is_body and not message.get("more_body", False)
 
 
 class Rates:
@@ -209,9 +233,10 @@ class Rates:
         return allowed
 
 
-def logged_in(policy: Policy, *, secure: bool) -> Response:
+def logged_in(policy: Policy, scope: Scope) -> Response:
     """Let a browser keep what stands for the token, and go to the first page."""
     answer = RedirectResponse("/", 303)
-    flags: Any = {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
-    answer.set_cookie(COOKIE, policy.cookie, **flags)
+    flags: Any = {"httponly": True, "samesite": "strict", "path": "/", "max_age": LONGEST_VISIT}
+    flags["secure"] = scope["scheme"] == "https"
+    answer.set_cookie(policy.cookie_name, policy.new_cookie(client_of(scope)), **flags)
     return answer

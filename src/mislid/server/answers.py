@@ -21,6 +21,7 @@ from mislid.errors import (
     UnknownStudyError,
     UnknownTrialError,
 )
+from mislid.server.bodies import RequestTooLargeError, RequestTooSlowError
 
 
 class BusyError(MislidError):
@@ -37,6 +38,8 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (MissingPackageError, 501),
     (StorageError, 503),
     (BusyError, 503),
+    (RequestTooLargeError, 413),
+    (RequestTooSlowError, 408),
     (MislidError, 422),
 )
 
@@ -72,8 +75,9 @@ def refused(problem: Exception) -> Response:
     for kind, status in _STATUS:
         if isinstance(problem, kind):
             name, said = type(problem).__name__, str(problem)
-            if isinstance(problem, UnknownOutcomeError):
-                return refusal(status, name, said, key=problem.key)
-            return refusal(status, name, said)
+            more = {"key": problem.key} if isinstance(problem, UnknownOutcomeError) else {}
+            # What is still being sent is not read.
+            ends = {"connection": "close"} if status in (408, 413) else None
+            return refusal(status, name, said, ends, **more)
     LOG.error("a request failed", exc_info=problem)
     return refusal(500, "ServerError", "something went wrong here; the server's log says what")

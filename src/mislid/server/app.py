@@ -20,19 +20,18 @@ from mislid.server.access import LOGIN, Gate, Policy
 from mislid.server.answers import answer, packed, refusal, refused
 from mislid.server.describe import description
 from mislid.server.live import Hub
-from mislid.study.storage import Storage
 
 STATIC = Path(__file__).parent / "static"
-STUDY = "/api/studies/{id:int}"
+STUDY = "/api/studies/{id}"
 
 
-def new_app(storage: Storage, policy: Policy) -> Gate:
+def new_app(hub: Hub, policy: Policy) -> Gate:
     """An ASGI application that shows the studies of a storage, and changes them if it may.
 
     Parameters
     ----------
-    storage
-        Where the studies are.
+    hub
+        Where the studies are, and who follows them.
     policy
         Who may ask for what.
 
@@ -41,7 +40,6 @@ def new_app(storage: Storage, policy: Policy) -> Gate:
     Gate
         The application.
     """
-    hub = Hub(storage)
 
     @asynccontextmanager
     async def alive(_app: Starlette) -> AsyncIterator[None]:
@@ -53,6 +51,7 @@ def new_app(storage: Storage, policy: Policy) -> Gate:
         lifespan=alive,
         exception_handlers={MislidError: _refused, HTTPException: _unknown, Exception: _refused},
     )
+    app.router.redirect_slashes = False
     app.state.hub, app.state.policy = hub, policy
     return Gate(app, policy)
 
@@ -60,7 +59,7 @@ def new_app(storage: Storage, policy: Policy) -> Gate:
 def _routes(write: bool) -> list[Route]:
     found = [
         Route("/", pages.studies),
-        Route("/studies/{id:int}", pages.study),
+        Route("/studies/{id}", pages.study),
         Route("/compare", pages.compare),
         Route("/static/style.css", pages.style),
         Route(LOGIN, pages.login, methods=["GET", "POST"]),

@@ -9,24 +9,28 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from mislid.errors import MislidError, StorageError, UnknownStudyError
+from mislid.errors import MislidError, UnknownStudyError
 from mislid.server.answers import LOG, packed
 from mislid.server.views import SLOW, View, Views, failed
+from mislid.server.workers import Worker
 from mislid.study.events import Entry
+from mislid.study.manage import list_studies
 from mislid.study.storage import Storage
 
-# Seconds between looks at a log, between states that are sent, and between signs of life.
-POLL, PAUSE, BEAT = 0.08, 0.25, 15.0
-# Events that are read at once, and that are kept in memory.
-AT_ONCE, KEPT = 2_000, 20_000
-# Streams that may be open.
-MOST_STREAMS = 1_000
+# Seconds between looks at a log, between states that are sent, between signs of life, and before
+# something that failed is tried again.
+POLL, PAUSE, BEAT, AGAIN = 0.08, 0.25, 15.0, 1.0
+# Events that are read or sent at once, and events and bytes that a channel keeps in memory.
+AT_ONCE, KEPT, KEPT_BYTES = 2_000, 20_000, 2**24
+# Streams that may be open, and changes of studies that may wait.
+MOST_STREAMS, MOST_CHANGES = 1_000, 64
 # What may be computed without anybody waiting for it.
 MOST_TASKS = 20
+Found = TypeVar("Found")
 
 
 def event_json(entry: Entry) -> dict[str, object]:
@@ -62,34 +66,56 @@ class Channel:
         self.listeners = 0
         self.version = 0
         self.is_gone = False
-        self._events: list[bytes] = []  # the last of them, up to `last`
-        self._messages: dict[str, tuple[int, bytes]] = {}
-        self._changed = asyncio.Event()
         self.is_computing = False
+        self.stated = 0  # events in the state that was said last
+        self._events: list[bytes] = []  # the last of them, up to `last`
+        self._bytes = 0
+        self._messages: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._changed = asyncio.Event()
 
     def take_in(self, entries: list[Entry]) -> None:
         """Keep new events, and wake all who wait."""
-        self._events += map(logged, entries)
+        for entry in entries:
+            self._events.append(logged(entry))
+            self._bytes += len(self._events[-1])
         self.last = entries[-1].sequence
-        del self._events[: max(0, len(self._events) - KEPT)]
-        self._wake()
+        forgotten = 0
+        while len(self._events) - forgotten > KEPT or self._bytes > KEPT_BYTES:
+            self._bytes -= len(self._events[forgotten])
+            forgotten += 1
+        del self._events[:forgotten]
+        self.wake()
 
-    def say(self, name: str, content: bytes) -> None:
-        """Something besides events; only the last of a name counts."""
-        self._messages[name] = (self.version + 1, message(name, content))
-        self._wake()
+    def say(self, name: str, content: bytes, about: str = "") -> None:
+        """Something besides events; only the last of a name and subject counts."""
+        self._messages[name, about] = (self.version + 1, message(name, content))
+        self.wake()
 
-    def _wake(self) -> None:
+    def trouble(self, content: bytes, about: str) -> None:
+        """Say once what goes wrong, and to all who come while it does."""
+        _, said = self._messages.get(("trouble", about), (0, b""))
+        if said != message("trouble", content):
+            self._messages.pop(("recovered", about), None)
+            self.say("trouble", content, about)
+
+    def recover(self, about: str) -> None:
+        """It went well; what was said of trouble holds no longer."""
+        if self._messages.pop(("trouble", about), None):
+            self.say("recovered", b"{}", about)
+
+    def wake(self) -> None:
+        """Let all who wait look."""
         self.version += 1
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def kept_after(self, number: int) -> bytes | None:
-        """All events after a number; None where some of them are not in memory."""
+    def kept_after(self, number: int) -> tuple[bytes, int] | None:
+        """Events after a number, and the last one's; None where they are not in memory."""
         first = self.last - len(self._events)
-        if number < first:
+        if not first <= number < self.last:
             return None
-        return b"".join(self._events[number - first :])
+        some = self._events[number - first : number - first + AT_ONCE]
+        return b"".join(some), number + len(some)
 
     def said_after(self, version: int) -> bytes:
         """All that was said besides events since then."""
@@ -105,12 +131,41 @@ class Channel:
         return False
 
 
+class Shared(Generic[Found]):
+    """Work that is done once for all who ask while it is under way, after they asked."""
+
+    def __init__(self, work: Callable[[], Found]) -> None:
+        self._work = work
+        self._running: asyncio.Future[Found] | None = None
+        self._next: asyncio.Future[Found] | None = None
+
+    async def __call__(self) -> Found:
+        """The result of work that begins after this call."""
+        if self._next is None:
+            self._next = asyncio.ensure_future(self._after(self._running))
+        return await asyncio.shield(self._next)
+
+    async def _after(self, before: asyncio.Future[Found] | None) -> Found:
+        if before is not None:
+            await asyncio.wait([before])
+        self._running, self._next = self._next, None
+        return await asyncio.to_thread(self._work)
+
+
 class Hub:
     """All channels, and the task that reads their logs."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.views = storage, Views(storage)
+        self.lines = Shared(storage.lines)
+        self.listed = Shared(
+            lambda: (list_studies(storage=storage), {one.name: one for one in storage.lines()})
+        )
         self.streams = 0
+        self.is_ending = False
+        # Warnings are kept for a whole process, so one thread makes all changes.
+        busy = "too many changes are waiting: try again in a second"
+        self.writer = Worker("mislid-writer", MOST_CHANGES, busy)
         self._channels: dict[int, Channel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -125,6 +180,13 @@ class Hub:
             for task in self._tasks:
                 task.cancel()
             self.views.close()
+            self.writer.pool.shutdown(wait=False)
+
+    def end(self) -> None:
+        """Let all streams end: the server does."""
+        self.is_ending = True
+        for channel in self._channels.values():
+            channel.wake()
 
     async def read(self, key: int, after: int, most: int) -> list[Entry]:
         """Events of a log, which may wait for a disk."""
@@ -132,7 +194,7 @@ class Hub:
 
     async def name_of(self, key: int) -> tuple[str, int]:
         """The name of a study, and the number of its events."""
-        for line in await asyncio.to_thread(self.storage.lines):
+        for line in await self.lines():
             if line.key == key:
                 return line.name, line.last
         raise UnknownStudyError(f"there is no study with the id {key} here")
@@ -158,11 +220,11 @@ class Hub:
         return found
 
     async def _refresh(self, name: str, key: int, kind: str, last: int) -> None:
-        with suppress(MislidError):
+        with suppress(MislidError):  # who asks next is told of it
             view = await self.views.fresh(name, key, kind, last)
             channel = self._channels.get(key)
-            if channel is not None:
-                channel.say("computed", packed({"kind": kind, "events": view.events}))
+            if channel is not None and kind != "share":
+                channel.say("computed", packed({"kind": kind, "events": view.events}), kind)
 
     @asynccontextmanager
     async def listening(self, key: int) -> AsyncIterator[Channel]:
@@ -173,6 +235,7 @@ class Hub:
             channel = self._channels.setdefault(key, Channel(name, key, last))
         channel.listeners += 1
         self.streams += 1
+        self._begin(self._say_state(channel))
         try:
             yield channel
         finally:
@@ -190,15 +253,13 @@ class Hub:
                 except UnknownStudyError:
                     channel.is_gone = True
                     channel.say("gone", b"{}")
-                except StorageError as problem:
-                    channel.say("trouble", failed(problem))
-                    await asyncio.sleep(1.0)
-                except Exception as problem:  # noqa: BLE001 - others are read on
-                    LOG.error("a log cannot be read", exc_info=problem)
-                    await asyncio.sleep(1.0)
+                except Exception as problem:  # noqa: BLE001 - other logs are read on
+                    channel.trouble(failed(problem), "log")
+                    await asyncio.sleep(AGAIN)
 
     async def _look(self, channel: Channel) -> None:
         entries = await self.read(channel.key, channel.last, AT_ONCE)
+        channel.recover("log")
         if entries:
             channel.take_in(entries)
             self._begin(self._say_state(channel))
@@ -206,23 +267,36 @@ class Hub:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            LOG.error("something failed besides requests", exc_info=task.exception())
 
     async def _say_state(self, channel: Channel) -> None:
         """Tell all how the study stands: once for many events, and not too often."""
         if channel.is_computing:
             return
         channel.is_computing = True
-        begun = time.monotonic()
         try:
-            view = None
-            while channel.listeners and (view is None or view.events < channel.last):
-                view = await self.views.fresh(channel.name, channel.key, "state", channel.last)
-                channel.say("state", view.content)
+            while channel.listeners and not channel.is_gone and channel.stated < channel.last:
+                begun = time.monotonic()
+                await self._say_state_once(channel)
                 # As long a rest as it took: the processor is others' as well.
                 await asyncio.sleep(max(PAUSE, time.monotonic() - begun))
-                begun = time.monotonic()
-        except MislidError as problem:
-            channel.say("trouble", failed(problem))
         finally:
             channel.is_computing = False
+
+    async def _say_state_once(self, channel: Channel) -> None:
+        try:
+            view = await self.views.fresh(channel.name, channel.key, "state", channel.last)
+        except UnknownStudyError:
+            return  # who reads the log says so
+        except Exception as problem:  # noqa: BLE001 - it may pass, and everybody is told of it
+            channel.trouble(failed(problem), "state")
+            await asyncio.sleep(AGAIN)
+        else:
+            channel.stated = view.events
+            channel.recover("state")
+            channel.say("state", view.content)

@@ -16,7 +16,8 @@ from mislid._html import Html, element
 from mislid.report.style import style_sheet
 from mislid.server.access import Policy, logged_in
 from mislid.server.answers import answer
-from mislid.server.reading import hub_of, key_of
+from mislid.server.bodies import content_of
+from mislid.server.reading import hub_of, is_whole, key_of
 
 _FIELD = '<input id="token" name="token" type="password" autocomplete="current-password" required>'
 
@@ -63,7 +64,7 @@ async def study(request: Request) -> Response:
 
 async def compare(request: Request) -> Response:
     """Two studies side by side."""
-    wanted = [text for text in request.query_params.getlist("id") if text.isdigit()][:2]
+    wanted = [text for text in request.query_params.getlist("id") if is_whole(text)][:2]
     hub = hub_of(request)
     found = [(int(text), *await hub.name_of(int(text))) for text in wanted]
     ids = " ".join(str(key) for key, *_ in found)
@@ -78,9 +79,8 @@ async def login(request: Request) -> Response:
     policy: Policy = request.app.state.policy
     said = ""
     if request.method == "POST":
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
-        if policy.knows(given.get("token", [""])[0].strip()):
-            return logged_in(policy, secure=request.url.scheme == "https")
+        if policy.knows(_token_of(await content_of(request))):
+            return logged_in(policy, request.scope)
         await asyncio.sleep(0.5)
         said = "That is not the token."
     form_parts = (
@@ -93,6 +93,14 @@ async def login(request: Request) -> Response:
     wrong = element("p", said, role="alert") if said else ""
     status = 401 if said else 200
     return _page("Token", element("h1", "Token"), words, wrong, form_element, status=status)
+
+
+def _token_of(form: bytes) -> str:
+    try:
+        given = parse_qs(form.decode("utf-8", "replace"), max_num_fields=5)
+    except ValueError:
+        return ""
+    return given.get("token", [""])[0].strip()
 
 
 def problem(status: int, said: str) -> Response:

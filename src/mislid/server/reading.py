@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Any
@@ -10,15 +10,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from mislid.errors import ProblemError
+from mislid.errors import MislidError, ProblemError, StorageError, UnknownStudyError
 from mislid.server.answers import answer, packed, refusal
 from mislid.server.live import AT_ONCE, MOST_STREAMS, Channel, Hub, event_json, logged, message
-from mislid.server.views import QUICK, SLOW
+from mislid.server.views import QUICK, SLOW, failed
 from mislid.study import Study
-from mislid.study.manage import list_studies
-from mislid.verification import verify
 
-KINDS = (*QUICK, "estimates", *(kind for kind in SLOW if kind != "share"))
+KINDS = (*QUICK, *(kind for kind in SLOW if kind != "share"))
 # Events of one answer.
 MOST_EVENTS = 10_000
 
@@ -31,13 +29,21 @@ def hub_of(request: Request) -> Hub:
 
 def key_of(request: Request) -> int:
     """The study that an address is about."""
-    return int(request.path_params["id"])
+    text = request.path_params["id"]
+    if not is_whole(text):
+        raise UnknownStudyError("the id of a study must be a whole number")
+    return int(text)
+
+
+def is_whole(text: str) -> bool:
+    """Whether it is a number of events, or an id."""
+    return text.isascii() and text.isdigit() and len(text) < 16
 
 
 def whole(request: Request, name: str, usual: int, most: int) -> int:
     """A parameter that is a number of events."""
     text = request.query_params.get(name, str(usual))
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
+    if not is_whole(text):
         raise ProblemError(f"{name} must be a whole number of at least 0; got {text[:40]!r}")
     return min(int(text), most)
 
@@ -45,8 +51,7 @@ def whole(request: Request, name: str, usual: int, most: int) -> int:
 async def studies(request: Request) -> Response:
     """All studies, or the one of a name."""
     hub = hub_of(request)
-    found = await asyncio.to_thread(list_studies, storage=hub.storage)
-    lines = {one.name: one for one in await asyncio.to_thread(hub.storage.lines)}
+    found, lines = await hub.listed()
     name = request.query_params.get("name")
     rows = [
         {"id": line.key, **asdict(one), "share": hub.share(one.name, line.key, line.last)}
@@ -61,7 +66,9 @@ def view(kind: str) -> Callable[[Request], Any]:
 
     async def found(request: Request) -> Response:
         seen = await hub_of(request).view(key_of(request), kind)
-        return answer(request, seen.content)
+        given = answer(request, seen.content)
+        given.headers["age"] = str(int(time.monotonic() - seen.at))
+        return given
 
     return found
 
@@ -85,30 +92,21 @@ async def opened(request: Request) -> Study:
 
 async def certificate(request: Request) -> Response:
     """The certificate of a study that has decided, as a file."""
-    found = await _certificate(await opened(request), hub_of(request))
-    if found is None:
-        return refusal(409, "Running", "the study has not decided: there is no certificate yet")
-    given = answer(request, packed(found))
+    given = await _proof(request, "certificate")
     given.headers["content-disposition"] = 'attachment; filename="certificate.json"'
     return given
 
 
 async def verification(request: Request) -> Response:
     """What the independent check says of the certificate."""
-    hub = hub_of(request)
-    found = await _certificate(await opened(request), hub)
-    if found is None:
-        return refusal(409, "Running", "the study has not decided: there is nothing to verify yet")
-    checked = await hub.views.slowly(lambda: verify(found).to_dict())
-    return answer(request, packed(checked))
+    return await _proof(request, "verification")
 
 
-async def _certificate(study: Study, hub: Hub) -> dict[str, Any] | None:
-    def made() -> dict[str, Any] | None:
-        result = study.result
-        return None if result is None else result.certificate.to_dict()
-
-    return await hub.views.slowly(made)
+async def _proof(request: Request, kind: str) -> Response:
+    found = await hub_of(request).view(key_of(request), kind)
+    if found.content == b"null":
+        return refusal(409, "Running", f"the study has not decided: there is no {kind} yet")
+    return answer(request, found.content)
 
 
 async def what_if(request: Request) -> Response:
@@ -120,7 +118,7 @@ async def what_if(request: Request) -> Response:
     if "m" in changes:
         changes["m"] = int(changes["m"]) if changes["m"].is_integer() else changes["m"]
     study, views = await opened(request), hub_of(request).views
-    found = await views.slowly(lambda: study.what_if(**changes).to_dict())  # type: ignore[arg-type]
+    found = await views.slow.do(lambda: study.what_if(**changes).to_dict())  # type: ignore[arg-type]
     return answer(request, packed(found))
 
 
@@ -138,41 +136,53 @@ async def stream(request: Request) -> Response:
         return refusal(503, "Busy", f"{MOST_STREAMS} streams are open", {"retry-after": "10"})
     _, last = await hub.name_of(key)
     known = request.headers.get("last-event-id", "")
-    after = int(known) if known.isascii() and known.isdigit() and len(known) < 16 else None
-    after = whole(request, "after", last, 2**53) if after is None else after
-    headers = {"x-accel-buffering": "no"}
-    return StreamingResponse(_told(hub, key, after), 200, headers, "text/event-stream")
+    after = int(known) if is_whole(known) else whole(request, "after", last, 2**53)
+    told = _nothing() if request.method == "HEAD" else _told(hub, key, after, last)
+    return StreamingResponse(told, 200, {"x-accel-buffering": "no"}, "text/event-stream")
 
 
-async def _told(hub: Hub, key: int, after: int) -> AsyncIterator[bytes]:
-    async with hub.listening(key) as channel:
-        version = 0
-        yield b"retry: 1000\n\n"
-        while True:
-            version, said = channel.version, channel.said_after(version)
-            async for chunk, number in _missing(hub, channel, after):
-                after = number
-                yield chunk
-            if said:
-                yield said
-            if channel.is_gone:
-                return
-            if not await channel.change(version):
-                yield b": still here\n\n"
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield
 
 
-async def _missing(hub: Hub, channel: Channel, after: int) -> AsyncIterator[tuple[bytes, int]]:
-    """Events after a number, in pieces, each with its last number."""
-    if after > channel.last:
+async def _told(hub: Hub, key: int, after: int, last: int) -> AsyncIterator[bytes]:
+    yield b"retry: 1000\n\n"
+    if after > last:
         # A log that was restored from before: the page has seen what is not there any more.
-        yield message("reset", b"{}"), channel.last
-        return
-    while (kept := channel.kept_after(after)) is None:
-        entries = await hub.read(channel.key, after, AT_ONCE)
-        entries = [one for one in entries if one.sequence <= channel.last]
-        if not entries:
+        after = last
+        yield message("reset", b"{}", after)
+    try:
+        async with hub.listening(key) as channel:
+            async for chunk in _followed(hub, channel, after):
+                yield chunk
+    except MislidError as problem:
+        yield message("trouble", failed(problem))  # and the client tries again
+
+
+async def _followed(hub: Hub, channel: Channel, after: int) -> AsyncIterator[bytes]:
+    """All that is new to somebody who knows the events up to a number."""
+    version = 0
+    while not hub.is_ending:
+        version, said = channel.version, channel.said_after(version)
+        while after < channel.last:
+            chunk, after = await _piece(hub, channel, after)
+            yield chunk
+        if said:
+            yield said
+        if channel.is_gone:
             return
-        after = entries[-1].sequence
-        yield b"".join(map(logged, entries)), after
-    if kept:
-        yield kept, channel.last
+        if not await channel.change(version):
+            yield b": still here\n\n"
+
+
+async def _piece(hub: Hub, channel: Channel, after: int) -> tuple[bytes, int]:
+    """The next events after a number, and the last one's; from the log where they are old."""
+    kept = channel.kept_after(after)
+    if kept is not None:
+        return kept
+    most = min(AT_ONCE, channel.last - after)
+    entries = await hub.read(channel.key, after, most)
+    if not entries:
+        raise StorageError("the log has fewer events than it had: it was put back")
+    return b"".join(map(logged, entries)), entries[-1].sequence

@@ -3,40 +3,99 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
-from collections.abc import Iterable
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mislid.errors import ProblemError
-from mislid.server.access import Policy, host_names
+from mislid.server.access import HEADERS, Policy, host_names
+from mislid.server.answers import refusal
 from mislid.server.app import new_app
+from mislid.server.live import Hub
 from mislid.study.storage import Storage
 
 # Seconds in which the head of a request has to come, and bytes that it may have.
 PATIENCE, LONGEST_HEAD = 10.0, 32 * 1024
+# Seconds in which a client has to read something of what it is sent.
+STALLED = 60.0
 # Connections at once: streams, and some more.
 MOST_CONNECTIONS = 1_200
 LOCAL = ("127.0.0.1", "localhost", "::1")
-# Letters and digits that a token has at least.
-SHORTEST = 20
+# Letters and digits that a token has at least, and at most.
+SHORTEST, _LONGEST = 20, 1_000
 
 
 class Patient(H11Protocol):
     """HTTP for which nobody waits for ever: a head that does not come ends the connection."""
 
+    _stalled: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
         super().connection_made(transport)
-        self.loop.call_later(PATIENCE, self._give_up)
+        self._wait()
 
-    def _give_up(self) -> None:
-        cycle: Any = self.cycle  # none before the first request
-        if cycle is None and not self.transport.is_closing():
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request, or for the rest of this one, which nobody needs."""
+        self._wait()
+        super().on_response_complete()
+
+    def _wait(self) -> None:
+        self.loop.call_later(PATIENCE, self._give_up, self.cycle)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a client that does not read."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(STALLED, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self, cycle: Any) -> None:
+        if self.cycle is cycle and not self.transport.is_closing():
             self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, in the form of all errors."""
+        said = refusal(400, "Request", msg, {"connection": "close", **HEADERS})
+        parts = (
+            h11.Response(status_code=400, headers=said.raw_headers),
+            h11.Data(data=bytes(said.body)),
+            h11.EndOfMessage(),
+        )
+        for part in parts:
+            self.transport.write(self.conn.send(part) or b"")
+        self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """A server whose streams end when it does."""
+
+    def __init__(self, config: uvicorn.Config, end: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end = end
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let streams end, then wait for the rest."""
+        self._end()
+        await super().shutdown(sockets)
 
 
 def new_token() -> str:
@@ -46,17 +105,18 @@ def new_token() -> str:
 
 def read_token(path: str) -> str:
     """The token in a file that only its owner can read."""
-    place = Path(path)
     try:
-        text = place.read_text(encoding="utf-8").strip()
-        mode = place.stat().st_mode
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(_LONGEST + 1).strip()
+            mode = os.fstat(file.fileno()).st_mode
     except (OSError, ValueError) as problem:
         raise ProblemError(f"token file {path!r} cannot be read: {problem}") from None
-    if mode & 0o077:
+    if os.name == "posix" and mode & 0o077:
         raise ProblemError(
             f"token file {path!r} must be readable by its owner alone: chmod 600 {path}"
         )
-    if len(text) < SHORTEST or not text.isascii() or not text.isprintable() or " " in text:
+    is_word = text.isascii() and text.isprintable() and " " not in text
+    if not is_word or not SHORTEST <= len(text) <= _LONGEST:
         raise ProblemError(
             f"token file {path!r} must hold {SHORTEST} or more letters and digits, in one word"
         )
@@ -78,24 +138,29 @@ def policy_for(
     return Policy(host_names(host, port, names), token, write)
 
 
-def serve(storage: Storage, policy: Policy, host: str, port: int, **options: Any) -> None:
-    """Answer requests until SIGINT or SIGTERM.
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free.
 
-    Parameters
-    ----------
-    storage
-        Where the studies are.
-    policy
-        Who may ask for what.
-    host, port
-        Where to listen.
-    **options
-        Of `uvicorn.Config`.
+    Raises
+    ------
+    ProblemError
+        Where that is not possible, such as when another program does already.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as problem:
+        raise ProblemError(
+            f"--host {host} and --port {port} must be an address of this computer that no other "
+            f"program listens to: {problem}"
+        ) from None
+
+
+def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
+    """A server that is not started yet, with options of `uvicorn.Config`."""
+    hub = Hub(storage)
     config = uvicorn.Config(
-        new_app(storage, policy),
-        host=host,
-        port=port,
+        new_app(hub, policy),
         http=Patient,
         ws="none",
         lifespan="on",
@@ -109,4 +174,22 @@ def serve(storage: Storage, policy: Policy, host: str, port: int, **options: Any
         h11_max_incomplete_event_size=LONGEST_HEAD,
         **options,
     )
-    uvicorn.Server(config).run()
+    return Server(config, hub.end)
+
+
+def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -> None:
+    """Answer requests until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    storage
+        Where the studies are.
+    policy
+        Who may ask for what.
+    at
+        Where it listens.
+    **options
+        Of `uvicorn.Config`.
+    """
+    with suppress(KeyboardInterrupt):
+        server_of(storage, policy, **options).run([at])

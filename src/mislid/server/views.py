@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from mislid.files import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
-from mislid.server.answers import BusyError, packed, refused
+from mislid.server.answers import packed, refused
+from mislid.server.workers import Worker
 from mislid.study import Study
 from mislid.study.estimates import estimate_rows_of
 from mislid.study.overview import Overview
 from mislid.study.storage import Storage
 from mislid.study.timeline import EvidenceOverTime
+from mislid.verification import verify
 
 # Studies whose state is kept in memory.
 _MOST = 32
 # Requests that may wait for the worker of what takes long.
 _MOST_WAITING = 16
-Found = TypeVar("Found")
 
 
 def state_of(overview: Overview) -> Any:
@@ -103,13 +105,35 @@ def share_of(overview: Overview) -> float | None:
     return min(statistic / threshold, 1.0)
 
 
-QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of}
+def estimates_of(overview: Overview) -> Any:
+    """A row for every candidate."""
+    return [row.to_dict() for row in estimate_rows_of(overview.claims)]
+
+
+def certificate_of(study: Study) -> Any:
+    """The certificate of a study that has decided; None of one that has not."""
+    result = study.result
+    return None if result is None else result.certificate.to_dict()
+
+
+def verification_of(study: Study) -> Any:
+    """What the independent check says of it."""
+    found = certificate_of(study)
+    return None if found is None else verify(found).to_dict()
+
+
+QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of, "estimates": estimates_of}
 SLOW: dict[str, Callable[[Overview], Any]] = {
     "share": share_of,
     "forecast": forecast_of,
     "sensitivity": sensitivity_of,
     "allocation": allocation_of,
     "evidence": evidence_of,
+}
+# Those of a decision, as they are; JSON's null without one.
+PROOFS: dict[str, Callable[[Study], Any]] = {
+    "certificate": certificate_of,
+    "verification": verification_of,
 }
 
 
@@ -133,36 +157,28 @@ class Views:
         self._studies: dict[tuple[str, int], Study] = {}
         self._kept: dict[tuple[int, str], View] = {}
         self._running: dict[tuple[int, str], asyncio.Future[View]] = {}
-        self._waiting = 0
+        self._alone = threading.Lock()
         self.quick = ThreadPoolExecutor(1, "mislid-quick")
-        self.slow = ThreadPoolExecutor(1, "mislid-slow")
+        busy = "too much is being computed: ask again in some seconds"
+        self.slow = Worker("mislid-slow", _MOST_WAITING, busy)
 
     def close(self) -> None:
         """Wait for nothing: what is computed is lost."""
-        for pool in (self.quick, self.slow):
+        for pool in (self.quick, self.slow.pool):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def study(self, name: str, key: int) -> Study:
         """The study, as this process knows it."""
-        found = self._studies.pop((name, key), None) or Study(name, key, self._storage)
-        self._studies[name, key] = found
-        if len(self._studies) > _MOST:
-            self._studies.pop(next(iter(self._studies)))
+        with self._alone:
+            found = self._studies.pop((name, key), None) or Study(name, key, self._storage)
+            self._studies[name, key] = found
+            if len(self._studies) > _MOST:
+                self._studies.pop(next(iter(self._studies)))
         return found
 
     def kept(self, key: int, kind: str) -> View | None:
         """What was computed last."""
         return self._kept.get((key, kind))
-
-    async def slowly(self, work: Callable[[], Found]) -> Found:
-        """What may take long, in its turn; refused where many wait already."""
-        if self._waiting >= _MOST_WAITING:
-            raise BusyError("too much is being computed: ask again in some seconds")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.slow, work)
-        finally:
-            self._waiting -= 1
 
     async def fresh(self, name: str, key: int, kind: str, events: int) -> View:
         """A view after at least so many events; who asks meanwhile waits for the same one."""
@@ -170,14 +186,22 @@ class Views:
         if kept is not None and kept.events >= events:
             return kept
         running = self._running.get((key, kind))
+        if running is not None:  # it may have begun before these events
+            found = await asyncio.shield(running)
+            if found.events >= events:
+                return found
+        return await asyncio.shield(self._begun(name, key, kind))
+
+    def _begun(self, name: str, key: int, kind: str) -> asyncio.Future[View]:
+        running = self._running.get((key, kind))
         if running is None:
             running = asyncio.ensure_future(self._computed(name, key, kind))
             self._running[key, kind] = running
             running.add_done_callback(lambda _: self._running.pop((key, kind), None))
-        return await asyncio.shield(running)
+        return running
 
     async def _computed(self, name: str, key: int, kind: str) -> View:
-        pool = self.quick if kind in QUICK or kind == "estimates" else self.slow
+        pool = self.quick if kind in QUICK else self.slow.pool
         loop = asyncio.get_running_loop()
         view = await loop.run_in_executor(pool, self._compute, name, key, kind)
         self._kept[key, kind] = view
@@ -188,11 +212,10 @@ class Views:
     def _compute(self, name: str, key: int, kind: str) -> View:
         study = self.study(name, key)
         overview = study.overview()
-        if kind == "estimates":
-            found: Any = [row.to_dict() for row in estimate_rows_of(overview.claims)]
+        if kind in PROOFS:
+            content = packed(PROOFS[kind](study))
         else:
-            found = {**QUICK, **SLOW}[kind](overview)
-        content = packed({"events": overview.events, kind: found})
+            content = packed({"events": overview.events, kind: (QUICK | SLOW)[kind](overview)})
         return View(overview.events, content, time.monotonic())
 
 

@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
+import hashlib
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from mislid.errors import ProblemError
+from mislid._validation import as_text
+from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
 from mislid.files import as_plain
 from mislid.server.answers import packed
+from mislid.server.bodies import Body, body_of
 from mislid.server.reading import hub_of, opened
 from mislid.study import Study, Trial
 from mislid.study.manage import create_study
 
-# Seconds in which the body of a request has to come.
-PATIENCE = 10.0
-Body = dict[str, Any]
 _CREATE = (
     *("study_name", "candidates", "m", "delta", "misspecification", "noise", "tolerance"),
     *("direction", "seed", "algorithm", "stopping", "columns", "intercept", "reward_range"),
     *("rewards", "decide_at", "budget", "cost"),
 )  # fmt: skip
-
-
-async def body_of(request: Request) -> Body:
-    """The JSON object that a request brings."""
-    try:
-        content = await asyncio.wait_for(request.body(), PATIENCE)
-    except TimeoutError:
-        raise ProblemError(f"the request must be complete within {PATIENCE:g} seconds") from None
-    except ClientDisconnect:
-        raise ProblemError("the request must be complete, and of at most 1 MiB") from None
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        raise ProblemError("the request must be JSON") from None
-    if not isinstance(found, dict):
-        raise ProblemError("the request must be a JSON object")
-    return found
 
 
 def _only(body: Body, *names: str) -> Body:
@@ -55,7 +36,10 @@ def _only(body: Body, *names: str) -> Body:
 
 def _key(request: Request, body: Body) -> str | None:
     """What lets a call count once, of the body or of the header."""
-    return body.pop("key", None) or request.headers.get("idempotency-key")
+    key = body.pop("key", None)
+    if key is not None:
+        return as_text(key, "key")
+    return request.headers.get("idempotency-key")
 
 
 def trial_json(trial: Trial) -> dict[str, Any]:
@@ -71,22 +55,33 @@ def trial_json(trial: Trial) -> dict[str, Any]:
     return plain
 
 
+# Others may come from other threads.
+_DOUBTS = (ContradictedWarning, ImplausibleValueWarning)
+
+
 async def create(request: Request) -> Response:
     """Begin a study."""
-    given = _only(await body_of(request), *_CREATE)
+    body = await body_of(request)
+    key, given = _key(request, body), _only(body, *_CREATE)
     for name in ("candidates", "m"):
         if name not in given:
             raise ProblemError(f"{name} must be given")
-    hub = hub_of(request)
-    study = await asyncio.to_thread(lambda: create_study(**given, storage=hub.storage))
-    keys = await asyncio.to_thread(hub.storage.names)
-    made = {"id": keys[study.study_name], "name": study.study_name}
+    if key is not None and given.get("study_name") is None:
+        given["study_name"] = f"study-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    storage = hub_of(request).storage
+
+    def make() -> Any:
+        name = create_study(**given, load_if_exists=key is not None, storage=storage).study_name
+        return {"id": storage.find(name), "name": name}
+
+    made = await hub_of(request).writer.do(make)
     return Response(packed(made), 201, media_type="application/json")
 
 
 def _asked(study: Study, body: Body, key: str | None) -> Any:
     given = _only(body, "n", "worker", "lease", "at_most", "same_arm", "replicates")
-    trials = study.ask(**{"n": 1, **given}, key=key)
+    n = given.pop("n", None)
+    trials = study.ask(1 if n is None else n, **given, key=key)
     return {"trials": [trial_json(one) for one in trials]}
 
 
@@ -127,9 +122,11 @@ def call(name: str) -> Callable[[Request], Any]:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 found = CALLS[name](study, body, key)
-            return found | {"warnings": [str(one.message) for one in said]}
+            return found | {
+                "warnings": [str(one.message) for one in said if one.category in _DOUBTS]
+            }
 
-        content = packed(await asyncio.to_thread(make))
+        content = packed(await hub_of(request).writer.do(make))
         return Response(content, media_type="application/json")
 
     return done

@@ -174,7 +174,12 @@ class StudyView {
   listen() {
     const source = new EventSource(`${this.path}/stream?after=${this.last}`);
     source.addEventListener("open", () => say("live"));
-    source.addEventListener("error", () => say("not connected: trying again"));
+    source.addEventListener("error", () => {
+      say("not connected: trying again");
+      // Browsers try again by themselves, but not after an answer that refuses.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.listen(), 3000);
+    });
+    source.addEventListener("recovered", () => say("live"));
     source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));
     source.addEventListener("state", (event) => this.take("state", JSON.parse(event.data)));
     source.addEventListener("computed", (event) => this.load(JSON.parse(event.data).kind));

@@ -1,4 +1,4 @@
-"""The script that gives a new machine the server that tests of PostgreSQL need."""
+"""The scripts that give a new machine the programs that tests need."""
 
 import shutil
 import subprocess
@@ -6,22 +6,26 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "install_postgresql.sh"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 APT_GET = """#!/bin/sh
 echo "$@" >> {calls}
-case "$*" in *" install "*) mkdir -p {programs}/99/bin && touch {programs}/99/bin/initdb ;; esac
+case "$*" in *" install "*)
+    mkdir -p {programs}/99/bin && touch {programs}/99/bin/initdb
+    touch {bin}/chromium && chmod +x {bin}/chromium ;;
+esac
 exit {code}
 """
 
 
 class Machine:
-    """A PATH with little in it, and no PostgreSQL."""
+    """A PATH with little in it, and none of the programs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, package: str) -> None:
+        self.package = package
         self.bin, self.programs = folder / "bin", folder / "programs"
         self.calls = folder / "calls"
         self.bin.mkdir()
-        for name in ("bash", "cat", "env", "mkdir", "mktemp", "rm", "touch"):
+        for name in ("bash", "cat", "chmod", "env", "mkdir", "mktemp", "rm", "touch"):
             (self.bin / name).symlink_to(str(shutil.which(name)))
         self.give("id", "#!/bin/sh\necho 0\n")
 
@@ -30,34 +34,42 @@ class Machine:
         (self.bin / name).chmod(0o755)
 
     def give_apt_get(self, code: int = 0) -> None:
-        self.give("apt-get", APT_GET.format(calls=self.calls, programs=self.programs, code=code))
+        places = {"calls": self.calls, "programs": self.programs, "bin": self.bin}
+        self.give("apt-get", APT_GET.format(**places, code=code))
 
     def install(self) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": str(self.bin), "MISLID_POSTGRESQL_PROGRAMS": str(self.programs)}
         return subprocess.run(
-            [SCRIPT], env=environment, capture_output=True, text=True, check=False
+            [SCRIPTS / f"install_{self.package}.sh"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+PROGRAMS = {"postgresql": "initdb", "chromium": "chromium"}
+
+
+@pytest.fixture(params=PROGRAMS)
+def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Machine:
+    return Machine(tmp_path, request.param)
 
 
 def test_what_is_there_is_left_alone(machine: Machine) -> None:
     machine.give_apt_get()
-    machine.give("initdb", "#!/bin/sh\n")
+    machine.give(PROGRAMS[machine.package], "#!/bin/sh\n")
     done = machine.install()
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     assert not machine.calls.exists()
 
 
-def test_a_missing_server_is_installed_once(machine: Machine) -> None:
+def test_what_is_missing_is_installed_once(machine: Machine) -> None:
     machine.give_apt_get()
     assert machine.install().returncode == 0
     update, install = machine.calls.read_text().splitlines()
     assert update.endswith(" update")
-    assert install.endswith("postgresql")
+    assert install.endswith(machine.package)
     assert machine.install().returncode == 0
     assert len(machine.calls.read_text().splitlines()) == 2
 
@@ -72,4 +84,4 @@ def test_where_it_cannot_be_installed_it_says_so(machine: Machine, missing: str)
     assert done.returncode == 1
     reason = {"apt-get": "no apt-get", "sudo": "no sudo", "package": "apt-get failed"}[missing]
     assert reason in done.stderr
-    assert "Install your system's postgresql package" in done.stderr
+    assert f"Install your system's {machine.package} package" in " ".join(done.stderr.split())

@@ -1,0 +1,320 @@
+"""The pages in a real browser: what is told elsewhere appears, whatever happens to the server.
+
+MISLID_PICTURES=1 renews the pictures of docs/server.md.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mislid
+from helpers.browser import Window, window
+from helpers.serving import MEANS, Command, new_study, serving, tell_some
+from mislid.study import Study
+from mislid.study.storage import as_storage
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+HOSTILE = {
+    "markup": "<img src=x onerror=\"document.title='broken'\"><script>alert(1)</script>",
+    "quotes": "\"'><svg/onload=alert(1)> & &lt;b&gt; `${1}`",
+    "backwards": "\u202egnp.exe\u2066 left \u200f right \u2069",
+    "long": "x" * 5_000 + " y" * 2_500,
+}
+# Marks that turn text around are shown as such in headings.
+MARKS = dict.fromkeys(map(ord, "\u202e\u2066\u200f\u2069"), "\ufffd")
+# The last number in the log that the page shows.
+SHOWN = "document.querySelector('table.log tbody th')?.textContent.replaceAll(',', '')"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    return tmp_path / "lab.db"
+
+
+@pytest.fixture
+def study(lab: Path) -> Iterator[Study]:
+    """The study 1, told by another process than the server's."""
+    storage = as_storage(lab)
+    yield new_study(storage, noise=1.0)
+    storage.close()
+
+
+@pytest.fixture
+def server(lab: Path, study: Study) -> Iterator[Command]:
+    with serving(lab) as command:
+        yield command
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Window]:
+    """A window whose pages may complain of nothing."""
+    with window(chromium) as found:
+        yield found
+        assert found.complaints == []
+
+
+def numbers_shown(opened: Window) -> list[int]:
+    """The events in the log of the page, the last one first."""
+    more = opened.page.locator("section[id^=log] button")
+    if more.count() and "fewer" not in more.inner_text():
+        more.click()
+    cells = opened.page.locator("table.log tbody th").all_inner_texts()
+    return [int(text.replace(",", "")) for text in cells]
+
+
+def test_what_is_told_elsewhere_appears_without_reload(
+    server: Command, study: Study, opened: Window
+) -> None:
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    opened.page.evaluate("window.untouched = true")
+    tell_some(study, 3)
+    opened.wait(f"{SHOWN} === '7'")
+    opened.wait("document.querySelector('main').innerText.includes('trial 2')")
+    assert opened.page.evaluate("window.untouched")
+    assert numbers_shown(opened) == list(range(7, 0, -1))
+
+
+def test_a_study_that_is_decided_gets_a_certificate_that_holds(
+    server: Command, study: Study, opened: Window
+) -> None:
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    study.add_observations(list(MEANS.items()) * 400)
+    assert study.status == "decided"
+    opened.page.get_by_role("button", name="Verify it").click(timeout=30_000)
+    opened.wait("document.querySelector('main').innerText.includes('It holds')")
+    with opened.page.expect_download() as download:
+        opened.page.get_by_role("link", name="Download").click()
+    saved = Path(download.value.path()).read_text()
+    assert mislid.verify(json.loads(saved)).ok
+
+
+def test_a_killed_server_leaves_no_gap(server: Command, study: Study, opened: Window) -> None:
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    tell_some(study, 2)
+    opened.wait(f"{SHOWN} === '5'")
+    server.kill()
+    opened.wait("document.getElementById('live').textContent.startsWith('not connected')")
+    tell_some(study, 4)
+    server.start()
+    opened.wait(f"{SHOWN} === '13'")
+    tell_some(study, 1)
+    opened.wait(f"{SHOWN} === '15'")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    assert numbers_shown(opened) == list(range(15, 0, -1))
+    # The browser complains of the server that was away, and of nothing else.
+    assert all("ERR_" in text for text in opened.complaints), opened.complaints
+    opened.complaints.clear()
+
+
+def test_the_state_catches_up_as_well(server: Command, study: Study, opened: Window) -> None:
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    server.kill()
+    tell_some(study, 6)
+    server.start()
+    samples = "document.querySelector('section[id^=words]').innerText"
+    opened.wait(f"/\\b6\\b/.test({samples})")
+    opened.complaints.clear()
+
+
+def test_no_page_complains(
+    server: Command, study: Study, lab: Path, chromium: Any, opened: Window
+) -> None:
+    tell_some(study, 5)
+    other = new_study(study._storage, "other")
+    tell_some(other, 2)
+    for path in ("/", "/studies/1", "/compare?id=1&id=2", "/compare", "/login"):
+        opened.page.goto(f"{server.url}{path}")
+        opened.page.wait_for_load_state("load")
+        opened.page.wait_for_timeout(700)
+        assert opened.complaints == [], path
+    assert opened.page.goto(f"{server.url}/nothing").status == 404
+    assert "Nothing" in opened.page.title()
+    opened.complaints.clear()  # the browser reports the 404 itself
+
+
+def test_a_walk_with_the_keyboard_alone(server: Command, study: Study, opened: Window) -> None:
+    tell_some(study, 5)
+    page = opened.page
+    page.goto(server.url)
+    page.wait_for_selector("main a")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    _tab_to(opened, "a", "assay")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/studies/1")
+    opened.wait(f"{SHOWN} === '11'")
+    seen = _all_stops(opened)
+    assert any("As a table" in text for text in seen), seen
+    # Everything that has focus shows it.
+    page.keyboard.press("Tab")
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate(outline) != "none"
+
+
+def _tab_to(opened: Window, name: str, text: str) -> None:
+    for _ in range(60):
+        opened.page.keyboard.press("Tab")
+        found = opened.page.evaluate(
+            "[document.activeElement.tagName.toLowerCase(), document.activeElement.textContent]"
+        )
+        if found[0] == name and text in found[1]:
+            return
+    raise AssertionError(f"no Tab leads to {text}")
+
+
+def _all_stops(opened: Window) -> list[str]:
+    """All that Tab stops at, to the end of the page."""
+    found = []
+    for _ in range(80):
+        opened.page.keyboard.press("Tab")
+        here = "document.activeElement.textContent || document.activeElement.getAttribute('name')"
+        found.append(str(opened.page.evaluate(here)))
+    return found
+
+
+def test_hostile_names_are_text(lab: Path, chromium: Any, opened: Window) -> None:
+    storage = as_storage(lab)
+    for at, name in enumerate(HOSTILE.values()):
+        labels = [f"{one}{number}" for number, one in enumerate(HOSTILE.values())]
+        study = mislid.create_study(
+            study_name=f"{at} {name}", candidates=labels, m=1, noise=1.0, storage=storage
+        )
+        study.add_observations([(label, float(n)) for n, label in enumerate(labels)] * 2)
+        study.void(row=0, reason=name[:500])
+        study.ask(worker=name[:100])
+    storage.close()
+    opened.page.on("dialog", lambda dialog: opened.complaints.append(f"dialog {dialog.message}"))
+    with serving(lab) as server:
+        opened.page.goto(server.url)
+        opened.wait("document.querySelectorAll('main a').length >= 4")
+        shown = opened.page.locator("main a").all_text_contents()
+        for at, name in enumerate(HOSTILE.values()):
+            assert any(f"{at} {name}" in text for text in shown)
+        assert opened.wide() == 0
+        for key in range(1, 5):
+            opened.page.goto(f"{server.url}/studies/{key}")
+            opened.wait(f"{SHOWN} === '4'")
+            opened.page.wait_for_timeout(1500)
+            name = f"{key - 1} {list(HOSTILE.values())[key - 1]}"
+            assert opened.page.locator("h1").text_content() == name.translate(MARKS)
+            assert opened.page.locator("main script, main img").count() == 0
+            assert opened.wide() == 0, key
+            assert opened.page.title() != "broken"
+        opened.page.goto(f"{server.url}/compare?id=1&id=4")
+        opened.page.wait_for_timeout(1500)
+        assert opened.wide() == 0
+
+
+def test_a_token_is_asked_for_once(lab: Path, study: Study, opened: Window, tmp_path: Path) -> None:
+    with serving(lab, "--write") as server:
+        assert server.token is not None
+        page = opened.page
+        page.goto(f"{server.url}/studies/1")
+        assert page.url.endswith("/login")
+        page.get_by_label("Token").fill("not the token")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[role=alert]")
+        page.get_by_label("Token").fill(server.token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("main a")
+        page.goto(f"{server.url}/studies/1")
+        opened.wait("document.getElementById('live').textContent === 'live'")
+        assert page.evaluate("document.cookie") == ""
+        said = server.stop()
+    assert said.count(server.token) == 1
+    opened.complaints.clear()  # of the 401, and of the server that was away
+
+
+def test_another_site_gets_nothing_out_of_a_browser(
+    server: Command, study: Study, chromium: Any
+) -> None:
+    """A page of another origin: no script, no form and no stream of it comes through."""
+    tried = """
+        async (url) => {
+          const read = await fetch(`${url}/api/studies`).then(() => 'read', () => 'refused');
+          const sent = await fetch(`${url}/api/studies/1/ask`, { method: 'POST', body: '{}',
+            mode: 'no-cors' }).then((answer) => answer.type, () => 'refused');
+          const streamed = await new Promise((resolve) => {
+            const source = new EventSource(`${url}/api/studies/1/stream?after=0`);
+            source.addEventListener('logged', () => resolve('read'));
+            source.addEventListener('error', () => { source.close(); resolve('refused'); });
+          });
+          const framed = await new Promise((resolve) => {
+            const frame = document.createElement('iframe');
+            frame.onload = () => { try { resolve(frame.contentDocument ? 'read' : 'refused'); }
+              catch { resolve('refused'); } };
+            frame.src = `${url}/`;
+            document.body.append(frame);
+          });
+          return [read, sent, streamed, framed];
+        }
+    """
+    with window(chromium) as found:
+        found.page.route("http://evil.example/", lambda route: route.fulfill(body="<p>hello</p>"))
+        found.page.goto("http://evil.example/")
+        read, sent, streamed, framed = found.page.evaluate(tried, server.url)
+    assert (read, streamed, framed) == ("refused", "refused", "refused")
+    assert sent in ("refused", "opaque")
+    assert len(study.events()) == 1
+
+
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_fit_and_follow_the_scheme(
+    lab: Path, chromium: Any, tmp_path: Path, size: str, scheme: str
+) -> None:
+    _compounds(lab)
+    width, height = SIZES[size]
+    options: dict[str, Any] = {"width": width, "height": height, "color_scheme": scheme}
+    with serving(lab) as server, window(chromium, **options) as found:
+        for path in ("/", "/studies/1", "/compare?id=1&id=2"):
+            found.page.goto(f"{server.url}{path}")
+            found.page.wait_for_timeout(1000)
+            if path != "/":
+                found.page.wait_for_selector("svg.chart", timeout=30_000)
+                found.page.wait_for_timeout(1500)
+            assert found.wide() == 0, path
+            assert found.complaints == []
+            light = found.page.evaluate(
+                "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+            )
+            assert (sum(light[:3]) > 382) == (scheme == "light")
+            if path == "/studies/1":
+                shot = found.page.screenshot(path=tmp_path / f"{size}-{scheme}.png")
+                assert len(shot) > 10_000
+                if os.environ.get("MISLID_PICTURES") and scheme == "light":
+                    name = "server.png" if size == "desktop" else "server-phone.png"
+                    (DOCS / name).write_bytes(shot)
+
+
+def _compounds(lab: Path) -> None:
+    """Two studies of twelve compounds, half way."""
+    rng = np.random.default_rng(7)
+    features = rng.normal(size=(12, 3))
+    means = features @ [0.6, -0.3, 0.2] + rng.uniform(-0.1, 0.1, size=12)
+    names = [f"compound {number:02d}" for number in range(1, 13)]
+    storage = as_storage(lab)
+    for title, rounds in (("potency", 7), ("solubility", 4)):
+        study = mislid.create_study(
+            study_name=title, candidates=dict(zip(names, features.tolist(), strict=True)), m=3,
+            misspecification=0.2, noise=0.4, storage=storage,
+        )  # fmt: skip
+        for _ in range(rounds):
+            for trial in study.ask(12):
+                mean = means[names.index(str(trial.arm))]
+                study.tell(trial, round(float(mean + 0.4 * rng.normal()), 3))
+    storage.close()

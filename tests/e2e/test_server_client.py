@@ -1,0 +1,44 @@
+"""The client of docs/server.md, in another language, with a real server."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from helpers.serving import serving
+from mislid.study import load_study
+from mislid.study.storage import as_storage
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "server.md"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Path:
+    """The program as the document has it."""
+    (code,) = re.findall(r"(?ms)^```js client\.mjs\n(.*?)^```", DOCUMENT.read_text("utf-8"))
+    assert len(code.splitlines()) <= 100
+    file = tmp_path / "client.mjs"
+    file.write_text(code, encoding="utf-8")
+    return file
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_client_runs_a_study_to_its_end(client: Path, tmp_path: Path) -> None:
+    lab = tmp_path / "lab.db"
+    as_storage(lab).close()
+    with serving(lab, "--write") as server:
+        command = ["node", client, server.url, str(server.token)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    storage = as_storage(lab)
+    study = load_study(study_name="from JavaScript", storage=storage)
+    assert (found["status"], found["ok"], study.status) == ("decided", True, "decided")
+    assert found["samples"] == study.samples
+    assert study.result is not None
+    assert study.result.answer == ("C",)
+    assert found["events"] == list(range(1, len(study.events()) + 1))
+    storage.close()

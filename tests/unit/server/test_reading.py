@@ -1,0 +1,108 @@
+"""What programs read: exactly what the Python objects say."""
+
+import json
+from typing import Any
+
+import pytest
+
+import mislid
+from helpers.serving import MEANS, Site, new_study, running, tell_some
+from mislid.errors import ContradictedWarning
+from mislid.server.describe import description
+from mislid.study import Study
+from mislid.study.storage import Storage
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it."""
+    return json.loads(json.dumps(value))
+
+
+def test_answers_are_what_the_objects_say(site: Site, study: Study) -> None:
+    tell_some(study, 6)
+    overview = study.overview()
+    overview.without_forecast()
+    state = site.json("/api/studies/1/state")["state"]
+    words = state.pop("words")
+    assert state == plain(overview.to_dict())
+    assert set(words) == {"question", "headline", "cautions", "numbers"}
+    rows = [row.to_dict() for row in study.estimate_rows()]
+    assert site.json("/api/studies/1/estimates")["estimates"] == plain(rows)
+    sensitivity = site.json("/api/studies/1/sensitivity")["sensitivity"]
+    assert sensitivity.pop("statement")
+    assert sensitivity == plain(study.sensitivity().to_dict())
+    forecast = site.json("/api/studies/1/forecast")["forecast"]
+    assert len(forecast.pop("what_ifs")) >= 1
+    assert set(forecast) == set(plain(study.progress().to_dict()))
+    what_if = site.json("/api/studies/1/what-if?m=2&delta=0.1")
+    assert (what_if["m"], what_if["delta"]) == (2, 0.1)
+
+
+def test_studies_are_listed_and_found_by_name(site: Site, study: Study, storage: Storage) -> None:
+    new_study(storage, "a & b ?")
+    rows = site.json("/api/studies")["studies"]
+    assert {row["name"]: row["id"] for row in rows} == {"assay": 1, "a & b ?": 2}
+    (row,) = site.client.get("/api/studies", params={"name": "a & b ?"}).json()["studies"]
+    assert (row["id"], row["status"], row["candidates"]) == (2, "running", 4)
+    assert site.json("/api/studies?name=none")["studies"] == []
+
+
+def test_a_certificate_comes_with_the_decision(site: Site, study: Study) -> None:
+    for kind in ("certificate", "verification"):
+        answer = site.get(f"/api/studies/1/{kind}")
+        assert (answer.status_code, answer.json()["error"]["kind"]) == (409, "Running")
+    study.add_observations(list(MEANS.items()) * 15)
+    assert study.result is not None
+    answer = site.get("/api/studies/1/certificate")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.json() == plain(study.result.certificate.to_dict())
+    found = site.json("/api/studies/1/verification")
+    assert found == plain(mislid.verify(answer.json()).to_dict())
+    assert found["ok"]
+    with pytest.warns(ContradictedWarning):
+        study.correct(row=0, value=5.0)
+    assert study.result is None
+    assert site.get("/api/studies/1/certificate").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "part"),
+    [
+        ("/api/studies/9/state", 404, "no study with the id 9"),
+        ("/api/studies/9/stream", 404, "no study with the id 9"),
+        ("/api/studies/1/nothing", 404, "nothing at this address"),
+        ("/api/studies/1/what-if?m=x", 422, "m must be a number"),
+        ("/api/studies/1/what-if?m=99", 422, "m must be"),
+        ("/api/studies/1/what-if?delta=nan", 422, "delta"),
+        ("/api/studies/1/what-if?m=inf", 422, "m must be"),
+        ("/api/studies/1/events?after=-1", 422, "after must be a whole number"),
+    ],
+)
+def test_errors_say_what_is_wrong(site: Site, path: str, status: int, part: str) -> None:
+    answer = site.get(path)
+    assert answer.status_code == status
+    assert part in answer.json()["error"]["message"]
+
+
+def test_the_description_names_every_address(study: Study, storage: Storage) -> None:
+    with running(storage, write=True) as site:
+        told = site.json("/api/openapi.json")
+        assert told == plain(description(True))
+        for path, methods in told["paths"].items():
+            address = path.replace("{id}", "1")
+            for method in methods:
+                if address.endswith("/stream"):
+                    method = "head"
+                answer = site.client.request(method, address)
+                assert answer.status_code not in (404, 405, 500), (method, path)
+    assert "post" not in str(description(False)["paths"])
+
+
+def test_pages_escape_names(storage: Storage) -> None:
+    new_study(storage, "<script>alert('x')</script>\"")
+    with running(storage) as site:
+        for path in ("/studies/1", "/compare?id=1"):
+            text = site.get(path).text
+            assert "<script>alert" not in text
+            assert "&lt;script&gt;" in text
+        assert site.get("/studies/7").status_code == 404

@@ -1,0 +1,503 @@
+"""What other sites, strangers and broken clients try: it is refused, and no token is told."""
+
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from helpers.serving import TOKEN, Site, running
+from mislid.errors import ProblemError
+from mislid.server import access, bodies
+from mislid.server import running as run
+from mislid.server.access import Policy, Rates
+from mislid.server.running import listen, policy_for, read_token
+from mislid.study import Study
+from mislid.study.storage import Storage
+
+PAGES = ("/", "/studies/1", "/compare?id=1", "/login", "/static/app.js", "/nothing")
+READS = ("/api/studies", "/api/studies/1/state", "/api/studies/1/events", "/api/openapi.json")
+STREAM = "/api/studies/1/stream"
+CALLS = ("", "/1/ask", "/1/tell", "/1/correct", "/1/void")
+
+
+def kind(answer: httpx.Response) -> str:
+    """What a refusal is about, in the one form that all have."""
+    assert set(answer.json()) == {"error"}
+    assert {"kind", "message"} <= set(answer.json()["error"])
+    return str(answer.json()["error"]["kind"])
+
+
+def log_in(site: Site, token: str = TOKEN) -> httpx.Client:
+    """A browser, as far as headers and cookies go."""
+    browser = site.stranger
+    browser.headers["origin"] = site.url
+    browser.post("/login", data={"token": token})
+    return browser
+
+
+def raw(site: Site, content: bytes, seconds: float = 5.0) -> bytes:
+    """What the server says to bytes that need not be HTTP, until it closes the connection."""
+    place = urlsplit(site.url)
+    with socket.create_connection((place.hostname, place.port), timeout=seconds) as line:
+        line.sendall(content)
+        found = b""
+        while part := line.recv(65536):
+            found += part
+    return found
+
+
+def _head(site: Site, method: str, path: str, *more: str) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {urlsplit(site.url).netloc}", *more, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+# --- other names and other sites ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8600", "127.0.0.1", "", "[::1]"])
+def test_a_foreign_name_is_refused_everywhere(site: Site, host: str) -> None:
+    """A name of an attacker that leads here (DNS rebinding)."""
+    for path in (*PAGES, *READS, STREAM):
+        answer = site.get(path, headers={"host": host})
+        assert (answer.status_code, kind(answer)) == (421, "Host")
+
+
+def test_names_that_the_server_knows(site: Site) -> None:
+    port = urlsplit(site.url).port
+    for name in (f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
+        assert site.get("/", headers={"host": name}).status_code == 200
+
+
+FOREIGN = [
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:1"},
+    {"origin": "file://"},
+    {"origin": ""},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
+    {"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_other_sites_get_nothing(writing: Site, headers: dict[str, str]) -> None:
+    """Not even with the token: a browser of somebody who knows it is what they use."""
+    for path in (*PAGES, *READS, STREAM):
+        assert kind(writing.get(path, headers=headers)) == "Origin", path
+    for call in CALLS:
+        assert kind(writing.post(f"/api/studies{call}", headers=headers)) == "Origin"
+    assert kind(writing.post("/login", headers=headers)) == "Origin"
+
+
+def test_links_of_other_sites_lead_to_pages_and_to_nothing_else(site: Site) -> None:
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert site.get("/studies/1", headers=link).status_code == 200
+    assert kind(site.get("/api/studies", headers=link)) == "Origin"
+    assert kind(site.get(STREAM, headers=link)) == "Origin"
+    assert kind(site.post("/login", headers=link)) == "Origin"
+
+
+def test_browsers_are_told_to_refuse_the_rest(writing: Site) -> None:
+    answers = [writing.get(path) for path in (*PAGES, *READS)]
+    answers += [writing.stranger.get(path) for path in (*PAGES, *READS)]
+    answers += [writing.get("/", headers={"host": "evil"}), writing.post("/api/studies")]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert "access-control-allow-origin" not in answer.headers
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "server" not in answer.headers
+
+
+def test_no_preflight_is_answered(site: Site) -> None:
+    asked = {"access-control-request-method": "POST", "origin": site.url}
+    answer = site.client.options("/api/studies", headers=asked)
+    assert answer.status_code == 405
+    assert not any(name.startswith("access-control") for name in answer.headers)
+
+
+# --- tokens ---------------------------------------------------------------------------------
+
+
+WRONG = [
+    *("", "Bearer", "Bearer wrong", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", "Bearer \xe9"),
+    *(f"Bearer {TOKEN.upper()}", f"Basic {TOKEN}", TOKEN, f"Bearer, Bearer {TOKEN}"),
+]
+
+
+def test_nobody_without_the_token(writing: Site) -> None:
+    client = writing.stranger
+    for headers in ({}, *({"authorization": value.encode("latin-1")} for value in WRONG)):
+        for path in (*READS, STREAM):
+            assert kind(client.get(path, headers=headers)) == "Token"
+        for call in CALLS:
+            assert kind(client.post(f"/api/studies{call}", json={}, headers=headers)) == "Token"
+    assert not client.cookies
+
+
+def test_pages_ask_for_the_token(writing: Site) -> None:
+    answer = writing.stranger.get("/studies/1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert writing.stranger.get(f"/api/studies?token={TOKEN}").status_code == 401
+
+
+def test_a_browser_gets_a_cookie_that_is_not_the_token(writing: Site) -> None:
+    answer = writing.stranger.post("/login", data={"token": TOKEN})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    browser = log_in(writing)
+    assert browser.get("/studies/1").status_code == 200
+    assert browser.get("/api/studies").status_code == 200
+    assert browser.post("/api/studies/1/ask", json={}).status_code == 200
+
+
+def test_the_cookie_is_for_https_only_where_that_is_used(writing: Site) -> None:
+    sent = {"x-forwarded-proto": "https"}
+    answer = writing.stranger.post("/login", data={"token": TOKEN}, headers=sent)
+    assert "Secure" in answer.headers["set-cookie"]
+
+
+def test_a_wrong_token_gives_no_cookie(writing: Site) -> None:
+    for content in ("", "token=", "token=wrong", "a=1&" * 50, "%ff=%fe", "token"):
+        answer = writing.stranger.post("/login", content=content.encode())
+        assert answer.status_code == 401
+        assert "set-cookie" not in answer.headers
+
+
+def test_a_cookie_without_an_origin_cannot_write(writing: Site) -> None:
+    browser = log_in(writing)
+    del browser.headers["origin"]
+    assert browser.get("/api/studies").status_code == 200
+    assert kind(browser.post("/api/studies/1/ask", json={})) == "Origin"
+
+
+def test_a_stolen_cookie_is_of_no_use(writing: Site) -> None:
+    browser = log_in(writing)
+    ((name, value),) = dict(browser.cookies).items()
+    stranger = writing.stranger
+    assert kind(stranger.get("/api/studies", headers={"authorization": f"Bearer {value}"})) == (
+        "Token"
+    )
+    stolen = {"cookie": f"{name}={value}"}
+    assert stranger.get("/api/studies", headers=stolen).status_code == 200  # at this address
+    elsewhere = stolen | {"x-forwarded-for": "203.0.113.7"}
+    assert kind(stranger.get("/api/studies", headers=elsewhere)) == "Token"
+    for forged in (f"{value}0", f"9{value}", value[::-1], "", "9999999999.", "x.y", value[:-1]):
+        answer = stranger.get("/api/studies", headers={"cookie": f"{name}={forged}"})
+        assert kind(answer) == "Token", forged
+
+
+def test_cookies_hold_for_a_time_and_for_one_token() -> None:
+    policy = Policy(frozenset(), TOKEN, True)
+    cookie = policy.new_cookie("10.0.0.1", now=1_000.0)
+    until = 1_000 + access.LONGEST_VISIT
+    assert policy.knows_cookie(cookie, "10.0.0.1", now=until - 1.0)
+    assert not policy.knows_cookie(cookie, "10.0.0.1", now=until + 1.0)
+    assert not policy.knows_cookie(cookie, "10.0.0.2", now=1_001.0)
+    later = f"{until + 99}.{cookie.partition('.')[2]}"
+    assert not policy.knows_cookie(later, "10.0.0.1", now=1_001.0)
+    other = Policy(frozenset(), TOKEN + "2", True)
+    assert not other.knows_cookie(cookie, "10.0.0.1", now=1_001.0)
+    assert other.cookie_name != policy.cookie_name
+    assert TOKEN not in repr(policy)
+
+
+def test_nothing_that_is_logged_has_the_token(
+    study: Study,
+    storage: Storage,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("httpx", "httpcore"):  # the client's own
+        caplog.set_level(logging.ERROR, logger=name)
+    with running(storage, write=True) as site:
+        browser = log_in(site)
+        ((_, cookie),) = dict(browser.cookies).items()
+        log_in(site, "wrong-token-of-somebody")
+        site.get("/api/studies/1/state")
+        site.get("/api/studies/999/state")
+        site.post("/api/studies/1/tell", {"trial": "x"})
+        site.get("/", headers={"host": TOKEN})
+        site.client.post("/login", content=f"token={TOKEN}&" * 20)
+        raw(site, f"GET /\x00 HTTP/9.9\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(storage, "read", lambda *_: 1 / 0)
+            assert site.get("/api/studies/1/events").status_code == 500
+    out, err = capfd.readouterr()
+    said = caplog.text + out + err
+    assert "ZeroDivisionError" in said  # the log says what went wrong
+    for secret in (TOKEN, cookie, "wrong-token"):
+        assert secret not in said
+
+
+def test_errors_of_the_server_are_not_told(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("a secret of the server")
+
+    monkeypatch.setattr(storage, "lines", broken)
+    with running(storage) as site:
+        for path in ("/api/studies/1/state", "/studies/1", STREAM):
+            answer = site.get(path)
+            assert (answer.status_code, kind(answer)) == (500, "ServerError")
+            assert "secret" not in answer.text
+            assert "Traceback" not in answer.text
+
+
+def test_token_files_are_for_their_owner(tmp_path: Path) -> None:
+    file = tmp_path / "token.txt"
+    file.write_text(f"  {TOKEN}\n")
+    file.chmod(0o600)
+    assert read_token(str(file)) == TOKEN
+    for mode in (0o640, 0o604, 0o666):
+        file.chmod(mode)
+        if os.name == "posix":
+            with pytest.raises(ProblemError, match="chmod 600"):
+                read_token(str(file))
+    file.chmod(0o600)
+    for text in ("", "short", "two words that are long enough", "\x00" * 30, "é" * 30, "x" * 5000):
+        file.write_text(text)
+        with pytest.raises(ProblemError, match="in one word"):
+            read_token(str(file))
+    file.write_bytes(b"\xff" * 30)
+    for bad in (file, tmp_path / "none", tmp_path):
+        with pytest.raises(ProblemError, match="cannot be read"):
+            read_token(str(bad))
+
+
+@pytest.mark.parametrize(("host", "write"), [("0.0.0.0", False), ("127.0.0.1", True)])
+def test_writing_and_other_addresses_need_a_token(host: str, write: bool) -> None:
+    with pytest.raises(ProblemError, match="a token must be given"):
+        policy_for(host, 8600, write=write, token=None)
+    assert policy_for(host, 8600, write=write, token=TOKEN).token == TOKEN
+    assert policy_for("127.0.0.1", 8600, write=False, token=None).token is None
+
+
+def test_an_address_that_is_taken_is_refused_in_one_sentence() -> None:
+    with (
+        listen("127.0.0.1", 0) as taken,
+        pytest.raises(ProblemError, match="no other program listens to"),
+    ):
+        listen("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(ProblemError, match="an address of this computer"):
+        listen("192.0.2.1", 0)
+
+
+# --- too much, too slow, too often ----------------------------------------------------------
+
+
+def test_requests_that_bring_too_much(writing: Site) -> None:
+    long = b'{"trial": "' + b"x" * bodies.MOST_BYTES + b'"}'
+    answer = writing.client.post("/api/studies/1/tell", content=long)
+    assert (answer.status_code, kind(answer)) == (413, "RequestTooLargeError")
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b"x" * 50_000
+
+    for path in ("/api/studies/1/tell", "/login"):
+        answer = writing.client.post(path, content=parts())
+        assert (answer.status_code, kind(answer)) == (413, "RequestTooLargeError")
+
+
+def test_lengths_that_are_none(site: Site) -> None:
+    for length in ("-1", "1e3", "99999999999999999999", "0x10", "5, 6"):
+        said = raw(site, _head(site, "POST", "/login", f"Content-Length: {length}") + b"x" * 10)
+        assert said.split()[1] in (b"400", b"413")
+
+
+def test_a_long_head_is_refused(site: Site) -> None:
+    host = urlsplit(site.url).netloc.encode()
+    said = raw(site, b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nX: " + b"x" * 100_000)
+    assert said.startswith(b"HTTP/1.1 400")
+
+
+def test_what_is_not_http_gets_the_one_form_of_errors(site: Site) -> None:
+    head, _, body = raw(site, b"\x16\x03\x01\x02\x00\x01\x00 nonsense\r\n\r\n").partition(
+        b"\r\n\r\n"
+    )
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"content-security-policy" in head
+    assert body.startswith(b'{"error":{"kind":"Request"')
+
+
+def test_slow_heads_end(study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the first request of a connection, and of a later one."""
+    monkeypatch.setattr(run, "PATIENCE", 0.5)
+    with running(storage) as site:
+        begun = time.monotonic()
+        assert raw(site, b"GET / HTT") == b""
+        first = _head(site, "GET", "/static/icon.svg")
+        assert raw(site, first + b"GET / HTTP").startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - begun < 4.0
+
+
+def _trickle(line: socket.socket, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        line.sendall(b"X")
+        time.sleep(0.1)
+
+
+def test_a_head_that_trickles_ends(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "PATIENCE", 0.6)
+    with running(storage) as site:
+        place = urlsplit(site.url)
+        with socket.create_connection((place.hostname, place.port), timeout=5) as line:
+            line.sendall(_head(site, "GET", "/static/icon.svg"))
+            assert line.recv(65536).startswith(b"HTTP/1.1 200")
+            begun = time.monotonic()
+            with pytest.raises(OSError, match=r"reset|Broken pipe|abort"):
+                _trickle(line, 5.0)
+            assert time.monotonic() - begun < 4.0
+
+
+@pytest.mark.parametrize("path", ["/login", "/api/studies/1/tell"])
+def test_slow_bodies_end(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(bodies, "PATIENCE", 0.3)
+    monkeypatch.setattr(run, "PATIENCE", 0.5)
+    with running(storage, write=True) as site:
+        more = (f"Authorization: Bearer {TOKEN}", "Content-Length: 100")
+        said = raw(site, _head(site, "POST", path, *more) + b"{")
+    assert said.startswith(b"HTTP/1.1 408")
+    assert b"RequestTooSlowError" in said
+
+
+def test_who_does_not_read_is_left(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(host: str, port: int) -> socket.socket:
+        made = listen(host, port)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
+        return made
+
+    monkeypatch.setattr("helpers.serving.listen", small)
+    monkeypatch.setattr(run, "STALLED", 0.5)
+    for _ in range(8):
+        study.add_observations([("a", 0.1)] * 20_000)
+    with running(storage) as site:
+        place = urlsplit(site.url)
+        with socket.socket() as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect((place.hostname, place.port))
+            line.sendall(_head(site, "GET", f"{STREAM}?after=0"))
+            time.sleep(1.5)
+            line.settimeout(5)
+            with contextlib.suppress(ConnectionResetError):
+                while line.recv(2**20):  # what was on its way, and then the end
+                    pass
+
+
+def test_rates_are_bounded_by_address() -> None:
+    rates = Rates(rate=10.0, burst=20.0)
+    assert sum(rates.allow("a", 0.0) for _ in range(50)) == 20
+    assert rates.allow("b", 0.0)
+    assert sum(rates.allow("a", 1.0) for _ in range(50)) == 10
+    assert sum(rates.allow("a", 1000.0) for _ in range(50)) == 20
+    for number in range(20_000):
+        rates.allow(str(number), 1001.0)
+    assert len(rates._left) <= 10_001
+
+
+def test_too_many_requests_are_told_to_wait(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access.Rates.__init__, "__defaults__", (0.1, 3.0))
+    with running(storage) as site:
+        answers = [site.get("/static/icon.svg") for _ in range(5)]
+    assert [one.status_code for one in answers][-1] == 429
+    assert answers[-1].headers["retry-after"] == "1"
+    assert kind(answers[-1]) == "Rate"
+
+
+def test_requests_at_once_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "MOST_AT_ONCE", 1)
+    with site.stream(1) as told:
+        next(told)
+        assert kind(site.get("/")) == "Busy"
+
+
+# --- paths ----------------------------------------------------------------------------------
+
+TRICKS = [
+    "/static/../app.py",
+    "/static/..%2fapp.py",
+    "/static/%2e%2e/app.py",
+    "/static/%2e%2e%2fapi/studies",
+    "/static//etc/passwd",
+    "/static/%2fetc%2fpasswd",
+    "/static/..\\app.py",
+    "/static/%00",
+    "/static/app.js%00.css",
+    "/static/",
+    "/static",
+    "//api/studies",
+    "/api//studies",
+    "/api/studies/",
+    "/API/studies",
+    "/login/../api/studies",
+    "/login/",
+    "/login%2f..%2fapi%2fstudies",
+    "/studies/%31%2f..",
+    "/api/studies/-1/state",
+    "/api/studies/1e0/state",
+    f"/api/studies/{'9' * 5000}/state",
+    "/api/studies/99999999999999999999/state",
+    "/api/studies/%d9%a1/state",
+    "/%ff%fe",
+]
+
+
+def test_tricks_with_paths_give_nothing(writing: Site) -> None:
+    """Neither to strangers nor to those who know the token."""
+    for path in TRICKS:
+        for more in ([], [f"Authorization: Bearer {TOKEN}"]):
+            said = raw(writing, _head(writing, "GET", path, "Connection: close", *more))
+            assert said.split()[1] in (b"303", b"400", b"401", b"404"), (path, said)
+            for found in (b"import", b'"studies"', b"root:", b"Traceback"):
+                assert found not in said.replace(b"importance", b""), path
+
+
+def test_a_second_server_on_this_computer_keeps_its_own_visits(
+    study: Study, storage: Storage, tmp_path: Path
+) -> None:
+    """Browsers send cookies to every port of a computer."""
+    with running(storage, write=True) as one, running(storage, write=True, token="z" * 30) as two:
+        browser = log_in(one)
+        cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        assert kind(two.stranger.get("/api/studies", headers={"cookie": cookies})) == "Token"
+
+
+def test_strange_numbers_in_addresses_are_none(site: Site) -> None:
+    assert site.get("/compare?id=%C2%B2&id=x&id=" + "9" * 5000).status_code == 200
+    for query in ("after=-1", "after=x", "most=1e9", "after=" + "9" * 5000, "after=%C2%B2"):
+        assert site.get(f"/api/studies/1/events?{query}").status_code == 422
+        if "most" not in query:
+            assert site.get(f"{STREAM}?{query}").status_code == 422
+
+
+def test_nothing_is_written_without_write(site: Site, study: Study) -> None:
+    for call in CALLS:
+        answer = site.post(f"/api/studies{call}")
+        assert (answer.status_code, kind(answer)) == (405 if call == "" else 404, "Address")
+    for method in ("PUT", "DELETE", "PATCH", "TRACE"):
+        assert site.client.request(method, "/api/studies/1/state").status_code == 405
+    assert len(study.events()) == 1
