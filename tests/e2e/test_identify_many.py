@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -75,5 +76,5 @@ def test_the_help_names_every_algorithm():
     from mislid.cli.run import command
 
     option = next(part for part in command.params if part.name == "algorithm")
-    assert set(ALGORITHMS) <= set(option.help.replace(",", " ").replace(".", " ").split())
+    assert set(ALGORITHMS) <= set(re.findall(r"[\w-]+", option.help))
     assert list(option.type.choices) == list(ALGORITHMS)

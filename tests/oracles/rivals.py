@@ -51,6 +51,22 @@ def lucb(data: Data, beta: float, authors: bool) -> Choice:
     return Choice(arm, float(index), inside)
 
 
+def ugape(data: Data, beta: float) -> Choice:
+    """All scores B_k = max^m over i != k of U_i, less L_k, by sorting."""
+    means = data.sums / data.counts
+    width = data.noise * np.sqrt(2 * beta / data.counts)
+    upper, lower = means + width, means - width
+    K = len(means)
+    scores = np.array([np.sort(np.delete(upper, k))[-data.m] - lower[k] for k in range(K)])
+    inside = best(-scores, data.m)
+    outside = [k for k in range(K) if k not in inside]
+    incumbent = inside[int(np.argmin(lower[inside]))]
+    challenger = outside[int(np.argmax(upper[outside]))]
+    precision = data.counts / data.noise**2
+    arm = challenger if precision[challenger] < precision[incumbent] else incumbent
+    return Choice(arm, float(scores[inside].max()), inside)
+
+
 def regression(data: Data) -> tuple[Floats, Floats, Floats]:
     """The matrix V, the estimates (K,), and |phi_i - phi_j|^2 in V^-1 (K, K)."""
     weights = data.counts / data.noise**2

@@ -6,7 +6,7 @@ import math
 
 from mislid._kernels.aims import Aims, aimed_arm, find_overdue, lagging_arm
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.gains import Gains, set_empirical_gains, set_gains
+from mislid._kernels.gains import Gains, set_gains, set_slopes
 from mislid._kernels.newton import STALLED
 from mislid._kernels.problem import NOBODY
 from mislid._kernels.rounds import (
@@ -72,7 +72,8 @@ def most_telling_arm(
 @inner
 def _find_alternative(setting: Setting, rule: BestResponse, state: State) -> tuple[int, int, bool]:
     """Leave the alternative to respond to in `state.test.below`; its pair, and if it is one."""
-    if rule.subset == 0 and state.answered == state.samples:  # the stopping test has just found it
+    known = rule.subset == 0 and not rule.selective and state.answered == state.samples
+    if known:  # the stopping test has just found it
         state.rounds += 1
         return state.doubt_challenger, state.doubt_incumbent, True
     forget_means(state.test)
@@ -123,7 +124,7 @@ def best_response(setting: Setting, rule: BestResponse, state: State, uniform: f
     i, j, found = _find_alternative(setting, rule, state)
     if not found:
         return least_measured(state.counts)
-    set_empirical_gains(setting, rule, state.test.below)
+    set_slopes(setting, state.test.below, rule.gains)
     return most_telling_arm(setting, rule, state, i, j, uniform)
 
 

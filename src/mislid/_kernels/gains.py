@@ -15,13 +15,15 @@ from mislid._kernels.structs import PerArm, Struct, Vector
 from mislid._kernels.thresholds import unstructured
 
 OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)
+# Bonuses of optimistic gains: of the text, of its runs, and of LinGame.
+PAPER, AUTHORS, LINEAR = range(3)
 
 
 class Gains(Struct):
     """Which gains, and those of the last round."""
 
     gain: int  # OPTIMISTIC, AGGRESSIVE or EMPIRICAL
-    published_bonus: bool  # the bonus of the published runs instead of the text's
+    bonus: int  # PAPER, AUTHORS or LINEAR
     published: bool  # other details of those runs
     gains: PerArm
 
@@ -51,12 +53,21 @@ def _paper_bonus(setting: Setting, state: State, k: int) -> float:
 
 
 @inner
+def _linear_bonus(setting: Setting, state: State, k: int) -> float:
+    """2 ln(t) |phi_k|^2, and what deviations add."""
+    spread = 2.0 * math.log(float(state.samples)) * _leverage(setting, state, k)
+    return 8.0 * setting.eps * setting.eps + spread
+
+
+@inner
 def _gain(setting: Setting, rule: Gains, state: State, k: int, below: float) -> float:
     """Half of (|mu - lambda| + sqrt(c))^2, (mu - lambda)^2 + c or (mu - lambda)^2 for one arm."""
     if rule.gain == EMPIRICAL:
         return 0.5 * below * below
-    if rule.published_bonus:
+    if rule.bonus == AUTHORS:
         bonus = published.bonus(setting, state, k, _leverage(setting, state, k))
+    elif rule.bonus == LINEAR:
+        bonus = _linear_bonus(setting, state, k)
     else:
         bonus = _paper_bonus(setting, state, k)
     if rule.gain == AGGRESSIVE:
@@ -65,16 +76,16 @@ def _gain(setting: Setting, rule: Gains, state: State, k: int, below: float) -> 
 
 
 @inner
-def set_empirical_gains(setting: Setting, rule: Gains, below: Vector) -> None:
-    """Fill the gains (K,) with (mu - lambda)^2 / 2 for `below` (K,), the estimate minus lambda."""
+def set_slopes(setting: Setting, below: Vector, slopes: Vector) -> None:
+    """Fill slopes (K,) with (mu - lambda)^2 / 2 for `below` (K,), the estimate minus lambda."""
     for k in range(below.shape[0]):
-        rule.gains[k] = 0.5 * below[k] * below[k] / setting.variance[k]
+        slopes[k] = 0.5 * below[k] * below[k] / setting.variance[k]
 
 
 @inner
 def set_gains(setting: Setting, rule: Gains, state: State, below: Vector) -> None:
     """Fill the gains (K,) from `below` (K,), the estimate minus its closest alternative."""
-    most = published.largest_gain(rule.published, state)
+    most = published.largest_gain(rule.published or rule.bonus == LINEAR, state)
     for k in range(below.shape[0]):
         gain = _gain(setting, rule, state, k, below[k]) / setting.variance[k]
         rule.gains[k] = min(gain, most)

@@ -4,40 +4,29 @@ from __future__ import annotations
 
 import math
 
+from mislid._kernels.allocations import closest_at_plan
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_gains
-from mislid._kernels.learners import allocate, learn
+from mislid._kernels.learners import Learners, allocate, learn
 from mislid._kernels.newton import STALLED
-from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out, search_around
-from mislid._kernels.search import aim_at_projection
+from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import Matrix, PerArm, Vector
+from mislid._kernels.structs import PerArm, Vector
 from mislid._kernels.two_arms import leave_nothing_out
 
 # From an allocation to an arm.
 DIRECT, C_TRACKING, D_TRACKING = range(3)
-# Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
-NEGLIGIBLE = 1e-100
-# Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
-# in turn, are neglected then: a learner that is taught nothing would play the same for ever.
-COARSER = (1e-30, 1e-15, 1e-8)
 
 
-class Game(Gains, Round):
+class Game(Gains, Round, Learners):
     """The rule's options, and what its n learners remember."""
 
-    learner: int
-    range: float  # exponential weights: bound on the gains
     steps: int  # learner updates a measurement
     per_answer: bool  # one learner per answer (m = 1) instead of one in all
     tracking: int
     forced: bool  # forced exploration with tracking
-    omega: PerArm  # the learner's allocation
     weights: PerArm  # omega / variance
     tracked: PerArm  # sums of allocations
-    cumulative: Matrix  # (n, K) sums of gains that each learner has seen
-    gaps: Vector  # (n,) their sums of mixability gaps
-    taught: Vector  # (n,) how often
 
 
 @inner
@@ -84,24 +73,12 @@ def allocated_arm(game: Game, state: State, uniform: float) -> int:
 
 
 @inner
-def _set_weights(setting: Setting, game: Game, least: float) -> None:
-    """The weights that the alternative answers: the learner's shares above `least`."""
-    for k in range(game.omega.shape[0]):
-        share = game.omega[k] if game.omega[k] > least else 0.0
-        game.weights[k] = share / setting.variance[k]
-
-
-@inner
 def _answer(setting: Setting, game: Game, state: State) -> bool:
     """Let the closest alternative answer the allocation; whether it could be certified."""
-    for attempt in range(1 + len(COARSER)):
-        _set_weights(setting, game, NEGLIGIBLE if attempt == 0 else COARSER[attempt - 1])
-        aim_at_projection(game.weights, state.test, state.play)
-        status, _, i, _ = search_around(setting, state, game.weights, state.play)
-        if status != STALLED:
-            keep_recent(game, i)
-            return True
-    return False
+    status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights)
+    if status != STALLED:
+        keep_recent(game, i)
+    return status != STALLED
 
 
 @kernel

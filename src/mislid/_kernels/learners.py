@@ -7,15 +7,23 @@ A learner plays omega (K,), is shown gains U (K,) and receives omega'U. `allocat
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from mislid._kernels.compile import inner
-from mislid._kernels.structs import Vector
-
-if TYPE_CHECKING:
-    from mislid._kernels.game import Game
+from mislid._kernels.structs import Matrix, PerArm, Struct, Vector
 
 ADAHEDGE, EXPONENTIAL_WEIGHTS, FOLLOW_THE_LEADER = range(3)
+
+
+class Learners(Struct):
+    """What n learners of one kind remember, and what the one that plays does."""
+
+    learner: int
+    range: float  # exponential weights: bound on the gains
+    omega: PerArm  # the allocation
+    gains: PerArm  # of the round
+    cumulative: Matrix  # (n, K) sums of gains that each learner has seen
+    gaps: Vector  # (n,) their sums of mixability gaps
+    taught: Vector  # (n,) how often
 
 
 @inner
@@ -65,7 +73,7 @@ def _mix_gain(omega: Vector, gains: Vector, rate: float) -> float:
 
 
 @inner
-def _rate(game: Game, which: int) -> float:
+def _rate(game: Learners, which: int) -> float:
     """How sharply the allocation follows the sums of gains; infinite to follow the leaders.
 
     AdaHedge (de Rooij et al. 2014) divides ln K by the sum of mixability gaps so far.
@@ -80,7 +88,7 @@ def _rate(game: Game, which: int) -> float:
 
 
 @inner
-def allocate(game: Game, which: int) -> None:
+def allocate(game: Learners, which: int) -> None:
     """Fill game.omega (K,) with the allocation of learner `which`."""
     rate = _rate(game, which)
     if math.isinf(rate):
@@ -90,7 +98,7 @@ def allocate(game: Game, which: int) -> None:
 
 
 @inner
-def learn(game: Game, which: int) -> None:
+def learn(game: Learners, which: int) -> None:
     """Show learner `which`, who played game.omega, the gains of the round."""
     omega, gains = game.omega, game.gains
     if game.learner == ADAHEDGE:

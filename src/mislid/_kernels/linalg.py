@@ -105,6 +105,18 @@ def cholesky(H: Matrix, d: int) -> None:
 
 
 @inner_loop
+def is_above(H: Matrix, d: int, level: float) -> bool:
+    """Whether H[:d, :d] - level I is positive definite; its factor takes the place of H."""
+    for a in range(d):
+        H[a, a] -= level
+    cholesky(H, d)
+    smallest = math.inf
+    for a in range(d):
+        smallest = min(smallest, H[a, a])
+    return smallest > 1e-150  # what `cholesky` puts for a pivot that is not positive
+
+
+@inner_loop
 def cholesky_solve(L: Matrix, d: int, rhs: Vector, out: Vector) -> None:
     """Solve L L' out = rhs, (d,), for the lower factor L[:d, :d] of `cholesky`."""
     for a in range(d):

@@ -15,6 +15,7 @@ import math
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import list_top, mark_top
+from mislid._kernels.pairs_left import PairsLeft, is_left
 from mislid._kernels.ridge import (
     RidgeSpace,
     most_reducing,
@@ -78,6 +79,25 @@ def most_ambiguous(setting: Setting, space: RidgeSpace, beta: float) -> tuple[in
     return challenger, incumbent, largest
 
 
+@inner
+def most_ambiguous_left(
+    setting: Setting, space: RidgeSpace, beta: float, left: PairsLeft
+) -> tuple[int, int, float]:
+    """`most_ambiguous` of the pairs that are left; no arms where none is."""
+    K = setting.X.shape[0]
+    challenger, incumbent, largest = -1, -1, -math.inf
+    for j in range(K):
+        if space.flags[j] == 0.0 or left.accepted[j] > 0:
+            continue
+        for i in range(K):
+            if space.flags[i] > 0.0 or not is_left(left, i, j):
+                continue
+            index = pair_index(setting, space, beta, i, j)
+            if index > largest:
+                challenger, incumbent, largest = i, j, index
+    return challenger, incumbent, largest
+
+
 class LinGapE(Rival):
     """The regression, and the index of the last choice."""
 
@@ -93,7 +113,11 @@ def lingape_arm(setting: Setting, rule: LinGapE, state: State, uniform: float) -
     space, beta = rule.ridge, beta_of(rule, state)
     update_ridge(setting, state, space)
     mark_top(space.means, setting.m, space.heap, space.flags)
-    challenger, incumbent, rule.index = most_ambiguous(setting, space, beta)
+    challenger = -1
+    if rule.selective:
+        challenger, incumbent, rule.index = most_ambiguous_left(setting, space, beta, state.left)
+    if challenger < 0:
+        challenger, incumbent, rule.index = most_ambiguous(setting, space, beta)
     rule.limit = setting.tol
     return most_reducing(setting, space, challenger, incumbent)
 

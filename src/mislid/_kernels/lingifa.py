@@ -22,6 +22,7 @@ import numpy as np
 from mislid._kernels.compile import inner, inner_loop, kernel
 from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import list_top, mark_top, nth_largest
+from mislid._kernels.pairs_left import PairsLeft, is_left
 from mislid._kernels.ridge import (
     INVERTED,
     UNCHANGED,
@@ -77,16 +78,26 @@ def fill_row(means: Vector, distances: Matrix, beta: float, j: int, row: Vector)
 
 
 @inner
+def _leave_out(left: PairsLeft, j: int, row: Vector) -> None:
+    """Arms that need no more be told from arm j beat it by nothing."""
+    for i in range(row.shape[0]):
+        if not is_left(left, i, j):
+            row[i] = -np.inf
+
+
+@inner
 def score_arms(setting: Setting, state: State, space: LinGIFA, beta: float) -> None:
     """Take in what was measured and score every arm anew."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
         fill_row(space.ridge.means, space.distances, beta, j, space.row)
+        if space.selective:
+            _leave_out(state.left, j, space.row)
         space.scores[j] = -nth_largest(space.row, setting.m, space.ridge.heap)
 
 
 @inner
-def ambiguous_pair(space: LinGIFA, beta: float) -> tuple[int, int]:
+def ambiguous_pair(space: LinGIFA, left: PairsLeft, beta: float) -> tuple[int, int]:
     """The arm b of the answer with the largest score, and its challenger c."""
     flags = space.ridge.flags
     b, c = -1, -1
@@ -94,6 +105,8 @@ def ambiguous_pair(space: LinGIFA, beta: float) -> tuple[int, int]:
         if flags[k] > 0.0 and (b < 0 or space.scores[k] < space.scores[b]):
             b = k
     fill_row(space.ridge.means, space.distances, beta, b, space.row)
+    if space.selective:
+        _leave_out(left, b, space.row)
     for k in range(flags.shape[0]):
         if flags[k] == 0.0 and (c < 0 or space.row[k] > space.row[c]):
             c = k
@@ -109,7 +122,7 @@ def lingifa_arm(setting: Setting, rule: LinGIFA, state: State, uniform: float) -
     beta, ridge = beta_of(rule, state), rule.ridge
     score_arms(setting, state, rule, beta)
     mark_top(rule.scores, setting.m, ridge.heap, ridge.flags)
-    b, c = ambiguous_pair(rule, beta)
+    b, c = ambiguous_pair(rule, state.left, beta)
     rule.index = -rule.scores[b]
     rule.limit = setting.tol
     if rule.greedy:

@@ -17,7 +17,7 @@ from mislid._kernels.compile import inner, kernel
 from mislid._kernels.order import list_top, mark_top
 from mislid._kernels.state import Setting, State
 from mislid._kernels.structs import Struct
-from mislid._kernels.thresholds import heuristic
+from mislid._kernels.thresholds import heuristic, logarithmic
 
 
 class Rival(Struct):
@@ -28,6 +28,8 @@ class Rival(Struct):
     """
 
     log_inverse: float  # ln(1/delta), of their widths
+    growth: float  # widths by ln(1/delta) + growth ln(t + 1); 0 as below
+    selective: bool  # whether pairs that are settled are not looked at
     index: float  # of the last choice
     limit: float  # what the index must not exceed to stop
 
@@ -39,6 +41,8 @@ def beta_of(rule: Rival, state: State) -> float:
     With widths narrower than the stopping rule asks for they would leave arms alone too early, and
     hardly ever stop.
     """
+    if rule.growth > 0.0:
+        return logarithmic(float(state.samples), rule.log_inverse, rule.growth)
     return max(heuristic(float(state.samples), rule.log_inverse), state.threshold)
 
 

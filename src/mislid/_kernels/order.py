@@ -48,6 +48,16 @@ def pop(heap: Indices, size: int, keys: Vector) -> int:
 
 
 @inner
+def first_largest(values: Vector) -> int:
+    """The position of the largest value, of equal ones the first."""
+    best = 0
+    for k in range(values.shape[0]):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
+@inner
 def nth_largest(values: Vector, n: int, heap: Indices) -> float:
     """The n-th largest of the values (K,), n = 1 .. K, in O(K log n); heap (K,) is overwritten."""
     for k in range(n):

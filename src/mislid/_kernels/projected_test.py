@@ -12,7 +12,7 @@ import numpy as np
 
 from mislid._kernels import thresholds
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.linalg import cholesky, gram
+from mislid._kernels.linalg import gram, is_above
 from mislid._kernels.newton import SOLVED, STALLED
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import Setting, State
@@ -63,13 +63,8 @@ def _is_explored(setting: Setting, rule: ProjectedTest, state: State) -> bool:
     """
     square, newton = rule.gram, state.test.newton
     gram(setting.X, newton.spanner, newton.rest, state.weights, square)
-    for a in range(square.shape[0]):
-        square[a, a] -= 2.0 * (1.0 + BEYOND_ROUNDING) * rule.largest_square
-    cholesky(square, square.shape[0])
-    smallest = np.inf
-    for a in range(square.shape[0]):
-        smallest = min(smallest, square[a, a])
-    return smallest > 1e-150  # what `cholesky` puts for a pivot that is not positive
+    level = 2.0 * (1.0 + BEYOND_ROUNDING) * rule.largest_square
+    return is_above(square, square.shape[0], level)
 
 
 @inner
@@ -91,7 +86,7 @@ def _threshold(setting: Setting, rule: ProjectedTest, state: State) -> float:
 
 
 @inner
-def _is_far(
+def is_far(
     setting: Setting, rule: ProjectedTest, state: State, cost: float, i: int, j: int
 ) -> bool:
     """Whether an alternative of this cost and pair is far enough."""
@@ -107,7 +102,7 @@ def _is_near(setting: Setting, rule: ProjectedTest, state: State) -> bool:
         return False  # the sampling rule would search for it in a moment
     cost = cost_of_doubt(state, state.projected)
     i, j = state.doubt_challenger, state.doubt_incumbent
-    return not _is_far(setting, rule, state, cost, i, j)
+    return not is_far(setting, rule, state, cost, i, j)
 
 
 @kernel
@@ -127,7 +122,7 @@ def judge_projected(setting: Setting, rule: ProjectedTest, state: State, testing
         if status == STALLED:
             state.stalls += 1
         elif status == SOLVED:
-            answer = _is_far(setting, rule, state, cost, i, j)
+            answer = is_far(setting, rule, state, cost, i, j)
             keep_doubt(state, state.projected, i, j)
             state.answered = state.samples
     leave_nothing_out(state.test)

@@ -83,9 +83,7 @@ def new_proof(setting: Setting, families: Families, spread: Spread) -> Proof:
 
 
 def begin_anew(rule: Proof) -> None:
-    """Forget what was settled, and when anything was looked at: the data are others."""
-    settled = rule.settled
-    settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
+    """Forget when anything was looked at: the data are others. `forget_pairs` does the rest."""
     rule.tested[:] = 0.0
     rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
     rule.all_arms.left, rule.all_arms.next = np.inf, 0.0

@@ -31,9 +31,9 @@ def aggressive_factor(published: bool) -> float:
 
 
 @inner
-def largest_gain(published: bool, state: State) -> float:
-    """They clip gains at ln t."""
-    return math.log(float(state.samples)) if published else math.inf
+def largest_gain(clipped: bool, state: State) -> float:
+    """They clip gains at ln t, as LinGame does."""
+    return math.log(float(state.samples)) if clipped else math.inf
 
 
 @inner

@@ -6,6 +6,8 @@ whatever process and after whatever crash.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mislid._kernels.compile import inner
@@ -22,6 +24,19 @@ def uniform(key: np.uint64, position: int) -> float:
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     z = z ^ (z >> np.uint64(31))
     return float(z >> np.uint64(11)) * 2.0**-53
+
+
+@inner
+def normal(key: np.uint64, position: int) -> float:
+    """A standard normal number at `position` of stream `key` (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, 2 * position)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, 2 * position + 1))
+
+
+@inner
+def stream_of(number: float) -> np.uint64:
+    """A stream's key from a number in [0, 1), for decisions that need more than one."""
+    return np.uint64(number * 2.0**53)
 
 
 def key_of(seed: np.random.SeedSequence) -> np.uint64:

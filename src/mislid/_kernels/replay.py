@@ -97,6 +97,7 @@ def _pretend(setting: Setting, state: State, pretended: State, waiting: Indices)
     copy(state.doubt, pretended.doubt)
     for b in range(state.incumbents.shape[0]):
         pretended.incumbents[b] = state.incumbents[b]
+    pretended.waiting = waiting.shape[0]
     for a in range(waiting.shape[0]):
         observe(setting, pretended, waiting[a], state.projected[waiting[a]])
 
@@ -126,6 +127,7 @@ def _choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen
             estimate(rules, pretended)
         chosen[c] = propose(rules, pretended, trial + c)
         observe(setting, pretended, chosen[c], state.projected[chosen[c]])
+        pretended.waiting += 1
     state.rounds, state.queued = pretended.rounds, pretended.queued
     state.stalls = pretended.stalls
 

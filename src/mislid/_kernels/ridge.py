@@ -57,19 +57,20 @@ class RidgeSpace(Struct):
     everyone: Indices  # (K,)
 
 
-def new_ridge_space(setting: Setting, corner: Matrix) -> RidgeSpace:
+def new_ridge_space(setting: Setting, corner: Matrix, size: float = 1.0) -> RidgeSpace:
     """Before the first measurement; corner (d, d) are the features of the arms in setting.basis.
 
     The published rule regularises by the identity in the coordinates of the features as they are
     given and with noise 1, V = I + sum phi phi', so its behaviour depends on their units. With
     phi = corner'x that ridge is (corner corner')^-1. It counts in units of the mean precision
     1 / sigma_k^2 of the arms, which makes the rule free of the rewards' units.
+    `size` multiplies it.
     """
     K, d = setting.X.shape
     inverse = np.linalg.inv(corner)
     return RidgeSpace.zeros(
         {"K": K, "d": d, "none": 0},
-        ridge=np.ascontiguousarray(inverse.T @ inverse * np.mean(1.0 / setting.variance)),
+        ridge=np.ascontiguousarray(inverse.T @ inverse * np.mean(size / setting.variance)),
         counts=np.full(K, -1.0),
         everyone=np.arange(K, dtype=np.int64),
     )

@@ -6,6 +6,8 @@ import numpy as np
 
 from mislid._kernels.compile import inner
 from mislid._kernels.linalg import fill
+from mislid._kernels.pairs_left import leave_out_pairs
+from mislid._kernels.random import stream_of
 from mislid._kernels.random import uniform as number_at
 from mislid._kernels.search import SearchSpace, call_search
 from mislid._kernels.state import Setting, State
@@ -29,6 +31,7 @@ class Round(Struct):
 
     pulls: int  # measurements a round
     subset: int  # challengers drawn at random besides the recent ones; 0 for all
+    selective: bool  # whether pairs that are settled are left out
     recent: Indices  # (n,) recent challengers, first in first out, -1 where there are fewer
 
 
@@ -85,6 +88,21 @@ def keep_recent(rule: Round, challenger: int) -> None:
 
 @inner
 def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
+    """Exempt pairs from a search: what the subset leaves out, and what is settled."""
+    _leave_out_others(rule, state, space, uniform)
+    if rule.selective:
+        leave_out_settled(state, space)
+
+
+@inner
+def leave_out_settled(state: State, space: SearchSpace) -> None:
+    """Exempt pairs that are settled from a search."""
+    list_challengers(state.counts.shape[0], state.incumbents, space.challengers)
+    leave_out_pairs(state.left, state.incumbents, space.challengers, space.exempt)
+
+
+@inner
+def _leave_out_others(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
     """Exempt the pairs of challengers that are neither recent nor among `subset` random ones.
 
     `uniform` seeds the choice, so that a round depends on nothing else.
@@ -100,7 +118,7 @@ def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> 
     for a in range(rule.recent.shape[0]):
         if rule.recent[a] >= 0:
             kept[rule.recent[a]] = 1.0
-    key = np.uint64(uniform * 2.0**53)
+    key = stream_of(uniform)
     for a in range(min(rule.subset, n)):  # the first of a random order of the challengers
         other = a + int(number_at(key, a) * (n - a))
         heap[a], heap[other] = heap[other], heap[a]

@@ -191,7 +191,7 @@ def forget_means(space: SearchSpace) -> None:
 
 
 @inner
-def _list_pairs(incumbents: Indices, tol: float, space: SearchSpace) -> None:
+def list_pairs(incumbents: Indices, tol: float, space: SearchSpace) -> None:
     """Give every pair the projection's cost and, on top, its unstructured bound there."""
     m, floor, w = incumbents.shape[0], space.base, space.newton.w
     place, at, linear = space.place, space.projected, space.linear
@@ -245,7 +245,7 @@ def _slot_for(p: int, i: int, j: int, m: int, space: SearchSpace) -> int:
 
 
 @inner
-def _keep_pair(p: int, i: int, j: int, m: int, alpha: float, space: SearchSpace) -> None:
+def keep_pair(p: int, i: int, j: int, m: int, alpha: float, space: SearchSpace) -> None:
     """Keep the certificate of the pair just solved."""
     s = _slot_for(p, i, j, m, space)
     space.solved += 1
@@ -257,7 +257,7 @@ def _keep_pair(p: int, i: int, j: int, m: int, alpha: float, space: SearchSpace)
 
 
 @inner
-def _set_start(slot: int, space: SearchSpace) -> None:
+def set_start(slot: int, space: SearchSpace) -> None:
     """Start from the theta that a slot keeps, or from the projection."""
     for a in range(space.local.shape[0]):
         start = space.kept_theta[slot, a] - space.middle[a] if slot >= 0 else 0.0
@@ -274,7 +274,7 @@ def _keep_answer(space: SearchSpace) -> None:
 
 
 @inner
-def _better_bound(p: int, i: int, j: int, eps: float, tol: float, space: SearchSpace) -> float:
+def better_bound(p: int, i: int, j: int, eps: float, tol: float, space: SearchSpace) -> float:
     """Of a pair that came up with a crude bound; the linear one comes on top of the floor."""
     if space.slot[p] >= 0:
         return _kept_bound(space.slot[p], i, j, eps, tol, space)
@@ -290,7 +290,7 @@ def project_means(
     It is `linear` + `projected`; `search_pairs` starts from there.
     """
     _aim(mu, w, space)
-    _set_start(int(NOBODY), space)
+    set_start(int(NOBODY), space)
     set_problem(int(NOBODY), int(NOBODY), eps, 0.0, space.level, space.newton)
     status, cost, bound, _, _ = solve(space.local, rtol, space.newton)
     if status != STALLED:
@@ -313,7 +313,7 @@ def search_pairs(
     """
     cost, bound, best_i, best_j, best_alpha, solves = np.inf, np.inf, -1, -1, 0.0, 0
     m, size, level = incumbents.shape[0], space.bounds.shape[0], space.level
-    _list_pairs(incumbents, tol, space)
+    list_pairs(incumbents, tol, space)
     heapify(space.heap, size, space.bounds)
     while True:
         p = space.heap[0]
@@ -325,15 +325,15 @@ def search_pairs(
         tolerance = tol + (space.linear[j] - space.linear[i])
         if space.quality[p] == CRUDE:
             space.quality[p] = GOOD
-            better = _better_bound(p, i, j, eps, tolerance, space)
+            better = better_bound(p, i, j, eps, tolerance, space)
             space.bounds[p] = max(space.bounds[p], better)
         else:
-            _set_start(space.slot[p], space)
+            set_start(space.slot[p], space)
             set_problem(i, j, eps, tolerance, level, space.newton)
             status, pair_cost, pair_bound, alpha, _ = solve(space.local, rtol, space.newton)
             if status == STALLED:
                 return STALLED, pair_cost, pair_bound, i, j, alpha, solves
-            _keep_pair(p, i, j, m, alpha, space)
+            keep_pair(p, i, j, m, alpha, space)
             space.quality[p] = DONE
             space.bounds[p] = np.inf
             solves += 1

@@ -13,6 +13,7 @@ import numpy as np
 from mislid._kernels.compile import for_python, inner
 from mislid._kernels.linalg import copy
 from mislid._kernels.order import list_top
+from mislid._kernels.pairs_left import PairsLeft, new_pairs_left
 from mislid._kernels.search import SearchSpace, search_space
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
@@ -49,6 +50,7 @@ class State(Struct):
     """What has been measured and estimated; the rules update it in place."""
 
     samples: int
+    waiting: int  # of them, pretended ones of trials that are open
     counts: PerArm
     sums: PerArm
     lost: PerArm  # what rounding took from the sums
@@ -83,16 +85,21 @@ class State(Struct):
     linear_incumbent: int
     test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
     play: SearchSpace  # of the game: weights are an allocation / variance
+    left: PairsLeft  # pairs that the stopping rule has not settled
     work: PerArm
     heap: ArmOrder
 
 
-def new_state(setting: Setting, plays: bool = True) -> State:
-    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that."""
+def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = None) -> State:
+    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
+
+    A stopping rule that settles pairs shares what is `left` of them.
+    """
     K, m = setting.X.shape[0], setting.m
     test = search_space(setting.X, m)
     play = search_space(setting.X, m) if plays else test
-    state = State.zeros({"K": K, "m": m}, test=test, play=play)
+    left = new_pairs_left(K, m) if left is None else left
+    state = State.zeros({"K": K, "m": m}, test=test, play=play, left=left)
     begin_with(setting, state, np.zeros(K), np.zeros(K))
     state.incumbents[:] = np.arange(m)
     return state
@@ -116,6 +123,7 @@ def begin_with(
 
 
 _PAST = (
+    "waiting",
     "tests",
     "last_test",
     "judged",

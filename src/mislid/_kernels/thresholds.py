@@ -36,6 +36,18 @@ def heuristic(t: float, log_inverse: float) -> float:
 
 
 @inner
+def logarithmic(t: float, log_inverse: float, factor: float) -> float:
+    """ln(1 / delta) + factor ln(t + 1)."""
+    return log_inverse + factor * math.log(t + 1.0)
+
+
+@inner
+def of_ratios(t: float, log_inverse: float, iterated: bool) -> float:
+    """ln((t + 1) / delta), or with an iterated logarithm that of `heuristic`."""
+    return heuristic(t, log_inverse) if iterated else logarithmic(t, log_inverse, 1.0)
+
+
+@inner
 def unstructured(t: float, K: int, log_inverse: float) -> float:
     """The paper's beta_uns; infinite for t <= 1, where it is not defined."""
     if t <= 1.0:

@@ -8,6 +8,8 @@ from mislid.algorithms.compositions import (
     LinGIFA,
     MisLid,
     Oracle,
+    Selective,
+    UGapE,
     Uniform,
 )
 from mislid.algorithms.names import ALGORITHMS, algorithm_names, as_algorithm
@@ -22,10 +24,16 @@ from mislid.algorithms.parts import (
     FollowTheLeader,
     Optimistic,
 )
+from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
+from mislid.algorithms.posterior import PEPS, TopTwoIDS
+from mislid.algorithms.top_two import TopTwo
+from mislid.algorithms.tracking import FrankWolfe, LazyTrackAndStop
 
 __all__ = [
     "ALGORITHMS",
     "LUCB",
+    "PEPS",
+    "RAGE",
     "AdaHedge",
     "Aggressive",
     "Algorithm",
@@ -36,12 +44,20 @@ __all__ = [
     "Empirical",
     "ExponentialWeights",
     "FollowTheLeader",
+    "FrankWolfe",
+    "LazyTrackAndStop",
     "LinGIFA",
     "LinGapE",
     "MisLid",
     "Optimistic",
     "Oracle",
+    "Selective",
+    "TopTwo",
+    "TopTwoIDS",
+    "UGapE",
     "Uniform",
+    "XYAdaptive",
+    "XYStatic",
     "algorithm_names",
     "as_algorithm",
 ]

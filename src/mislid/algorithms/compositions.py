@@ -7,7 +7,7 @@ of options; `mislid.engine` has the compiled rule of each.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mislid.algorithms.parts import (
     AdaHedge,
@@ -31,10 +31,12 @@ class Algorithm:
     `own_test` marks rules that come with a stopping test of their own, used in its place when the
     heuristic stopping rule is asked for, as in the published runs. `every_arm` measures all arms
     once first instead of a barycentric spanner. `authors` follows the details of the
-    published runs where they differ from the text.
+    published runs where they differ from the text. `can_select` marks rules that can leave out
+    pairs that are settled, as `Selective` asks them to.
     """
 
     own_test = False
+    can_select = False
     every_arm = False
     authors = False
 
@@ -77,7 +79,11 @@ class MisLid(Algorithm):
         Whether there is one learner per answer, as LinGame has for m = 1.
     authors
         Whether to follow the details of the published runs.
+    every_arm
+        Whether all arms are measured once first, or a barycentric spanner.
     """
+
+    can_select = True
 
     learner: Learner = field(default_factory=AdaHedge)
     gain: Gain = field(default_factory=Optimistic)
@@ -87,6 +93,7 @@ class MisLid(Algorithm):
     subset: int | None = 0
     per_answer: bool = False
     authors: bool = False
+    every_arm: bool = False
 
     def check(self, question: Question) -> None:
         """Refuse more than one best arm where there is one learner per answer."""
@@ -117,6 +124,8 @@ class BestResponse(Algorithm):
     pulls, subset, authors
         As for `MisLid`.
     """
+
+    can_select = True
 
     gain: Gain = field(default_factory=Empirical)
     power: float = 0.0
@@ -154,7 +163,22 @@ class LUCB(Rival):
 
 @dataclass(frozen=True)
 class LinGapE(Rival):
-    """LinGapE for top-m: trusts the linear model, with a ridge of one."""
+    """LinGapE for top-m: trusts the linear model, with a ridge of one.
+
+    Attributes
+    ----------
+    growth
+        Pairs are chosen by widths sqrt(2 (ln(1/delta) + growth ln(t + 1))); None for those that the
+        stopping rule asks for.
+    """
+
+    can_select = True
+    growth: float | None = None
+
+    def check(self, question: Question) -> None:
+        """Refuse widths that do not grow."""
+        if self.growth is not None and not 0.0 < self.growth < float("inf"):
+            raise ProblemError(f"growth must be None or a positive number; got {self.growth!r}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +192,13 @@ class LinGIFA(Rival):
         less certain one of the pair.
     """
 
+    can_select = True
     greedy: bool = True
+
+
+@dataclass(frozen=True)
+class UGapE(Rival):
+    """UGapE (Gabillon, Ghavamzadeh and Lazaric 2012): gap indices of arms, without features."""
 
 
 @dataclass(frozen=True)
@@ -181,3 +211,49 @@ class Uniform(Algorithm):
 @dataclass(frozen=True)
 class Oracle(Algorithm):
     """Tracks the optimal allocation of the true means: a yardstick, not a method."""
+
+
+@dataclass(frozen=True)
+class Selective(Algorithm):
+    """A sampling rule that does not look at pairs which the stopping rule has settled.
+
+    Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles pairs
+    one by one: `guaranteed`, or `LikelihoodRatio(selective=True)`. With others nothing changes.
+
+    Attributes
+    ----------
+    algorithm
+        A name, or a composition that can leave out pairs.
+    """
+
+    algorithm: Any = "mislid"
+
+    def __post_init__(self) -> None:
+        from mislid.algorithms.names import as_algorithm
+
+        chosen = as_algorithm(self.algorithm)
+        if not getattr(chosen, "can_select", False):
+            raise ProblemError(
+                "algorithm must be one that chooses among pairs, such as 'lingape', 'lingifa', "
+                f"'lingame' or 'mislid', to be selective; got {self.algorithm!r}"
+            )
+        object.__setattr__(self, "algorithm", chosen)
+
+    @property
+    def every_arm(self) -> bool:  # type: ignore[override]
+        """As for the rule itself."""
+        return bool(self.algorithm.every_arm)
+
+    @property
+    def authors(self) -> bool:  # type: ignore[override]
+        """As for the rule itself."""
+        return bool(self.algorithm.authors)
+
+    def check(self, question: Question) -> None:
+        """Refuse what the rule itself refuses."""
+        self.algorithm.check(question)
+
+
+def without_wrapper(algorithm: Any) -> Any:
+    """The rule itself, of one that is selective."""
+    return algorithm.algorithm if isinstance(algorithm, Selective) else algorithm

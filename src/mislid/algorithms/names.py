@@ -17,9 +17,14 @@ from mislid.algorithms.compositions import (
     LinGIFA,
     MisLid,
     Oracle,
+    UGapE,
     Uniform,
 )
 from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
+from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
+from mislid.algorithms.posterior import PEPS, TopTwoIDS
+from mislid.algorithms.top_two import TopTwo
+from mislid.algorithms.tracking import FrankWolfe, LazyTrackAndStop
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -42,9 +47,24 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "lingifa": LinGIFA(),
         "lucb": LUCB(),
         "lucb-authors": LUCB(authors=True),
-        "lingame": MisLid(sampling=CTracking(), per_answer=True),
+        "lingame": MisLid(
+            learner=AdaHedge(gap=0.01),
+            gain=Optimistic(bonus="linear"),
+            sampling=CTracking(),
+            per_answer=True,
+            every_arm=True,
+        ),
         "uniform": Uniform(),
         "oracle": Oracle(),
+        "fws": FrankWolfe(),
+        "lazy-track-and-stop": LazyTrackAndStop(),
+        "peps": PEPS(),
+        "eb-tci": TopTwo(),
+        "top-two-ids": TopTwoIDS(),
+        "rage": RAGE(),
+        "ugape": UGapE(),
+        "xy-adaptive": XYAdaptive(),
+        "xy-static": XYStatic(),
     }
 )
 

@@ -47,10 +47,11 @@ class Optimistic:
     Attributes
     ----------
     bonus
-        Whether c is that of the paper's text or of its runs.
+        Whether c is that of the paper's text or of its runs; "linear" for that of LinGame's runs,
+        2 ln(t) |x|^2_{V^-1} with gains of at most ln(t).
     """
 
-    bonus: Literal["paper", "authors"] = "paper"
+    bonus: Literal["paper", "authors", "linear"] = "paper"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Aggressive:
         As for `Optimistic`.
     """
 
-    bonus: Literal["paper", "authors"] = "paper"
+    bonus: Literal["paper", "authors", "linear"] = "paper"
 
 
 @dataclass(frozen=True)

@@ -86,12 +86,17 @@ class StoppingChoice(click.Choice):  # type: ignore[type-arg]  # generic from cl
         return super().convert(value, param, ctx)
 
 
-def rule_options(command: F) -> F:
-    """--algorithm and --stopping, with all that have a name."""
+def rule_options(*more: str) -> Callable[[F], F]:
+    """--algorithm and --stopping, with all that have a name, and `more` rules to stop by."""
+    return lambda command: _with_rules(command, more)
+
+
+def _with_rules(command: F, more: tuple[str, ...]) -> F:
     from mislid.algorithms import algorithm_names
 
     names = algorithm_names()
     unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
+    unproven += more
     return _with(
         command,
         setting(
@@ -103,9 +108,9 @@ def rule_options(command: F) -> F:
         ),
         setting(
             "--stopping",
-            StoppingChoice(list(STOPPING_RULES)),
+            StoppingChoice([*STOPPING_RULES, *more]),
             "guaranteed",
-            f"When to stop; {' and '.join(unproven)} come with no proof.",
+            f"When to stop; {', '.join(unproven[:-1])} and {unproven[-1]} come with no proof.",
         ),
     )
 

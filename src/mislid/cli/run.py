@@ -23,7 +23,7 @@ from mislid.cli.options import (
     worker_options,
 )
 from mislid.cli.output import as_csv, as_json, as_table, number
-from mislid.rules.stopping import NO_GUARANTEE, STOPPING_RULES
+from mislid.rules.stopping import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -43,7 +43,7 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
 
 @click.command("run")
 @instance_options
-@rule_options
+@rule_options(*PUBLISHED_RULES)
 @setting(
     "--gamma",
     click.FloatRange(1),

@@ -13,6 +13,7 @@ from mislid._kernels.adaptive import Adaptive, judge_adaptive
 from mislid._kernels.aims import new_aims
 from mislid._kernels.best_response import BestResponse, any_response, best_response
 from mislid._kernels.compile import Kernel
+from mislid._kernels.directed import directed_arm, new_directed
 from mislid._kernels.draw import (
     Source,
     draw_bernoulli,
@@ -22,18 +23,30 @@ from mislid._kernels.draw import (
 )
 from mislid._kernels.equal import Spread, hold_for_every_noise, take_noise
 from mislid._kernels.families import Families, Family
+from mislid._kernels.frank_wolfe import frank_wolfe_arm, new_frank_wolfe
+from mislid._kernels.furthest import judge_furthest, new_furthest
+from mislid._kernels.lazy import lazy_arm, lazy_test, new_lazy_tracking
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
 from mislid._kernels.noise_tilted import Tilts
 from mislid._kernels.noise_variances import MOST_CELLS, Shifts
+from mislid._kernels.pairs_left import PairsLeft, new_pairs_left
+from mislid._kernels.peps import new_peps, peps_arm
+from mislid._kernels.phases import Phases, new_phases, phases_arm, phases_left, phases_test
 from mislid._kernels.projected_test import judge_projected, new_projected_test
 from mislid._kernels.proof import judge_proof, new_proof
+from mislid._kernels.rage import prepare_rage
+from mislid._kernels.ratio_test import RatioTest, judge_ratio
 from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
 from mislid._kernels.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid._kernels.structs import Matrix, Struct, Vector
-from mislid.algorithms import compositions, parts
+from mislid._kernels.top_two import new_top_two, top_two_arm
+from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
+from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test
+from mislid._kernels.xy import prepare_adaptive, prepare_static
+from mislid.algorithms import compositions, parts, phases, posterior, top_two, tracking
 from mislid.algorithms.published import PHANTOM, WIDENING
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
@@ -44,6 +57,7 @@ from mislid.rules import evidence
 from mislid.rules.noise import NOISE_MODELS, equal
 from mislid.rules.noise.tilted import tilts_of
 from mislid.rules.noise.variances import shifts
+from mislid.rules.stopping import FurthestAnswer, LikelihoodRatio, StoppingRule
 
 
 class Sampler(NamedTuple):
@@ -61,6 +75,8 @@ class Sampler(NamedTuple):
         Whether it looks at the projected means.
     plays
         Whether it searches at weights of its own.
+    left
+        Kernel that counts what is left of its present phase, or None where there are none.
     """
 
     struct: Struct
@@ -68,6 +84,7 @@ class Sampler(NamedTuple):
     own_test: Kernel | None = None
     estimates: bool = False
     plays: bool = False
+    left: Kernel | None = None
 
 
 class Stopping(NamedTuple):
@@ -79,10 +96,13 @@ class Stopping(NamedTuple):
         What it knows and remembers.
     judge
         Kernel that estimates and tests.
+    left
+        The pairs that it has not settled, or None where it settles none by themselves.
     """
 
     struct: Struct
     judge: Kernel
+    left: PairsLeft | None = None
 
 
 def new_setting(
@@ -94,7 +114,8 @@ def new_setting(
     """
     model, at = question.model, coordinates(question.model)
     authors = bool(getattr(algorithm, "authors", False))
-    responds = isinstance(algorithm, compositions.BestResponse) and algorithm.subset == 0
+    rule = compositions.without_wrapper(algorithm)
+    responds = isinstance(rule, compositions.BestResponse) and rule.subset == 0
     low, high = question.reward_range or (0.0, 1.0)
     return Setting(
         X=np.array(at.matrix, order="C"),
@@ -126,9 +147,10 @@ def _round_fields(rule: Any, setting: Setting) -> dict[str, Any]:
         parts.Aggressive: gains.AGGRESSIVE,
         parts.Empirical: gains.EMPIRICAL,
     }
+    bonuses = {"paper": gains.PAPER, "authors": gains.AUTHORS, "linear": gains.LINEAR}
     return {
         "gain": kinds[type(rule.gain)],
-        "published_bonus": getattr(rule.gain, "bonus", "paper") == "authors",
+        "bonus": bonuses[getattr(rule.gain, "bonus", "paper")],
         "published": rule.authors,
         "pulls": d if rule.pulls is None else rule.pulls,
         "subset": d if rule.subset is None else rule.subset,
@@ -147,6 +169,16 @@ def _best_response(rule: Any, setting: Setting, question: Question, truth: Any) 
     )
     plain = struct.gain == gains.EMPIRICAL and struct.subset == 0 and not struct.published
     return Sampler(struct, best_response if plain else any_response, estimates=True)
+
+
+def _selective(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    sampler = sampler_of(rule.algorithm, setting, question, truth)
+    if sampler is None:
+        raise TypeError(f"{rule.algorithm!r} is not compiled")
+    sampler.struct.fill(sampler.struct.replace(selective=True))
+    if isinstance(rule.algorithm, compositions.BestResponse):
+        return sampler._replace(propose=any_response)  # which leaves out pairs
+    return sampler
 
 
 def _game(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
@@ -193,6 +225,7 @@ def _lingape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sam
     struct = LinGapE.zeros(
         {},
         log_inverse=-math.log(setting.delta),
+        growth=0.0 if rule.growth is None else float(rule.growth),
         ridge=new_ridge_space(setting, _corner(setting, question)),
     )
     return Sampler(struct, lingape_arm, lingape_test)
@@ -222,6 +255,58 @@ def _oracle(rule: Any, setting: Setting, question: Question, truth: Instance | N
     return Sampler(Fixed.zeros({"K": question.K}, allocation=allocation), fixed_arm)
 
 
+def _frank_wolfe(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = new_frank_wolfe(question.K, question.m)
+    return Sampler(struct, frank_wolfe_arm, estimates=True, plays=True)
+
+
+def _lazy(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    own_test = lazy_test if rule.own_test else None
+    return Sampler(new_lazy_tracking(setting), lazy_arm, own_test, estimates=True, plays=True)
+
+
+def _peps(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = new_peps(question.K, question.model.d, rule.draws)
+    return Sampler(struct, peps_arm, estimates=True, plays=True)
+
+
+def _top_two(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = new_top_two(question.K, question.m, rule.share)
+    return Sampler(struct, top_two_arm, estimates=True)
+
+
+def _directed(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    struct = new_directed(question.K, question.model.d, rule.draws)
+    return Sampler(struct, directed_arm, estimates=True, plays=True)
+
+
+def _phases(prepare: Kernel, setting: Setting, **options: Any) -> Sampler:
+    fields = new_phases(setting) | options
+    struct = Phases.zeros({"K": setting.X.shape[0]}, prepare=prepare.address, **fields)
+    return Sampler(struct, phases_arm, phases_test, left=phases_left)
+
+
+def _rage(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    return _phases(prepare_rage, setting, fresh=rule.fresh)
+
+
+def _xy_adaptive(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    d = setting.X.shape[1]
+    first = d * (d + 1) + 1 if rule.first is None else rule.first
+    return _phases(
+        prepare_adaptive, setting, fresh=rule.fresh, shrink=rule.shrink, first=float(first)
+    )
+
+
+def _xy_static(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    return _phases(prepare_static, setting, fixed=True)
+
+
+def _ugape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
+    level = -math.log(setting.delta)
+    return Sampler(UGapE.zeros({"K": question.K}, log_inverse=level), ugape_arm, ugape_test)
+
+
 # One row for every compiled sampling rule: the record of its options, and what makes its struct.
 SAMPLERS: dict[type, Callable[[Any, Setting, Question, Instance | None], Sampler]] = {
     compositions.BestResponse: _best_response,
@@ -231,6 +316,16 @@ SAMPLERS: dict[type, Callable[[Any, Setting, Question, Instance | None], Sampler
     compositions.LinGIFA: _lingifa,
     compositions.Uniform: _uniform,
     compositions.Oracle: _oracle,
+    compositions.Selective: _selective,
+    tracking.FrankWolfe: _frank_wolfe,
+    tracking.LazyTrackAndStop: _lazy,
+    posterior.PEPS: _peps,
+    top_two.TopTwo: _top_two,
+    posterior.TopTwoIDS: _directed,
+    phases.RAGE: _rage,
+    compositions.UGapE: _ugape,
+    phases.XYAdaptive: _xy_adaptive,
+    phases.XYStatic: _xy_static,
 }
 
 
@@ -249,8 +344,9 @@ def _proof(setting: Setting) -> Stopping:
         structured=setting.structured and not unknown,
     )
     plain = new_proof(setting, _families(given), _spread(setting, given))
+    left = new_pairs_left(setting.X.shape[0], setting.m, plain.settled)
     if setting.noise_model in (KNOWN, EQUAL):
-        return Stopping(plain, judge_proof)
+        return Stopping(plain, judge_proof, left)
     rule = Adaptive(
         **plain.fields(),
         tilts=_tilts(NOISE_MODELS[setting.noise_model]),
@@ -258,7 +354,7 @@ def _proof(setting: Setting) -> Stopping:
         # Of unknown noise all rules know what is estimated; else those of others know the range.
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
-    return Stopping(rule, judge_adaptive)
+    return Stopping(rule, judge_adaptive, left)
 
 
 def _families(given: evidence.Families) -> Families:
@@ -316,6 +412,34 @@ STOPPING: dict[str, Callable[[Setting], Stopping]] = {
     "paper-printed": _projected(projected_test.PAPER_PRINTED),
     "heuristic": _projected(projected_test.HEURISTIC),
 }
+
+
+def _ratio(
+    rule: LikelihoodRatio, setting: Setting, question: Question, estimates: bool
+) -> Stopping:
+    options: dict[str, Any] = {
+        "log_inverse": -math.log(setting.delta),
+        "iterated": rule.threshold == "heuristic",
+        "selective": rule.selective,
+    }
+    left = new_pairs_left(question.K, setting.m) if rule.selective else None
+    if setting.eps > 0.0:
+        return Stopping(TubeRatioTest.zeros({}, **options), judge_tube_ratio, left)
+    ridge = new_ridge_space(setting, _corner(setting, question), rule.ridge)
+    struct = RatioTest.zeros({}, projects=estimates, ridge=ridge, **options)
+    return Stopping(struct, judge_ratio, left)
+
+
+def stopping_of(
+    rule: StoppingRule, setting: Setting, question: Question, estimates: bool
+) -> Stopping:
+    """The compiled stopping rule; `estimates` says whether sampling looks at projected means."""
+    if isinstance(rule, LikelihoodRatio):
+        return _ratio(rule, setting, question, estimates)
+    if isinstance(rule, FurthestAnswer):
+        return Stopping(new_furthest(setting, projected_test.HEURISTIC), judge_furthest)
+    return STOPPING["heuristic" if rule.judge is not None else rule.name](setting)
+
 
 # One row for every kind of simulated rewards.
 DRAWS: dict[str, Kernel] = {

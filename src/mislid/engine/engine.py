@@ -50,13 +50,16 @@ class Memory(NamedTuple):
     rounds, queued
         Rounds so far, and measurements that are left of the present one.
     settled
-        A copy of what the rule `guaranteed` has settled; None for other stopping rules.
+        A copy of what the stopping rule has settled; None for rules that settle no single pairs.
+    stopping
+        The name of that rule.
     """
 
     sampler: Any
     rounds: int
     queued: int
     settled: Any
+    stopping: str
 
 
 class Engine:
@@ -137,9 +140,10 @@ class Engine:
         rule, question = self.algorithm, self.question
         setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
-        name = "heuristic" if self.stopping.judge is not None else self.stopping.name
-        stopping = compiled.STOPPING[name](setting)
+        estimates = sampler is None or sampler.estimates
+        stopping = compiled.stopping_of(self.stopping, setting, question, estimates)
         self._sampler, self._judge = sampler, stopping.judge
+        self._settles = stopping.left is not None
         every = self._every_arm
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
@@ -156,11 +160,11 @@ class Engine:
         own = sampler.own_test if sampler is not None else None
         rules = Rules(
             setting=setting,
-            state=new_state(setting, plays=sampler is not None and sampler.plays),
+            state=new_state(setting, sampler is not None and sampler.plays, stopping.left),
             sampler=Uniform() if sampler is None else sampler.struct,
             propose=0 if sampler is None else sampler.propose.address,
             own_test=0 if own is None else own.address,
-            estimates=sampler is None or sampler.estimates,
+            estimates=estimates,
             stopping=stopping.struct,
             judge=stopping.judge.address,
             gamma=self.gamma,
@@ -317,6 +321,7 @@ class Engine:
         from mislid._kernels.state import take_in
 
         take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
+        self._state.waiting += 1
 
     def propose(self, position: int | None = None) -> int:
         """The arm to measure next, after `judge`.
@@ -337,6 +342,35 @@ class Engine:
         from mislid._kernels.loop import next_arm
 
         return int(next_arm(self._rules, self._state, where))
+
+    def phase_left(self, waiting: Sequence[int] = ()) -> int | None:
+        """How many measurements are left of what a rule plans as a whole, such as a phase of RAGE.
+
+        Before the first design is measured, what is left of that.
+
+        Parameters
+        ----------
+        waiting
+            Arms whose measurements are under way.
+
+        Returns
+        -------
+        int or None
+            0 where all of them are under way; None for a rule that plans one at a time.
+        """
+        if self._sampler is None or self._sampler.left is None:
+            return None
+        asked = self.counts
+        np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
+        if np.any(self._state.counts[self._design] == 0.0):
+            return int(np.count_nonzero(asked[np.unique(self._design)] == 0))
+        # A copy proposes: whether somebody asks must not change what happens next.
+        probe = self.copy()
+        if waiting:
+            probe = probe._pretending(waiting)
+        probe.propose()
+        rules = probe._rules
+        return int(self._sampler.left(rules.setting, rules.sampler, rules.state))
 
     def _as_arm(self, arm: Any) -> int:
         if not self._is_arm(arm):
@@ -485,9 +519,8 @@ class Engine:
         if memory is not None:
             rules.sampler.fill(memory.sampler)
             rules.state.rounds, rules.state.queued = memory.rounds, memory.queued
-            settled = getattr(rules.stopping, "settled", None)
-            if settled is not None and memory.settled is not None:
-                settled.fill(memory.settled)
+            if memory.settled is not None:
+                rules.state.left.fill(memory.settled)
 
     def _as_data(
         self, counts: ArrayLike, sums: ArrayLike, scatter: ArrayLike | None
@@ -512,35 +545,34 @@ class Engine:
     def _refuse_other_memory(self, memory: Any) -> None:
         own = self._rules.sampler
         known = isinstance(memory, Memory) and type(memory.sampler) is type(own)
-        settled = getattr(self._rules.stopping, "settled", None)
         if known and memory.settled is not None:
-            known = settled is not None and settled.is_like(memory.settled)
+            same = memory.stopping == self.stopping.name
+            known = same and self._rules.state.left.is_like(memory.settled)
         if not known or not own.is_like(memory.sampler):
             raise ProblemError(
                 f"memory must come from an engine with the same algorithm and sizes; got {memory!r}"
             )
 
     def _forget_settled(self) -> None:
-        """Settle all pairs anew: what the proof remembers is of other data."""
+        """Settle all pairs anew: what the rules remember is of other data."""
+        from mislid._kernels.pairs_left import forget_pairs
         from mislid._kernels.proof import Proof, begin_anew
 
+        forget_pairs(self._state.left)
         if isinstance(self._rules.stopping, Proof):
             begin_anew(self._rules.stopping)
 
     def settled(self) -> dict[tuple[int, int], int]:
-        """When pairs of the present answer were settled by the rule `guaranteed`.
+        """When pairs of the present answer were settled, by a rule that settles single pairs.
 
         Returns
         -------
         dict
             From (challenger, incumbent) to the number of samples at which the evidence was first
-            found to be enough; pairs that are open, or settled by another rule, are not in it.
+            found to be enough; pairs that are open are not in it, nor those of arms that a
+            selective rule has dropped or accepted before.
         """
-        from mislid._kernels.proof import Proof
-
-        if not isinstance(self._rules.stopping, Proof):
-            return {}
-        known = self._rules.stopping.settled
+        known = self._state.left.settled
         claimed = [int(j) for j in self._state.incumbents if known.rows[j] >= 0]
         return {
             (int(i), j): int(known.times[known.rows[j], i])
@@ -558,9 +590,9 @@ class Engine:
             A copy. What a rule written in Python remembers is in its own attributes instead.
         """
         rules = self._rules
-        settled = getattr(rules.stopping, "settled", None)
-        kept = None if settled is None else settled.copy()
-        return Memory(rules.sampler.copy(), rules.state.rounds, rules.state.queued, kept)
+        state, name = rules.state, self.stopping.name
+        kept = state.left.copy() if self._settles else None
+        return Memory(rules.sampler.copy(), state.rounds, state.queued, kept, name)
 
     def copy(self) -> Engine:
         """Another one that goes on from here.
@@ -617,7 +649,7 @@ class Engine:
         from mislid._kernels.state import new_state
 
         state = self._rules.state
-        return new_state(self._rules.setting, plays=state.play is not state.test)
+        return new_state(self._rules.setting, state.play is not state.test, state.left)
 
     def _pretending(self, waiting: Sequence[int]) -> Engine:
         """One with a state of its own that shares what the rules remember.

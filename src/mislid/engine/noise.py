@@ -92,10 +92,12 @@ def refuse_unfit_rules(question: Question, algorithm: Any, stopping: Any) -> Non
             f"stopping must be 'guaranteed' where the noise is unknown, or the noise be declared; "
             f"got {stopping.name!r}"
         )
-    from mislid.algorithms.compositions import LinGapE, LinGIFA
+    from mislid.algorithms.compositions import LinGapE, LinGIFA, without_wrapper
+    from mislid.algorithms.phases import Phased
 
-    if isinstance(algorithm, LinGapE | LinGIFA):
+    rule = without_wrapper(algorithm)
+    if isinstance(rule, LinGapE | LinGIFA | Phased):
         raise ProblemError(
-            f"algorithm must not be {type(algorithm).__name__} where the noise is unknown: its "
+            f"algorithm must not be {type(rule).__name__} where the noise is unknown: its "
             "regression needs the standard deviation"
         )

@@ -17,7 +17,7 @@ class Comparison:
 
     `low` and `high` are the ends of the interval for the difference of the mean samples,
     `relative` is the difference as a share of the published mean, and `p_wrong` the probability of
-    error counts as far apart as these if both had one rate.
+    error counts as far apart as these if both had one rate (1 where one of them is not known).
     """
 
     difference: float
@@ -55,13 +55,17 @@ def compare(ours: Statistics, published: Statistics) -> Comparison:
 
     difference = ours.mean - published.mean
     half = welch_half_width(ours, published)
-    table = [[sample.wrong, sample.runs - sample.wrong] for sample in (ours, published)]
+    table = [
+        [sample.wrong, sample.runs - sample.wrong]
+        for sample in (ours, published)
+        if sample.wrong is not None
+    ]
     return Comparison(
         difference=difference,
         relative=difference / published.mean,
         low=difference - half,
         high=difference + half,
-        p_wrong=float(fisher_exact(table).pvalue),
+        p_wrong=float(fisher_exact(table).pvalue) if len(table) == 2 else 1.0,
     )
 
 

@@ -69,9 +69,9 @@ def _groups(
         method, published = outcome.method, outcome.published
         key = outcome.case.published_key(method)
         groups[method.label] = outcome.rows
-        if published is None or key is None:
+        if published is None:
             continue
-        rows = result.published_runs.get(key)
+        rows = None if key is None else result.published_runs.get(key)
         if rows:
             groups[method.label + SUFFIX] = rows
         else:

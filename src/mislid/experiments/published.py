@@ -28,15 +28,21 @@ Runs = dict[tuple[str, str], list[Row]]
 class Statistics:
     """Mean and standard deviation of samples, wrong answers and mean seconds of some runs.
 
-    `unanswered` runs gave up, which makes the mean a lower bound.
+    `unanswered` runs gave up, which makes the mean a lower bound. Where the wrong answers were not
+    reported they are None.
     """
 
     runs: int
     mean: float
     std: float
-    wrong: int
+    wrong: int | None
     seconds: float | None
     unanswered: int = 0
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; infinite from a single run."""
+        return self.std / math.sqrt(self.runs) if self.runs > 1 else math.inf
 
 
 def statistics_of(rows: Sequence[Row]) -> Statistics:

@@ -18,9 +18,9 @@ from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.words import (
     differences,
     markdown,
+    mean_text,
     method_table,
     notes,
-    number,
     stopping_table,
 )
 from mislid.files import write_whole
@@ -82,7 +82,7 @@ def runs_text(result: Result) -> str:
 
 
 def table_text(result: Result) -> str:
-    """The tables alone."""
+    """The tables alone; of a suite, the comparison first."""
     return "\n\n".join(_tables(result)) + "\n"
 
 
@@ -105,7 +105,7 @@ def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
 
 
 def _tables(result: Result) -> list[str]:
-    tables = []
+    tables = [summary_table([result])] if result.experiment.source else []
     for case in result.experiment.cases:
         outcomes = result.of(case)
         tables.append(f"**{_heading(outcomes[0])}**")
@@ -126,7 +126,7 @@ def _heading(outcome: Outcome) -> str:
 
 
 def _setting(result: Result) -> str:
-    source = (
+    source = result.experiment.source or (
         "the published instances"
         if result.exact
         else "instances drawn by the paper's recipe, not the published ones, whose numbers are "
@@ -160,20 +160,26 @@ def write_page(results: Sequence[Result], page: Path) -> None:
 def page_text(results: Sequence[Result], figures: str) -> str:
     """A summary, and the report of every experiment, as Markdown; `figures` is their directory."""
     parts = [_page_opening(results)]
-    summary = [
-        _summary_line(outcome)
-        for result in results
-        for outcome in result.outcomes
-        if _is_judged(outcome, result)
-    ]
+    summary = summary_table(results)
     if summary:
-        heading = ["case", "method", "runs", "ours", "published", "difference", "verdict"]
-        parts += [markdown(heading, summary), _VERDICT]
+        parts += [summary, _VERDICT]
     parts += [
         report_text(result, f"{figures}/{result.experiment.name}.png", level=2).strip()
         for result in results
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def summary_table(results: Sequence[Result]) -> str:
+    """Ours beside the published means, both ± standard errors; empty where nothing compares."""
+    lines = [
+        _summary_line(outcome)
+        for result in results
+        for outcome in result.outcomes
+        if _is_judged(outcome, result)
+    ]
+    heading = ["case", "method", "runs", "ours", "published", "difference", "verdict"]
+    return markdown(heading, lines) if lines else ""
 
 
 def _page_opening(results: Sequence[Result]) -> str:
@@ -224,10 +230,10 @@ def _summary_line(outcome: Outcome) -> list[str]:
         verdict += ", **other error rate**"
     return [
         outcome.case.name,
-        outcome.method.name,
+        outcome.method.label,
         f"{ours.runs:,}",
-        number(ours.mean),
-        number(published.mean),
+        mean_text(ours),
+        mean_text(published),
         f"{found.relative:+.1%}" + (", may be chance" if found.by_chance else ""),
         verdict,
     ]

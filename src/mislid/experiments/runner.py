@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,8 @@ class Outcome:
     @property
     def published(self) -> Statistics | None:
         """What the authors found."""
+        if self.method.reported is not None:
+            return self.method.reported
         key = self.case.published_key(self.method)
         return None if key is None else published_statistics()[key]
 
@@ -144,24 +146,28 @@ def find_instances(
     Without data they are drawn with the seed; `MissingDataError` where one has no recipe, or where
     the data directory was named and lacks it.
     """
+    recipes = {case.name: case.recipe for case in experiment.cases}
     try:
         found = {
             case.name: load_instance(locate(case.path, data), case.misspecification)
             for case in experiment.cases
+            if case.instance
         }
     except MissingDataError as problem:
         problem.add_note(ORIGIN)
         named = data is not None or os.environ.get(VARIABLE)
-        recipes = {case.name: case.recipe for case in experiment.cases}
         if named or None in recipes.values():
             raise
-        drawn = {
-            case.name: case.recipe.draw(seed, case.misspecification)
-            for case in experiment.cases
-            if case.recipe is not None
-        }
-        return drawn, False
-    return found, True
+        return _drawn(experiment.cases, seed), False
+    return found | _drawn([case for case in experiment.cases if not case.instance], seed), True
+
+
+def _drawn(cases: Iterable[Case], seed: int) -> dict[str, Instance]:
+    return {
+        case.name: case.recipe.draw(seed, case.misspecification)
+        for case in cases
+        if case.recipe is not None
+    }
 
 
 def _methods(experiment: Experiment) -> Iterator[tuple[Case, Method]]:

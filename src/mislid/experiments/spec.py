@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -16,7 +16,9 @@ from numpy.random import Generator, SeedSequence
 from mislid._validation import Matrix, Vector
 from mislid.algorithms import Algorithm, as_algorithm
 from mislid.errors import ProblemError
+from mislid.experiments.published import Statistics
 from mislid.model import Instance, Model
+from mislid.rules.stopping import as_stopping_rule
 
 HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
 # The published runs with tricks tested when samples had grown by more than this.
@@ -25,6 +27,13 @@ PUBLISHED_GRID = 1.2
 ATTEMPTS = 10_000
 # Tells an instance's random numbers from those of runs, which are the children 0, 1, ...
 BRANCH = 2**31
+
+
+class Draws(Protocol):
+    """How instances are drawn."""
+
+    def draw(self, seed: int, misspecification: float) -> Instance:
+        """One instance."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,8 @@ class Method:
     """An algorithm with a stopping rule.
 
     `published` names the published runs to compare with, whose mean is to be met within `margin`,
-    unless they are not `comparable`; `remark` says what is known where it is not met.
+    unless they are not `comparable`; `remark` says what is known where it is not met. Of runs that
+    are known from a table only, `reported` is what it says.
     `most` limits the number of runs of a slow method.
     """
 
@@ -96,13 +106,11 @@ class Method:
     gamma: float = 1.0
     max_samples: int | None = None
     most: int | None = None
+    reported: Statistics | None = None
 
     def __post_init__(self) -> None:
         as_algorithm(self.algorithm)
-        if self.stopping not in {HEURISTIC, GUARANTEED}:
-            raise ProblemError(
-                f"stopping must be {HEURISTIC} or {GUARANTEED}; got {self.stopping!r}"
-            )
+        as_stopping_rule(self.stopping)
 
     @property
     def label(self) -> str:
@@ -142,8 +150,9 @@ class Method:
 class Case:
     """One instance with a declared misspecification, and the methods on it.
 
-    `recipe` draws an instance like it where there are no data. Published runs are filed under
-    `published`, by default the case's name.
+    `recipe` draws an instance like it where there are no data, or always where `instance` is empty:
+    what was published is the recipe then. Published runs are filed under `published`, by default
+    the case's name.
     """
 
     name: str
@@ -152,7 +161,7 @@ class Case:
     m: int
     misspecification: float
     methods: tuple[Method, ...]
-    recipe: Recipe | None = None
+    recipe: Draws | None = None
     published: str = ""
 
     def __post_init__(self) -> None:
@@ -172,7 +181,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cases that are run and shown together; `notes` say what a reader should know."""
+    """Cases that are run and shown together; `notes` say what a reader should know.
+
+    `source` says what the runs are on, where the published instances are recipes.
+    """
 
     name: str
     title: str
@@ -181,6 +193,7 @@ class Experiment:
     delta: float = 0.05
     seed: int = 0
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     def __post_init__(self) -> None:
         _refuse_repeats("cases", [case.name for case in self.cases])

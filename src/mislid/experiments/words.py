@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from mislid.experiments.comparison import Comparison, compare, rate_interval
 from mislid.experiments.published import Statistics
 from mislid.experiments.runner import Outcome, Result
-from mislid.experiments.spec import GUARANTEED, HEURISTIC
 
 _HEADING = (
     "method | stopping | runs | samples | wrong | processor seconds a run | published samples | "
@@ -25,12 +24,12 @@ def method_table(outcomes: Sequence[Outcome], exact: bool) -> str:
 
 def stopping_table(outcomes: Sequence[Outcome]) -> str:
     """Mean samples with one column per stopping rule; empty where only one was used."""
-    rules = (HEURISTIC, GUARANTEED)
     cells: dict[str, dict[str, str]] = {}
+    rules = list(dict.fromkeys(outcome.method.stopping for outcome in outcomes))
     for outcome in outcomes:
         row = cells.setdefault(outcome.method.name, {})
         row[outcome.method.stopping] = _samples(outcome.statistics, spread=False)
-    if not any(GUARANTEED in row for row in cells.values()):
+    if len(rules) == 1:
         return ""
     rows = [[name, *(row.get(rule, "not run") for rule in rules)] for name, row in cells.items()]
     return markdown(["method", *rules], rows)
@@ -92,7 +91,7 @@ def notes(result: Result) -> list[str]:
                 f"{number(longest)} samples; the mean is a lower bound."
             )
         found += _outlier(name, [row.samples for row in outcome.rows])
-        low, _ = rate_interval(ours.wrong, ours.runs)
+        low, _ = rate_interval(ours.wrong or 0, ours.runs)
         if low > delta:
             found.append(
                 f"{name}: wrong in {ours.wrong} of {ours.runs} runs, beyond chance more "
@@ -143,6 +142,8 @@ def _samples(statistics: Statistics, *, spread: bool = True) -> str:
 
 
 def _wrong(statistics: Statistics) -> str:
+    if statistics.wrong is None:
+        return ""
     low, high = rate_interval(statistics.wrong, statistics.runs)
     return f"{statistics.wrong / statistics.runs:.1%} [{low:.1%}, {high:.1%}]"
 
@@ -170,6 +171,8 @@ def _judgement(found: Comparison, margin: float) -> str:
 
 
 def _errors(found: Comparison, ours: Statistics, published: Statistics) -> str:
+    if ours.wrong is None or published.wrong is None:
+        return f"Wrong answers: {ours.wrong} of {ours.runs}; published are none."
     rates = f"{ours.wrong / ours.runs:.1%} against {published.wrong / published.runs:.1%}"
     if found.errors_agree:
         return f"Wrong answers: {rates}."
@@ -183,6 +186,17 @@ def number(value: float) -> str:
     '25,804'
     """
     return f"{value:,.0f}"
+
+
+def mean_text(statistics: Statistics) -> str:
+    """A mean and its standard error.
+
+    >>> mean_text(Statistics(100, 33190.0, 8700.0, None, None))
+    '33,190 ± 870'
+    """
+    error = f" ± {number(statistics.standard_error)}" if statistics.runs > 1 else ""
+    bound = "at least " if statistics.unanswered else ""
+    return f"{bound}{number(statistics.mean)}{error}"
 
 
 def _signed(value: float) -> str:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from mislid._words import shown
 from mislid.errors import ProblemError
@@ -81,6 +81,94 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikelihoodRatio(StoppingRule):
+    """The generalised likelihood ratio test of linear models, as published comparisons use it.
+
+    The statistic of a pair is (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}) in a ridge regression,
+    and every pair's must exceed the threshold. With a misspecification it is the cost of the pair's
+    closest alternative in the tube.
+
+    Attributes
+    ----------
+    selective
+        Whether a pair whose statistic was above the threshold once stays settled (Tirinzoni and
+        Degenne 2022); an arm that beats all but m - 1, or for m = 1 that another beats, has no open
+        pairs.
+    threshold
+        "logarithmic", ln((t + 1) / delta), or "heuristic", ln((1 + ln(t + 1)) / delta).
+    ridge
+        V begins with this times the identity, in units of the mean precision of a measurement;
+        nothing where there is a misspecification.
+
+    Examples
+    --------
+    >>> print(LikelihoodRatio(selective=True))
+    glr-selective (no guarantee): likelihood ratio above ln((t + 1) / delta); pairs stay settled
+    """
+
+    name: str = field(init=False, repr=False)
+    description: str = field(init=False, repr=False)
+    proof: str = field(default=NO_GUARANTEE, init=False, repr=False)
+    judge: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
+    selective: bool = False
+    threshold: Literal["logarithmic", "heuristic"] = "logarithmic"
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        known = {
+            "logarithmic": "ln((t + 1) / delta)",
+            "heuristic": "ln((1 + ln(t + 1)) / delta)",
+        }
+        if self.threshold not in known:
+            raise ProblemError(
+                f"threshold must be 'logarithmic' or 'heuristic'; got {shown(self.threshold)}"
+            )
+        if not 0.0 < self.ridge < float("inf"):
+            raise ProblemError(f"ridge must be a positive number; got {shown(self.ridge)}")
+        settled = "; pairs stay settled" if self.selective else ""
+        description = f"likelihood ratio above {known[self.threshold]}{settled}"
+        object.__setattr__(self, "name", "glr-selective" if self.selective else "glr")
+        object.__setattr__(self, "description", description)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.proof}): {self.description}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FurthestAnswer(StoppingRule):
+    """The rule `heuristic`, for the furthest among the answers that a tolerance calls good enough.
+
+    The answer of Jourdan and Degenne (2022): the one whose closest alternative is furthest at the
+    present counts. Sampling rules that answer the closest alternative answer its. Without a
+    tolerance nothing differs from `heuristic`.
+
+    Examples
+    --------
+    >>> print(FurthestAnswer())
+    furthest (no guarantee): as heuristic, for the furthest answer that is good enough
+    """
+
+    name: str = field(default="furthest", init=False, repr=False)
+    description: str = field(
+        default="as heuristic, for the furthest answer that is good enough", init=False, repr=False
+    )
+    proof: str = field(default=NO_GUARANTEE, init=False, repr=False)
+    judge: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.proof}): {self.description}"
+
+
+# Rules of published comparisons, for simulations; studies do not stop by them.
+PUBLISHED_RULES: Mapping[str, StoppingRule] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (LikelihoodRatio(), LikelihoodRatio(selective=True), FurthestAnswer())
+    }
+)
+
+
 # Rules of earlier releases: two parts of what `guaranteed` was. Its proof has taken their place.
 RETIRED = ("mixture", "pairwise")
 
@@ -116,9 +204,9 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES` or of a rule that is retired, or an object. Its attribute
-        `guaranteed` says whether its error rate is proven to be at most delta; without it nothing
-        is claimed.
+        A name in `STOPPING_RULES` or `PUBLISHED_RULES` or of a rule that is retired, or an object.
+        Its attribute `guaranteed` says whether its error rate is proven to be at most delta;
+        without it nothing is claimed.
 
     Returns
     -------
@@ -140,16 +228,17 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     if isinstance(stopping, str) and stopping in RETIRED:
         warnings.warn(retirement(stopping), DeprecationWarning, stacklevel=2)
         stopping = "guaranteed"
-    if isinstance(stopping, str) and stopping in STOPPING_RULES:
-        return STOPPING_RULES[stopping]
+    known = {**STOPPING_RULES, **PUBLISHED_RULES}
+    if isinstance(stopping, str) and stopping in known:
+        return known[stopping]
     judge = getattr(stopping, "judge", None)
     if not callable(judge) or isinstance(stopping, type):
-        names = ", ".join(STOPPING_RULES)
+        names = ", ".join(known)
         raise ProblemError(
             f"stopping must be one of {names}, or an object with judge(view); got {shown(stopping)}"
         )
     name = str(getattr(stopping, "name", type(stopping).__name__))
-    if name in STOPPING_RULES:
+    if name in known:
         raise ProblemError(f"stopping must not call itself by a name of this package; got {name!r}")
     proven = bool(getattr(stopping, "guaranteed", False))
     return StoppingRule(

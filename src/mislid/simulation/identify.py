@@ -128,7 +128,7 @@ def identify(
         Which arm to measure next: a name in `mislid.algorithms.ALGORITHMS`, or a composition.
     stopping
         When to stop: guaranteed and paper are proved; heuristic, which the
-        published runs used, is not. LUCB, LinGapE and LinGIFA use their own test with the latter.
+        published runs used, is not. Rivals such as LUCB use their own test with the latter.
     seed
         Of all random numbers.
     max_samples

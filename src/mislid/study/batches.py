@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MOST_TRIALS = 100_000
 """Trials that can be asked for at once."""
 
+PHASE = "phase"
+"""What to ask for instead of a number: all that the rule has planned."""
+
 LONGEST_LEASE = 100 * 365.25 * 86400.0
 """Seconds after which others may be asked, at most: a hundred years."""
 
@@ -64,6 +67,33 @@ def as_limits(n: int, at_most: Any, same_arm: Any, replicates: Any) -> Limits:
             f"same_arm must be at least replicates, {limits.replicates}; got {limits.same_arm}"
         )
     return limits
+
+
+def as_size(n: Any) -> int | None:
+    """Trials that are asked for; None for a phase."""
+    if isinstance(n, str):
+        if n == PHASE:
+            return None
+        raise ProblemError(f"n must be a whole number or {PHASE!r}; got {n!r}")
+    return as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
+
+
+def phase_size(replay: Replay, limits: Limits, open_: int) -> int:
+    """Trials that complete a phase, besides the open ones that are handed out again."""
+    left = replay.phase_left()
+    if left is None:
+        raise ProblemError(
+            f"n must be a number with the algorithm {replay.state.settings.algorithm!r}, which has "
+            f"no phases; got {PHASE!r}. 'rage' has"
+        )
+    if left + open_ == 0:
+        raise ProblemError(
+            f"n={PHASE!r} needs what the open trials gave: all of the phase are handed out. Tell "
+            "them, or ask for a number of trials"
+        )
+    left += -left % limits.replicates
+    most = limits.most(len(replay.state.census.measurable))
+    return min(left + open_, MOST_TRIALS if most is None else most)
 
 
 def refuse_too_many(n: int, limits: Limits, K: int) -> None:

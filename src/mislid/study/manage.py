@@ -93,8 +93,8 @@ def create_study(
     algorithm, stopping
         Names that `identify` knows, or objects with `propose(view)` and `judge(view)`, which must
         be given again to `load_study`. A rule without a proof, such as `heuristic` or one that is
-        written in Python, is labelled in the result. In a study, LUCB, LinGapE and LinGIFA also
-        stop by the rule named here.
+        written in Python, is labelled in the result. In a study, rivals with a test
+        of their own, such as LUCB, also stop by the rule named here.
     names, columns
         Labels of the rows of an array, and names of its columns, the features.
     intercept

@@ -176,6 +176,13 @@ class Replay:
         arms = self.state.census.arms
         return [arms[place] for place in self._follow(self.engine, script)[1]]
 
+    def phase_left(self) -> int | None:
+        """How many new trials would complete what the rule plans as a whole; None for most rules.
+
+        Open trials are part of it.
+        """
+        return self.engine.phase_left(self.state.waiting_arms())
+
     def _follow(self, engine: Engine, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
         """What the rules say to a script: the first verdict that decides, and the arms chosen."""
         verdict, arms = engine.follow(script)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from mislid._validation import as_count, as_number, as_text
+from mislid._validation import as_number, as_text
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.rules.noise import UNDECLARED
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import (
     LONGEST_LEASE,
-    MOST_TRIALS,
     Batch,
     Limits,
     as_limits,
+    as_size,
     fill,
+    phase_size,
     refuse_too_many,
 )
 from mislid.study.candidates import Candidates
@@ -76,7 +77,7 @@ class Study(ReadableStudy, RevisableStudy):
     @overload
     def ask(
         self,
-        n: int,
+        n: int | Literal["phase"],
         *,
         worker: str | None = None,
         lease: float | None = None,
@@ -88,7 +89,7 @@ class Study(ReadableStudy, RevisableStudy):
 
     def ask(
         self,
-        n: int | None = None,
+        n: int | Literal["phase"] | None = None,
         *,
         worker: str | None = None,
         lease: float | None = None,
@@ -103,7 +104,8 @@ class Study(ReadableStudy, RevisableStudy):
         ----------
         n
             Open trials count as if they had returned the present estimate of their arm, so that a
-            batch is spread over arms.
+            batch is spread over arms. "phase" asks for all that is left of what the rule has
+            planned, for rules that plan many measurements at once, such as "rage".
         worker
             Who asks. A worker who asks again gets its own open trials back first, so one name
             should not be used by two at once. Without a name every trial is a new one.
@@ -127,18 +129,19 @@ class Study(ReadableStudy, RevisableStudy):
         Trial or list of Trial
             What to measure: the label in `arm`.
         """
-        count = as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
-        limits = as_limits(count, at_most, same_arm, replicates)
+        size = as_size(n)
+        limits = as_limits(size or 0, at_most, same_arm, replicates)
         _refuse_worker(worker, key)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
         trial_ids: list[int] = []
         request = None
         if worker is None:
-            request = request_of(key, "ask", count, lease, at_most, same_arm, replicates)
+            request = request_of(key, "ask", size or n, lease, at_most, same_arm, replicates)
 
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
+            count = size or phase_size(replay, limits, _again(replay, worker, now))
             refuse_too_many(count, limits, len(replay.state.census.measurable))
             facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
@@ -321,6 +324,14 @@ class Study(ReadableStudy, RevisableStudy):
         Loop(self, measure, n_trials, timeout, catch, callbacks, worker, lease).run(
             n_jobs, show_progress_bar=show_progress_bar
         )
+
+
+def _again(replay: Replay, worker: str | None, now: float) -> int:
+    """How many open trials are handed out again: the worker's own, and expired ones."""
+    state, elapsed = replay.state, replay.state.elapsed_at(now)
+    trials = [state.trials[trial_id] for trial_id in state.waiting]
+    own = [trial for trial in trials if worker is not None and trial.worker == worker]
+    return len(own) + sum(trial.is_expired(elapsed) for trial in trials if trial not in own)
 
 
 def _hand_out(

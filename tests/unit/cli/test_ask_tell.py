@@ -56,6 +56,14 @@ def test_trials_in_three_formats(created: Call, opened) -> None:
     assert len(opened().pending) == 4
 
 
+def test_a_phase_is_asked_for_where_the_rule_has_one(created: Call) -> None:
+    refused(created("ask", "s", "-n", "phase"), 1, "which has no phases", "'rage' has")
+    refused(created("ask", "s", "-n", "plate"), 2, "'plate' is not a valid number or phase")
+    created("create", "r", *question(), "--algorithm", "rage")
+    trials = rows(created("ask", "r", "-n", "phase", "--format", "csv").out)
+    assert len({trial["arm"] for trial in trials}) == len(trials) > 1
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800), (" 5 s", 5)]
 )

@@ -14,7 +14,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> click.Command:
     monkeypatch.setattr("mislid.algorithms.algorithm_names", lambda: ("mislid", "coin"))
 
     @click.command()
-    @rule_options
+    @rule_options()
     def printing(algorithm: str, stopping: str) -> None:
         click.echo(f"{algorithm}, {stopping}")
 

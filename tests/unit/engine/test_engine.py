@@ -326,13 +326,17 @@ class TestWrongRules:
 
     @pytest.mark.parametrize("rule", ["best", 7, Laggard, Heuristic()])
     def test_no_sampling_rule(self, rule: object) -> None:
-        message = r"algorithm must be one of mislid, .*oracle, composed, or an object with propose"
+        message = (
+            r"algorithm must be one of mislid, .*oracle, .*composed, or an object with propose"
+        )
         with pytest.raises(ProblemError, match=message):
             engine_of(rule)
 
     @pytest.mark.parametrize("rule", ["soon", 7, Heuristic, Laggard()])
     def test_no_stopping_rule(self, rule: object) -> None:
-        message = r"stopping must be one of guaranteed, .*heuristic, or an object with judge\(view"
+        message = (
+            r"stopping must be one of guaranteed, .*heuristic, .*or an object with judge\(view"
+        )
         with pytest.raises(ProblemError, match=message):
             engine_of(stopping=rule)
 

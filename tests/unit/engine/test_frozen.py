@@ -26,7 +26,9 @@ def drive(engine: Engine, steps: int) -> list[int]:
 
 
 @pytest.mark.parametrize("stopping", ["guaranteed", "paper", "heuristic"])
-@pytest.mark.parametrize("algorithm", ["mislid", "lucb", "lingape", "lingifa", "uniform"])
+@pytest.mark.parametrize(
+    "algorithm", ["mislid", "lucb", "lingape", "lingifa", "uniform", "rage", "ugape", "xy-static"]
+)
 def test_it_goes_on_from_there(algorithm: str, stopping: str) -> None:
     first = new_engine(algorithm=algorithm, stopping=stopping)
     drive(first, 30)

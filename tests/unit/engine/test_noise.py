@@ -144,9 +144,9 @@ def test_other_stopping_rules_need_to_know_the_noise(rule: str) -> None:
     Engine(BERNOULLI, stopping=rule)
 
 
-@pytest.mark.parametrize("name", ["lingape", "lingifa"])
+@pytest.mark.parametrize("name", ["lingape", "lingifa", "rage"])
 def test_regressions_need_to_know_the_noise(name: str) -> None:
-    with pytest.raises(ProblemError, match="algorithm must not be LinG"):
+    with pytest.raises(ProblemError, match=r"algorithm must not be (LinG|RAGE)"):
         Engine(Question(LINEAR, 2, noise="unknown"), name)
     Engine(Question(LINEAR, 2, noise_model="bernoulli"), name)
 

@@ -86,7 +86,7 @@ def test_options_are_those_of_replicate():
     ("make", "message"),
     [
         (lambda: Method("x", "nonsense"), "algorithm must be one of"),
-        (lambda: Method("x", "lucb", "never"), "stopping must be heuristic or guaranteed"),
+        (lambda: Method("x", "lucb", "never"), "stopping must be one of guaranteed"),
         (lambda: replace(ONE, methods=()), "methods must not be empty"),
         (lambda: replace(ONE, methods=ONE.methods * 2), "different names; got 'x' twice"),
         (lambda: Experiment("X", "title", (ONE, ONE), 3), "cases must have different names"),

@@ -235,7 +235,7 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     text = page.read_text()
     assert text == page_text([result], "reproduction")
     text = closed_up(text)
-    assert "| A_eps0 | LinGapE | 40 | 577 | 577 | +0.0%, may be chance | agrees |" in text
+    assert "| A_eps0 | LinGapE | 40 | 577 ± 27 | 577 ± 16 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
     # 160 runs of a quarter of a second; 500 of 13.26 and 500 of 88.37 seconds.

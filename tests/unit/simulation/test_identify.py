@@ -25,7 +25,7 @@ STOPPING = ("guaranteed", "paper", "heuristic")
 def test_every_algorithm_stops_by_every_rule(algorithm: str, stopping: str) -> None:
     """Rules that trust the linear model may starve arms that a proof needs, and never stop."""
     found = identify(INSTANCE, 2, algorithm=algorithm, stopping=stopping, max_samples=50_000)
-    rival = algorithm in ("lingape", "lingifa", "lucb", "lucb-authors")
+    rival = ALGORITHMS[algorithm].own_test
     own = rival and stopping == "heuristic"
     if rival and not own and found.status == "budget exhausted":
         return

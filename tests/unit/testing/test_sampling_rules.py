@@ -17,6 +17,8 @@ UNORDERED = {
     "mislid-authors-tricks",
     "mislid-authors-greedy",
     "oracle",
+    "peps",
+    "top-two-ids",
 }
 
 

@@ -40,6 +40,16 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> fl
     return seconds
 
 
+class _Size(click.IntRange):
+    """A number of trials, or `phase`."""
+
+    name = "number or phase"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number, or the word."""
+        return value if value == "phase" else super().convert(value, param, ctx)
+
+
 # What to know of a study that has no need of trials, or cannot use them as it is.
 _NOTES = {
     "decided": "the study has decided; more is not needed",
@@ -60,7 +70,7 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
 )
 @name_argument
 @storage_option
-@setting("-n", click.IntRange(1), 1, "Number of trials.")
+@setting("-n", _Size(1), 1, "Number of trials, or `phase` for all that the rule has planned.")
 @click.option("--worker", metavar="NAME", help="Who asks; asking again gives its open trials back.")
 @click.option(
     "--lease",
@@ -86,7 +96,7 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
 def command(
     name: str,
     storage: str | None,
-    n: int,
+    n: Any,
     worker: str | None,
     lease: float | None,
     at_most: int | None,

@@ -111,7 +111,7 @@ cost_option = click.option(
     "maximize",
     "Whether large or small values are best.",
 )
-@rule_options
+@rule_options()
 @seed_option
 @click.option(
     "--load-if-exists",

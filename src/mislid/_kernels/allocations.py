@@ -1,0 +1,55 @@
+"""Alternatives that answer an allocation, for rules that plan one."""
+
+from __future__ import annotations
+
+from mislid._kernels.compile import inner
+from mislid._kernels.near_pairs import NearPairs, find_near
+from mislid._kernels.newton import STALLED
+from mislid._kernels.rounds import search_around
+from mislid._kernels.search import aim_at_projection
+from mislid._kernels.state import Setting, State
+from mislid._kernels.structs import Vector
+from mislid._kernels.two_arms import Closest
+
+# Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
+NEGLIGIBLE = 1e-100
+# Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
+# in turn, are neglected then: a learner that is taught nothing would play the same for ever.
+COARSER = (1e-30, 1e-15, 1e-8)
+
+
+@inner
+def closest_at_plan(setting: Setting, state: State, plan: Vector, weights: Vector) -> Closest:
+    """The alternative closest to the estimate where arms have these shares (K,).
+
+    Weights over many orders of magnitude can be more than the solver certifies: then small shares
+    are neglected.
+    """
+    found = (STALLED, 0.0, -1, -1)
+    for attempt in range(1 + len(COARSER)):
+        least = NEGLIGIBLE if attempt == 0 else COARSER[attempt - 1]
+        for k in range(plan.shape[0]):
+            weights[k] = plan[k] / setting.variance[k] if plan[k] > least else 0.0
+        aim_at_projection(weights, state.test, state.play)
+        found = search_around(setting, state, weights, state.play)
+        if found[0] != STALLED:
+            break
+    return found
+
+
+@inner
+def answer_plan(
+    setting: Setting, state: State, plan: Vector, weights: Vector, near: NearPairs
+) -> bool:
+    """Fill `near` with the alternatives closest to the estimate where arms have these shares.
+
+    Whether there is one that tells: not where two arms of the closest are level, nor where the
+    search certified nothing.
+    """
+    for k in range(plan.shape[0]):
+        weights[k] = plan[k] / setting.variance[k]
+    aim_at_projection(weights, state.test, state.play)
+    if not find_near(setting, state, weights, state.play, near):
+        return False
+    state.rounds += 1
+    return near.costs[near.closest] > 0.0

@@ -1,0 +1,295 @@
+"""Designs: how to share measurements between arms so that all pairs of some arms are known well.
+
+The XY-design (Soare et al., 2014) makes the largest variance of a pair smallest,
+    rho = min over shares of max over pairs of |x_i - x_j|^2 in the inverse of
+          sum_k share_k x_k x_k' / sigma_k^2,
+by Frank-Wolfe: step k, of size 2 / (k + 2), goes to the arm that shortens the widest pair most.
+Shares that are not normalised get k + 1 more at its arm then, so that information only grows.
+Where features say nothing, a pair's variance is that of its two means, and the best shares have a
+closed form.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._kernels.compile import inner
+from mislid._kernels.linalg import fill
+from mislid._kernels.ridge import (
+    RidgeSpace,
+    apply_measurement,
+    invert,
+    squared_distance,
+)
+from mislid._kernels.state import Setting
+from mislid._kernels.structs import PerArm, Struct, Vector
+
+# Steps of Frank-Wolfe, after which the largest variance is within a few per cent of the least.
+STEPS = 1_000
+# Of them, between two inversions.
+PERIOD = 64
+# Shares below this are what is left of the beginning.
+NEGLIGIBLE = 1e-5
+# A ridge relative to the information: designs for a few pairs need not span all features.
+SPAN = 1e-10
+# Bounds of distances are lowered by this share, lest rounding hide the widest pair.
+SAFETY = 1e-6
+
+
+class Designs(Struct):
+    """The pairs that a design is for, and the design; `information` and `ridge` are of any data."""
+
+    candidates: PerArm  # one for arms whose pairs are meant
+    share: PerArm  # of all measurements, sums to one
+    information: PerArm  # counts over squared noise, or shares over it
+    ridge: RidgeSpace  # least squares at that information
+    wide_one: int  # the widest pair of candidates, when it was looked for last
+    wide_other: int
+
+
+def new_designs(setting: Setting) -> dict[str, object]:
+    """Fields of designs before the first."""
+    K, d = setting.X.shape
+    everyone = np.arange(K, dtype=np.int64)
+    ridge = RidgeSpace.zeros({"K": K, "d": d, "none": 0}, ridge=np.zeros((d, d)), everyone=everyone)
+    return {"ridge": ridge, "candidates": np.ones(K)}
+
+
+@inner
+def regress(setting: Setting, design: Designs, total: float) -> None:
+    """Invert the information, of this total."""
+    ridge = design.ridge
+    for a in range(ridge.ridge.shape[0]):
+        ridge.ridge[a, a] = SPAN * total
+    invert(setting.X, design.information, ridge)
+
+
+@inner
+def total_of(values: Vector) -> float:
+    """Their sum."""
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k]
+    return total
+
+
+@inner
+def set_radii(setting: Setting, design: Designs) -> float:
+    """Distances of the candidates from their centre, into `ridge.squares`; the largest."""
+    X, ridge, candidates = setting.X, design.ridge, design.candidates
+    K, d = X.shape
+    count, largest = total_of(candidates), 0.0
+    for a in range(d):
+        ridge.direction[a], ridge.image[a] = 0.0, 0.0
+    for k in range(K):
+        if candidates[k] > 0.0:
+            for a in range(d):
+                ridge.direction[a] += X[k, a] / count
+                ridge.image[a] += ridge.images[k, a] / count
+    for k in range(K):
+        square = 0.0
+        for a in range(d):
+            square += (X[k, a] - ridge.direction[a]) * (ridge.images[k, a] - ridge.image[a])
+        ridge.squares[k] = math.sqrt(max(square, 0.0))
+        if candidates[k] > 0.0:
+            largest = max(largest, ridge.squares[k])
+    return largest
+
+
+@inner
+def widest_pair(setting: Setting, design: Designs) -> float:
+    """Find the pair of candidates with the largest variance along the features; that variance.
+
+    Of equals the first, into `wide_one` and `wide_other`.
+    A pair is no further apart than its arms are from the centre together. That rules out most of
+    them, once the pair that was widest last is measured anew.
+    """
+    X, images, candidates = setting.X, design.ridge.images, design.candidates
+    radii, largest = design.ridge.squares, set_radii(setting, design)
+    least, widest = 0.0, -1.0
+    if candidates[design.wide_one] > 0.0 and candidates[design.wide_other] > 0.0:
+        known = squared_distance(X, images, design.wide_one, design.wide_other)
+        least = (1.0 - SAFETY) * math.sqrt(known)
+    for i in range(X.shape[0]):
+        if candidates[i] == 0.0 or radii[i] + largest < least:
+            continue
+        for j in range(i):
+            if candidates[j] > 0.0 and radii[i] + radii[j] >= least:
+                square = squared_distance(X, images, i, j)
+                if square > widest:
+                    design.wide_one, design.wide_other, widest = i, j, square
+                    least = max(least, (1.0 - SAFETY) * math.sqrt(square))
+    return max(widest, 0.0)
+
+
+@inner
+def most_shortening(setting: Setting, design: Designs, i: int, j: int) -> int:
+    """The arm by which the pair's variance falls fastest, of those that can be measured."""
+    X, ridge = setting.X, design.ridge
+    best, steepest = 0, -1.0
+    for a in range(X.shape[1]):
+        ridge.direction[a] = ridge.images[i, a] - ridge.images[j, a]
+    for k in range(X.shape[0]):
+        if setting.price[k] == np.inf:
+            continue
+        product = 0.0
+        for a in range(X.shape[1]):
+            product += X[k, a] * ridge.direction[a]
+        fall = product * product / setting.variance[k]
+        if fall > steepest:
+            best, steepest = k, fall
+    return best
+
+
+@inner
+def normalise(setting: Setting, design: Designs, negligible: float) -> None:
+    """Let the shares sum to one without those that are negligible, and set their information.
+
+    An arm with little noise may have a small share that tells much.
+    """
+    share, variance, kept = design.share, setting.variance, 0.0
+    total, known = total_of(share), 0.0
+    for k in range(share.shape[0]):
+        known += share[k] / variance[k]
+    for k in range(share.shape[0]):
+        if share[k] < negligible * total and share[k] / variance[k] < negligible * known:
+            share[k] = 0.0
+        kept += share[k]
+    for k in range(share.shape[0]):
+        share[k] /= kept
+        design.information[k] = share[k] / variance[k]
+
+
+@inner
+def xy_design(setting: Setting, design: Designs) -> float:
+    """Fill in the shares of the XY-design for the candidates; its largest variance, rho."""
+    share, information, able = design.share, design.information, 0
+    for k in range(share.shape[0]):
+        able += setting.price[k] < np.inf
+    for k in range(share.shape[0]):
+        share[k] = 1.0 / able if setting.price[k] < np.inf else 0.0
+        information[k] = share[k] / setting.variance[k]
+    regress(setting, design, total_of(information))
+    for step in range(1, STEPS + 1):
+        widest_pair(setting, design)
+        arm = most_shortening(setting, design, design.wide_one, design.wide_other)
+        share[arm] += step + 1.0
+        gained = (step + 1.0) / setting.variance[arm]
+        information[arm] += gained
+        if step % PERIOD == 0:
+            regress(setting, design, total_of(information))
+        else:
+            apply_measurement(setting.X, arm, gained, design.ridge)
+    normalise(setting, design, NEGLIGIBLE)
+    regress(setting, design, total_of(information))
+    return widest_pair(setting, design)
+
+
+@inner
+def own_design(setting: Setting, design: Designs) -> float:
+    """The same where every arm tells of itself alone.
+
+    Shares are in proportion to the candidates' variances; where one has more than all others
+    together, the square roots of the two count. Candidates that cannot be measured are left out.
+    """
+    share, variance = design.share, setting.variance
+    fill(share, 0.0)
+    total, loudest = 0.0, -1
+    for k in range(share.shape[0]):
+        if design.candidates[k] > 0.0 and setting.price[k] < np.inf:
+            share[k] = variance[k]
+            total += variance[k]
+            if loudest < 0 or variance[k] > variance[loudest]:
+                loudest = k
+    if loudest < 0:  # no candidate can be measured
+        for k in range(share.shape[0]):
+            share[k] = 1.0 if setting.price[k] < np.inf else 0.0
+    elif 0.0 < total - variance[loudest] < variance[loudest]:
+        share[loudest] = math.sqrt(variance[loudest] * (total - variance[loudest]))
+    normalise(setting, design, 0.0)
+    return widest_own(design)
+
+
+@inner
+def widest_own(design: Designs) -> float:
+    """The largest variance of a pair of candidates that have measurements, by these alone."""
+    first, second = 0.0, 0.0
+    for k in range(design.candidates.shape[0]):
+        if design.candidates[k] > 0.0 and design.information[k] > 0.0:
+            mine = 1.0 / design.information[k]
+            if mine > first:
+                first, second = mine, first
+            else:
+                second = max(second, mine)
+    return first + second
+
+
+@inner
+def pair_bias(setting: Setting, design: Designs, i: int, j: int) -> float:
+    """How far the regression's estimate of mean_i - mean_j may be off in the tube.
+
+    The estimate weighs deviation k by c_k = (x_i - x_j)'V^-1 x_k w_k, the truth by one at i and
+    minus one at j: misspecification times the 1-norm of the difference.
+    """
+    if setting.eps == 0.0:
+        return 0.0
+    X, images, norm = setting.X, design.ridge.images, 0.0
+    for k in range(X.shape[0]):
+        weight = 0.0
+        if design.information[k] > 0.0:
+            for a in range(X.shape[1]):
+                weight += X[k, a] * (images[i, a] - images[j, a])
+            weight *= design.information[k]
+        if k == i:
+            weight -= 1.0
+        if k == j:
+            weight += 1.0
+        norm += abs(weight)
+    return setting.eps * norm
+
+
+@inner
+def largest_bias(setting: Setting, design: Designs) -> float:
+    """Of all pairs of candidates."""
+    largest = 0.0
+    if setting.eps == 0.0:
+        return largest
+    for i in range(setting.X.shape[0]):
+        if design.candidates[i] > 0.0:
+            for j in range(i):
+                if design.candidates[j] > 0.0:
+                    largest = max(largest, pair_bias(setting, design, i, j))
+    return largest
+
+
+@inner
+def support_of(share: Vector) -> int:
+    """How many arms have a share."""
+    support = 0
+    for k in range(share.shape[0]):
+        support += share[k] > 0.0
+    return support
+
+
+@inner
+def apportion(share: Vector, samples: float, plan: Vector) -> None:
+    """Whole numbers of measurements in proportion to the shares (Pukelsheim and Rieder, 1992).
+
+    Of n measurements of p arms, information is at least 1 - p / n of what the shares promise.
+    """
+    support, total = support_of(share), 0.0
+    for k in range(share.shape[0]):
+        plan[k] = math.ceil((samples - 0.5 * support) * share[k])
+        total += plan[k]
+    while total != samples:
+        step = 1.0 if total < samples else -1.0
+        best, extreme = -1, np.inf
+        for k in range(share.shape[0]):
+            if share[k] > 0.0:
+                ratio = plan[k] / share[k] if step > 0.0 else -(plan[k] - 1.0) / share[k]
+                if ratio < extreme:
+                    best, extreme = k, ratio
+        plan[best] += step
+        total += step

@@ -1,0 +1,122 @@
+"""Draws from what is believed of the means after the measurements, under a flat prior.
+
+Measured values are drawn anew, normal around their means, and projected onto the tube. Without
+misspecification that is the normal posterior of theta, where features say nothing that of every arm
+by itself; both are drawn directly.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._kernels.compile import inner
+from mislid._kernels.linalg import fill, times
+from mislid._kernels.newton import STALLED
+from mislid._kernels.random import normal
+from mislid._kernels.rounds import search_around
+from mislid._kernels.search import aim_at_projection, call_project
+from mislid._kernels.state import Setting, State
+from mislid._kernels.structs import PerArm, PerFeature, Struct
+from mislid._kernels.two_arms import ACCURACY, is_wide
+
+# An arm without measurements is believed to be as uncertain as one with so many.
+AT_LEAST = 0.5
+
+
+class Posterior(Struct):
+    """A draw."""
+
+    draws: int  # at most so many for one that answers otherwise
+    shift: PerArm  # the draw minus the estimate
+    values: PerArm
+    numbers: PerFeature
+
+
+@inner
+def _draw_theta(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posterior) -> None:
+    """X L^-T z for the Cholesky factor L of X' diag(weights) X, which the projection has left."""
+    newton, z = state.test.newton, drawn.numbers
+    d, L = z.shape[0], newton.factor
+    for a in range(d):
+        z[a] = normal(key, at * d + a)
+    for a in range(d - 1, -1, -1):
+        z[a] *= L[a, a]
+        for c in range(a):
+            z[c] -= L[a, c] * z[a]
+    times(setting.X, newton.spanner, newton.rest, z, drawn.shift)
+
+
+@inner
+def _draw_values(setting: Setting, state: State, key: np.uint64, at: int, out: PerArm) -> None:
+    """How far values (K,) as uncertain as the empirical means are from these."""
+    K = out.shape[0]
+    for k in range(K):
+        deviation = math.sqrt(setting.variance[k] / max(state.counts[k], AT_LEAST))
+        out[k] = deviation * normal(key, at * K + k)
+
+
+@inner
+def draw(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posterior) -> bool:
+    """Fill `shift` with draw number `at` of a stream; False where it could not be projected."""
+    if setting.eps == 0.0:
+        _draw_theta(setting, state, key, at, drawn)
+        return True
+    if is_wide(setting.eps, state.projected, setting.tol):
+        _draw_values(setting, state, key, at, drawn.shift)
+        return True
+    _draw_values(setting, state, key, at, drawn.values)
+    for k in range(drawn.values.shape[0]):
+        drawn.values[k] += state.means[k]
+    space = state.play
+    status, _, _ = call_project(
+        space.project, setting.eps, drawn.values, state.weights, ACCURACY, space
+    )
+    if status == STALLED:
+        return False
+    for k in range(drawn.shift.shape[0]):
+        drawn.shift[k] = space.linear[k] + space.projected[k] - state.projected[k]
+    return True
+
+
+@inner
+def answers_otherwise(setting: Setting, state: State, shift: PerArm) -> bool:
+    """Whether some challenger leads an incumbent, by the tolerance, at the shifted estimate."""
+    lowest, highest, b = np.inf, -np.inf, 0
+    for k in range(shift.shape[0]):
+        value = state.projected[k] + shift[k]
+        if b < setting.m and state.incumbents[b] == k:
+            lowest = min(lowest, value)
+            b += 1
+        else:
+            highest = max(highest, value)
+    return highest > lowest + setting.tol
+
+
+@inner
+def _most_likely_alternative(setting: Setting, state: State, drawn: Posterior) -> bool:
+    """Fill `shift` with the way to the closest alternative; False where there is none to find."""
+    aim_at_projection(state.weights, state.test, state.play)
+    status, cost, _, _ = search_around(setting, state, state.weights, state.play)
+    if status == STALLED or cost == np.inf:
+        state.stalls += 1
+        fill(drawn.shift, 0.0)
+        return False
+    for k in range(drawn.shift.shape[0]):
+        drawn.shift[k] = -state.play.below[k]
+    return True
+
+
+@inner
+def draw_alternative(
+    setting: Setting, state: State, key: np.uint64, first: int, drawn: Posterior
+) -> bool:
+    """Fill `shift` with a draw that answers otherwise; where none comes, the most likely such.
+
+    Draws number `first` and on. False where even that is not to be had.
+    """
+    for at in range(first, first + drawn.draws):
+        if draw(setting, state, key, at, drawn) and answers_otherwise(setting, state, drawn.shift):
+            return True
+    return _most_likely_alternative(setting, state, drawn)

@@ -1,0 +1,61 @@
+"""EB-TCI (Jourdan, Degenne, Baudry, de Heide and Kaufmann, 2022): a leader and its challenger.
+
+The incumbents are the leaders, by the estimate. The pair is the one with the least cost plus
+logarithms of its counts, which keep an arm that misleads from waiting for ever; one of its two arms
+is measured.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.near_pairs import NearPairs, find_near, new_near_pairs
+from mislid._kernels.rounds import least_measured, leave_out_settled
+from mislid._kernels.search import forget_means
+from mislid._kernels.state import Setting, State
+from mislid._kernels.structs import Struct
+from mislid._kernels.two_arms import leave_nothing_out, list_challengers
+
+# An arm without measurements counts as one with so many.
+AT_LEAST = 0.5
+
+
+class TopTwo(Struct):
+    """How often the leader is measured, and the pair."""
+
+    share: float
+    selective: bool  # whether pairs that are settled are left out
+    near: NearPairs
+
+
+def new_top_two(K: int, m: int, share: float) -> TopTwo:
+    """The cheapest pair is all that it looks for."""
+    return TopTwo(share=share, selective=False, near=new_near_pairs(K, m, 1))
+
+
+@inner
+def _set_logarithms(setting: Setting, state: State, near: NearPairs) -> None:
+    m, counts, challengers = setting.m, state.counts, state.test.challengers
+    list_challengers(counts.shape[0], state.incumbents, challengers)
+    for p in range(near.extra.shape[0]):
+        i, j = challengers[p // m], state.incumbents[p % m]
+        near.extra[p] = math.log(max(counts[i], AT_LEAST)) + math.log(max(counts[j], AT_LEAST))
+
+
+@kernel
+def top_two_arm(setting: Setting, rule: TopTwo, state: State, uniform: float) -> int:
+    """The arm to measure next: of the pair, the leader with probability `share`."""
+    near = rule.near
+    _set_logarithms(setting, state, near)
+    forget_means(state.test)
+    if rule.selective:
+        leave_out_settled(state, state.test)
+    found = find_near(setting, state, state.weights, state.test, near)
+    leave_nothing_out(state.test)
+    if not found:
+        return least_measured(state.counts)
+    state.rounds += 1
+    if uniform < rule.share:
+        return near.incumbents[near.closest]
+    return near.challengers[near.closest]

@@ -1,0 +1,78 @@
+"""UGapE (Gabillon, Ghavamzadeh and Lazaric, 2012) for the m best arms, without features.
+
+Every arm has an interval [L, U] around its empirical mean. The score of arm k is the m-th largest
+upper bound of the others less its own lower one: below zero it proves that fewer than m arms are
+better. The answer J are the m arms with the smallest scores. Of the arm of J with the smallest
+lower bound and the arm outside with the largest upper one, the less certain is measured. It stops
+once the largest score in J is at most the tolerance.
+
+LUCB differs in its answer only, which has the m best means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._kernels.compile import inner, kernel
+from mislid._kernels.lucb import Rival, beta_of, interval
+from mislid._kernels.order import list_top, mark_top, nth_largest
+from mislid._kernels.state import Setting, State
+from mislid._kernels.structs import ArmOrder, PerArm
+
+
+class UGapE(Rival):
+    """Bounds and scores of the last choice."""
+
+    upper: PerArm
+    lower: PerArm
+    scores: PerArm  # negated, so that the answer has the largest
+    flags: PerArm
+    heap: ArmOrder
+
+
+@inner
+def score_arms(setting: Setting, rule: UGapE, state: State) -> None:
+    """Bounds and scores of all arms, in O(K log m).
+
+    For one of the m largest upper bounds, the m-th largest of the others is the one after them.
+    """
+    beta, upper, m = beta_of(rule, state), rule.upper, setting.m
+    K = upper.shape[0]
+    for k in range(K):
+        width = interval(beta, setting.variance[k], state.counts[k], False)
+        upper[k] = state.means[k] + width
+        rule.lower[k] = state.means[k] - width
+    mark_top(upper, m, rule.heap, rule.flags)
+    last, following = nth_largest(upper, m, rule.heap), nth_largest(upper, m + 1, rule.heap)
+    for k in range(K):
+        rule.scores[k] = rule.lower[k] - (following if rule.flags[k] > 0.0 else last)
+
+
+@kernel
+def ugape_arm(setting: Setting, rule: UGapE, state: State, uniform: float) -> int:
+    """The arm to measure next; `index` and `limit` become UGapE's own stopping test.
+
+    Of equally certain ones the incumbent is taken.
+    """
+    score_arms(setting, rule, state)
+    mark_top(rule.scores, setting.m, rule.heap, rule.flags)
+    incumbent, challenger, rule.index = -1, -1, -np.inf
+    for k in range(rule.flags.shape[0]):
+        if rule.flags[k] > 0.0:
+            rule.index = max(rule.index, -rule.scores[k])
+            if incumbent < 0 or rule.lower[k] < rule.lower[incumbent]:
+                incumbent = k
+        elif challenger < 0 or rule.upper[k] > rule.upper[challenger]:
+            challenger = k
+    rule.limit = setting.tol
+    return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
+
+
+@kernel
+def ugape_test(setting: Setting, rule: UGapE, state: State) -> bool:
+    """Whether the index settles the question: then `incumbents` have the best scores."""
+    if not rule.index <= rule.limit:
+        return False
+    score_arms(setting, rule, state)
+    list_top(rule.scores, rule.heap, rule.flags, state.incumbents)
+    return True

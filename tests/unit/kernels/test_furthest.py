@@ -1,0 +1,70 @@
+"""The furthest answer that is good enough, against all answers by themselves."""
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from mislid import Instance, Model, identify
+from mislid.engine import Engine
+from mislid.question import Question
+from mislid.rules.thresholds import heuristic_threshold
+from oracles.furthest import furthest
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, np.inf])
+@pytest.mark.parametrize(("K", "d", "m"), [(6, 3, 1), (7, 3, 3), (5, 2, 4)])
+def test_the_furthest_answer_is_judged(rng: Generator, K: int, d: int, m: int, eps: float) -> None:
+    others = 0
+    for _ in range(20):
+        features, tolerance = rng.normal(size=(K, d)), float(rng.uniform(0.2, 2.0))
+        question = Question(Model(features, eps), m, noise=0.7, tolerance=tolerance)
+        engine = Engine(question, "uniform", "furthest")
+        counts = rng.integers(1, 9, K) ** 3
+        means = 0.1 * (features @ rng.normal(size=d) + rng.normal(size=K))
+        engine.reset(counts, counts * means)
+        verdict = engine.judge(test=True)
+        costs = furthest(question, engine.estimate, engine.weights)
+        largest = max(costs.values())
+        assert verdict.statistic == pytest.approx(largest, rel=1e-8)
+        assert costs[tuple(sorted(engine.incumbents))] == pytest.approx(largest, rel=1e-8)
+        assert verdict.threshold == heuristic_threshold(counts.sum(), question.delta)
+        assert verdict.decided == (largest > verdict.threshold)
+        others += largest > (1 + 1e-8) * next(iter(costs.values()))
+    assert others > 0  # not always the best of the estimate
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lingame", "uniform"])
+def test_without_a_tolerance_it_is_heuristic(rng: Generator, algorithm: str) -> None:
+    features = rng.normal(size=(6, 2))
+    instance = Instance(Model(features, 0.1), features @ [1.0, -0.5], noise=0.5)
+    options = {"algorithm": algorithm, "max_samples": 3_000}
+    one, other = (
+        identify(instance, 1, stopping=rule, **options) for rule in ("furthest", "heuristic")
+    )
+    assert one.samples == other.samples
+    np.testing.assert_array_equal(one.counts, other.counts)
+
+
+@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb", "rage"])
+@pytest.mark.parametrize("m", [1, 2])
+def test_runs_end_and_are_right(algorithm: str, m: int) -> None:
+    means = np.array([1.0, 0.98, 0.96, 0.3, 0.2, 0.0])
+    features = np.c_[np.ones(6), means + 0.05 * np.sin(np.arange(6))]
+    instance = Instance(Model(features, 0.1), means, noise=0.5)
+    for seed in range(10):
+        found = identify(
+            instance, m, algorithm=algorithm, stopping="furthest", tolerance=0.1, seed=seed
+        )
+        assert found.status == "stopped"
+        assert found.correct
+
+
+def test_the_best_of_the_estimate_need_not_be_the_answer() -> None:
+    """The best two are level and one of them is well known: then it is the answer."""
+    question = Question(Model(np.eye(3), np.inf), 1, tolerance=0.5)
+    for rule, answer in (("furthest", 0), ("heuristic", 1)):
+        engine = Engine(question, "mislid-paper", rule)
+        engine.reset([400, 4, 4], [400.0, 4.04, 3.6])
+        verdict = engine.judge()
+        assert engine.incumbents == (answer,)
+        assert verdict.pair == {0: (1, 0), 1: (2, 1)}[answer]

@@ -1,0 +1,109 @@
+"""Lazy Track-and-Stop and its own test against their plain versions."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.testing import assert_allclose
+
+from helpers.plan_runs import (
+    SHAPES,
+    assert_right,
+    known_to,
+    new_engine,
+    proposals,
+    random_instance,
+)
+from mislid import Instance, Model, closest_alternative, identify
+from mislid.algorithms import LazyTrackAndStop
+from mislid.geometry.spanner import spanner
+from oracles.plans import Floats, alternatives, lazy_is_forced, lazy_plan, lazy_threshold
+
+
+def in_spanner(instance: Instance) -> tuple[Floats, float, list[int]]:
+    """Features in spanner coordinates, the least precision of its arms, and these."""
+    arms = [int(arm) for arm in spanner(Model(instance.model.features, 0.0))]
+    features = instance.model.features
+    unit = float(np.min(instance.noise[arms] ** -2.0))
+    return features @ np.linalg.inv(features[arms]), unit, arms
+
+
+@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
+def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
+    instance = random_instance(rng, K, d, eps)
+    spanned, unit, arms = in_spanner(instance)
+    engine = new_engine(instance, m, LazyTrackAndStop())
+    plan, sums, turn = np.full(K, 1 / K), np.zeros(K), 0
+    for arm in proposals(engine, instance, rng, 70):
+        t, counts = engine.samples + 1, engine.counts
+        if t in (2, 4, 8, 16, 32, 64):
+            # Ties of alternatives on the way make plans differ in the last digits of their steps.
+            plan = engine.memory().sampler.plan
+        sums += plan
+        if lazy_is_forced(spanned, engine.weights, unit, t):
+            assert arm == arms[turn]
+            turn = (turn + 1) % d
+        else:
+            behind = sums - counts
+            assert behind[arm] >= behind.max() - 1e-9
+        assert_allclose(engine.memory().sampler.plan, plan)
+
+
+@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
+def test_plans_are_as_good_as_the_plain_ones(
+    rng: Generator, K: int, d: int, eps: float, m: int
+) -> None:
+    """And nearly optimal: Frank-Wolfe errs by the number of its steps."""
+    instance = random_instance(rng, K, d, eps)
+    engine = new_engine(instance, m, LazyTrackAndStop())
+    counts = rng.integers(5, 20, K)
+    counts[0] += 255 - counts.sum()
+    engine.reset(counts, counts * instance.means)
+    engine.judge(test=False)
+    engine.propose()
+    known, plan = known_to(engine), engine.memory().sampler.plan
+    expected = lazy_plan(known, np.full(K, 1 / K))
+    costs = [min(one.cost for one in alternatives(known, w)) for w in (plan, expected)]
+    assert_allclose(costs[0], costs[1], rtol=0.02)
+    even = min(one.cost for one in alternatives(known, np.full(K, 1 / K)))
+    assert costs[0] > even
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])
+def test_its_own_test_is_the_plain_one(rng: Generator, eps: float) -> None:
+    drawn = random_instance(rng, 6, 2, eps)
+    scale = 1.0 if eps == 0.0 else 0.4
+    instance = Instance(drawn.model, drawn.means, noise=scale * drawn.noise)
+    spanned, unit, _ = in_spanner(instance)
+    engine = new_engine(instance, 2, LazyTrackAndStop())
+    decided = set()
+    for _ in proposals(engine, instance, rng, 150):
+        found = engine.own_test()
+        threshold = lazy_threshold(spanned, engine.weights, unit, 0.05)
+        cost = closest_alternative(instance.model, engine.estimate, engine.weights, 2).cost
+        state = engine._rules.state
+        assert_allclose([state.statistic, state.threshold], [cost, threshold], rtol=1e-8)
+        assert found == (cost > threshold)
+        decided.add(found)
+    assert decided == {False, True}
+
+
+def test_its_own_test_is_left_out_on_request() -> None:
+    features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]])
+    instance = Instance(Model(features, 0.0), features @ [1.0, 0.2], noise=0.5)
+    sizes = [
+        identify(
+            instance, 1, algorithm=LazyTrackAndStop(own_test=own), stopping="heuristic"
+        ).samples
+        for own in (True, False)
+    ]
+    assert sizes[0] > 1.5 * sizes[1]
+
+
+@pytest.mark.parametrize("own_test", [True, False])
+@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
+def test_runs_end_and_are_right(
+    rng: Generator, K: int, d: int, eps: float, m: int, own_test: bool
+) -> None:
+    assert_right(LazyTrackAndStop(own_test=own_test), rng, K, d, eps, m)

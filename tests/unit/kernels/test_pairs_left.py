@@ -1,0 +1,92 @@
+"""Which pairs are left, against the definition and against all orders of the arms."""
+
+import numpy as np
+import pytest
+
+from mislid._kernels.compile import kernel
+from mislid._kernels.pairs_left import (
+    PairsLeft,
+    begin_to_settle,
+    count_left,
+    draw_conclusions,
+    forget_pairs,
+    is_left,
+    leave_out_pairs,
+    new_pairs_left,
+    settle_pair,
+)
+from mislid._kernels.structs import Indices
+from oracles.elimination import PlainPairs, possible_answers
+
+
+@kernel
+def settle_one(left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int) -> None:
+    begin_to_settle(left, incumbents, samples)
+    settle_pair(left, i, j, samples)
+    draw_conclusions(left, incumbents.shape[0])
+
+
+@kernel
+def look(left: PairsLeft, i: int, j: int) -> bool:
+    return is_left(left, i, j)
+
+
+@kernel
+def counted(left: PairsLeft, incumbents: Indices, challengers: Indices) -> int:
+    return count_left(left, incumbents, challengers)
+
+
+@kernel
+def exempted(left: PairsLeft, incumbents: Indices, challengers: Indices, exempt: Indices) -> None:
+    leave_out_pairs(left, incumbents, challengers, exempt)
+
+
+def sides(arms: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.sort(arms[:m]), np.sort(arms[m:])
+
+
+@pytest.mark.parametrize(("K", "m"), [(2, 1), (5, 1), (5, 2), (6, 5), (6, 3)])
+def test_like_the_definition_and_true_in_every_possible_order(K: int, m: int) -> None:
+    """Pairs are settled as a true order has them, while incumbents come and go."""
+    concluded = 0
+    for seed in range(12):
+        rng = np.random.default_rng([K, m, seed])
+        rank = rng.permutation(K)
+        left, plain = new_pairs_left(K, m), PlainPairs(K, m)
+        for samples in range(1, 12 * K):
+            inside, outside = sides(rng.permutation(K), m)
+            i, j = int(rng.choice(outside)), int(rng.choice(inside))
+            if rank[i] < rank[j]:
+                continue
+            settle_one(left, inside, i, j, samples)
+            plain.settle({(i, j)})
+            assert set(np.flatnonzero(left.accepted)) == plain.accepted
+            assert set(np.flatnonzero(left.dropped)) == plain.dropped
+            pairs = [(a, b) for a in range(K) for b in range(K) if a != b]
+            assert [look(left, *pair) for pair in pairs] == [plain.is_left(*p) for p in pairs]
+            answers = possible_answers(K, m, plain.settled)
+            assert all(plain.accepted <= answer for answer in answers)
+            assert not any(plain.dropped & answer for answer in answers)
+            inside, outside = sides(np.argsort(rank), m)
+            open_pairs = plain.left(inside.tolist())
+            assert counted(left, inside, outside) == len(open_pairs)
+            if not open_pairs:
+                assert answers == [set(inside.tolist())]
+                concluded += 1
+    assert concluded > 0
+
+
+def test_a_search_leaves_out_what_is_settled_unless_that_is_all() -> None:
+    left, inside, outside = new_pairs_left(4, 2), np.array([0, 1]), np.array([2, 3])
+    exempt = np.zeros(4, np.int64)
+    settle_one(left, inside, 2, 0, 1)
+    exempted(left, inside, outside, exempt)
+    assert exempt.tolist() == [1, 0, 0, 0]
+    for i, j in [(2, 1), (3, 0), (3, 1)]:
+        settle_one(left, inside, i, j, 2)
+    exempt[:] = 0
+    exempted(left, inside, outside, exempt)
+    assert counted(left, inside, outside) == 0
+    assert exempt.tolist() == [0, 0, 0, 0]
+    forget_pairs(left)
+    assert counted(left, inside, outside) == 4

@@ -1,0 +1,147 @@
+"""The likelihood ratio test against its definition, along whole runs."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mislid import Instance, Model, create_study, identify, pair_alternative
+from mislid.engine import Engine
+from mislid.errors import ProblemError
+from mislid.question import Question
+from mislid.rules import LikelihoodRatio, as_stopping_rule
+from oracles.elimination import PlainPairs, PlainRatioTest
+from oracles.rivals import Data
+
+
+def compare_along(rng: np.random.Generator, rule: LikelihoodRatio, m: int, algorithm: str) -> int:
+    """Judge after every measurement, by both; the number of samples until both stop."""
+    K, d = 6, 3
+    features, noise = rng.normal(size=(K, d)), rng.uniform(0.5, 2.0, K)
+    means, tolerance = features @ rng.normal(size=d), float(rng.choice([0.0, 0.1]))
+    question = Question(Model(features, 0.0), m, noise=noise, delta=0.1, tolerance=tolerance)
+    engine = Engine(question, algorithm, rule, every_arm=True)
+    plain = PlainRatioTest(
+        PlainPairs(K, m), rule.selective, 0.1, tolerance, rule.threshold == "heuristic"
+    )
+    for t in range(2000):
+        arm = t if t < K else engine.propose()
+        engine.observe(arm, float(means[arm] + noise[arm] * rng.normal()))
+        if t + 1 < K:
+            continue
+        found = engine.judge()
+        data = Data(features, noise, engine.counts.astype(float), engine.sums, m)
+        decided, least, threshold = plain.judge(data)
+        assert found.decided == decided
+        if not math.isnan(least):
+            assert_allclose([found.statistic, found.threshold], [least, threshold], rtol=1e-8)
+        assert set(engine.settled()) <= plain.pairs.settled
+        if decided:
+            break
+    return engine.samples
+
+
+@pytest.mark.parametrize("selective", [False, True])
+@pytest.mark.parametrize("algorithm", ["uniform", "lingape"])
+def test_judges_like_the_definition(selective: bool, algorithm: str) -> None:
+    stopped = 0
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 5])
+        threshold = "heuristic" if seed % 2 else "logarithmic"
+        rule = LikelihoodRatio(selective=selective, threshold=threshold)
+        stopped += compare_along(rng, rule, 1 + seed % 5, algorithm) < 2000
+    assert stopped >= 8
+
+
+def test_settled_pairs_stop_runs_no_later() -> None:
+    """With a sampling rule that does not look at what is settled, run by run."""
+    instance = Instance(Model(np.eye(5), 0.0), np.array([1.0, 0.9, 0.4, 0.3, 0.0]))
+    earlier = 0
+    for seed in range(20):
+        runs = [
+            identify(
+                instance,
+                2,
+                delta=0.1,
+                algorithm="uniform",
+                stopping=name,
+                seed=seed,
+                max_samples=20_000,
+            )
+            for name in ("glr", "glr-selective")
+        ]
+        assert runs[1].samples <= runs[0].samples
+        earlier += runs[1].samples < runs[0].samples
+    assert earlier > 0
+
+
+def test_memory_and_copies_keep_what_is_settled() -> None:
+    rng = np.random.default_rng(3)
+    question = Question(Model(np.eye(4), 0.0), 1, noise=1.0)
+    engine = Engine(question, "uniform", "glr-selective")
+    for t in range(400):
+        engine.observe(t % 4, float(2.0 * (t % 4 == 0) + (t % 4) / 10 + rng.normal()))
+        engine.judge()
+    known = engine.settled()
+    assert known
+    other = engine.copy()
+    assert other.settled() == known
+    other.reset(engine.counts, engine.sums)
+    assert not other.settled()
+    other.reset(engine.counts, engine.sums, engine.memory())
+    assert other.settled() == known
+    proof = Engine(question, "uniform", "guaranteed")
+    with pytest.raises(ProblemError, match="memory"):
+        proof.reset(engine.counts, engine.sums, engine.memory())
+
+
+def test_refusals_name_a_way_out() -> None:
+    with pytest.raises(ProblemError, match="threshold"):
+        LikelihoodRatio(threshold="none")  # type: ignore[arg-type]
+    with pytest.raises(ProblemError, match="ridge"):
+        LikelihoodRatio(ridge=0.0)
+    assert not as_stopping_rule("glr").guaranteed
+    with pytest.raises(ProblemError, match="stopping must be one of guaranteed"):
+        create_study(candidates=np.eye(3), misspecification=0.0, m=1, noise=1.0, stopping="glr")
+
+
+def cost_in_the_tube(engine: Engine, i: int, j: int) -> float:
+    model, tolerance = engine.question.model, engine.question.tolerance
+    found = pair_alternative(model, engine.estimate, engine.weights, i, j, tolerance=tolerance)
+    return found.cost
+
+
+@pytest.mark.parametrize("selective", [False, True])
+@pytest.mark.parametrize("eps", [0.05, 0.4, math.inf])
+def test_in_a_tube_pairs_have_their_costs_there(selective: bool, eps: float) -> None:
+    """What is settled had enough at that moment, and it stops when all that is left has."""
+    rule, K, m, singly, stops = LikelihoodRatio(selective=selective), 6, 2, 0, 0
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 9])
+        features = rng.normal(size=(K, 3))
+        means = features @ rng.normal(size=3) + min(eps, 0.4) * rng.uniform(-1, 1, K)
+        engine = Engine(Question(Model(features, eps), m, noise=0.7, delta=0.1), "uniform", rule)
+        plain, before = PlainPairs(K, m), set[tuple[int, int]]()
+        for t in range(900):
+            engine.observe(t % K, float(means[t % K] + 0.7 * rng.normal()))
+            if t < K or t % 7:
+                continue
+            verdict, threshold = engine.judge(), math.log((t + 2) / 0.1)
+            inside = sorted(engine.incumbents)
+            left = plain.left(inside) if selective else PlainPairs(K, m).left(inside)
+            costs = {pair: cost_in_the_tube(engine, *pair) for pair in left}
+            assert verdict.decided == (min(costs.values(), default=math.inf) > threshold)
+            if costs:
+                expected = [min(costs.values()), threshold]
+                assert_allclose([verdict.statistic, verdict.threshold], expected, rtol=1e-7)
+            new = set(engine.settled()) - before
+            assert all(costs.get(pair, math.inf) > threshold for pair in new)
+            plain.settle(new)
+            before |= new
+            singly += bool(new) and not verdict.decided
+            if verdict.decided:
+                stops += 1
+                break
+    assert stops > 0
+    assert bool(singly) == selective

@@ -1,0 +1,122 @@
+"""Sampling that leaves out what is settled, against plain versions, and what it spares."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mislid import Instance, Model, identify
+from mislid.algorithms import (
+    AdaHedge,
+    BestResponse,
+    CTracking,
+    Empirical,
+    FrankWolfe,
+    LazyTrackAndStop,
+    LinGapE,
+    LinGIFA,
+    MisLid,
+    Selective,
+    TopTwo,
+)
+from mislid.engine import Engine
+from mislid.errors import ProblemError
+from mislid.question import Question
+from mislid.rules import LikelihoodRatio
+from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
+from oracles.rivals import Data
+
+ELIMINATION = LikelihoodRatio(selective=True)
+GAME = MisLid(AdaHedge(gap=0.01), Empirical(), CTracking(), every_arm=True)
+PLANS = [FrankWolfe(), LazyTrackAndStop(own_test=False), TopTwo()]
+RULES = [LinGapE(growth=2.0), LinGIFA(), GAME, BestResponse(), *PLANS]
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_lingape_measures_for_the_pairs_that_are_left(m: int) -> None:
+    different = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, m])
+        K, d = 7, 3
+        features, noise = rng.normal(size=(K, d)), np.ones(K)
+        means = features @ rng.normal(size=d)
+        question = Question(Model(features, 0.0), m, noise=noise, delta=0.1)
+        engine = Engine(question, Selective(LinGapE(growth=2.0)), ELIMINATION)
+        everything = Engine(question, LinGapE(growth=2.0), ELIMINATION)
+        plain = PlainRatioTest(PlainPairs(K, m), True, 0.1)
+        for t in range(600):
+            arm = t
+            if t >= K:
+                data = Data(features, noise, engine.counts.astype(float), engine.sums, m)
+                if plain.judge(data)[0]:
+                    break
+                assert not engine.judge().decided
+                everything.reset(engine.counts, engine.sums)
+                arm = engine.propose()
+                beta = math.log(10.0) + 2.0 * math.log(t + 1.0)
+                assert arm == selective_lingape(data, beta, plain.pairs)
+                different += arm != everything.propose()
+            engine.observe(arm, float(means[arm] + rng.normal()))
+    assert different > 0
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("m", [1, 2])
+def test_the_same_arms_until_a_pair_is_settled(rule: object, m: int) -> None:
+    """The whole search is the search among all pairs, for as long as all are left."""
+    rng = np.random.default_rng(m)
+    features = rng.normal(size=(6, 3))
+    means = features @ rng.normal(size=3)
+    question = Question(Model(features, 0.0), m, noise=1.0, delta=0.05)
+    plain, selective = (
+        Engine(question, one, ELIMINATION, every_arm=True) for one in (rule, Selective(rule))
+    )
+    for t in range(3000):
+        arm = t
+        if t >= 6:
+            assert plain.judge().decided == selective.judge().decided
+            if selective.settled():
+                break
+            arm = plain.propose()
+            assert selective.propose() == arm
+        value = float(means[arm] + rng.normal())
+        for engine in (plain, selective):
+            engine.observe(arm, value)
+    assert t > 9
+    assert selective.settled()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("stopping", [ELIMINATION, "guaranteed"], ids=["glr", "proof"])
+def test_runs_end_and_are_right(rule: object, stopping: object) -> None:
+    features = np.vstack([np.eye(4), -0.5 * np.ones((2, 4))])
+    instance = Instance(Model(features, 0.0), features @ np.array([1.0, 0.8, 0.2, 0.0]), noise=0.5)
+    for seed in range(5):
+        found = identify(
+            instance, 2, algorithm=Selective(rule), stopping=stopping, seed=seed, max_samples=20_000
+        )
+        assert found.correct
+
+
+def test_the_game_measures_less_where_far_pairs_are_settled() -> None:
+    """Four near rivals and many far ones: a learner that looks at all pairs goes on with these."""
+    means = np.array([1.0, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4, 0.4])
+    instance = Instance(Model(np.eye(8), 0.0), means)
+    runs = {
+        algorithm: [
+            identify(
+                instance, 1, algorithm=algorithm, stopping=ELIMINATION, seed=s, max_samples=50_000
+            ).samples
+            for s in range(30)
+        ]
+        for algorithm in (GAME, Selective(GAME))
+    }
+    assert np.mean(runs[Selective(GAME)]) < 0.95 * np.mean(runs[GAME])
+
+
+def test_refuses_rules_that_know_no_pairs() -> None:
+    with pytest.raises(ProblemError, match="chooses among pairs"):
+        Selective("uniform")
+    with pytest.raises(ProblemError, match="growth"):
+        Engine(Question(Model(np.eye(2), 0.0), 1, noise=1.0), LinGapE(growth=-1.0), "glr")
+    assert Selective("lingape") == Selective(LinGapE())

@@ -1,0 +1,58 @@
+"""EB-TCI against its plain version."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from helpers.plan_runs import (
+    SHAPES,
+    assert_right,
+    known_to,
+    new_engine,
+    number_of,
+    proposals,
+    random_instance,
+)
+from mislid import Instance, Model
+from mislid.algorithms import TopTwo
+from mislid.errors import ProblemError
+from oracles.plans import top_two_pair
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
+def test_decides_like_the_plain_rule(
+    rng: Generator, K: int, d: int, eps: float, m: int, share: float
+) -> None:
+    instance = random_instance(rng, K, d, eps)
+    engine = new_engine(instance, m, TopTwo(share), tolerance=0.1)
+    for arm in proposals(engine, instance, rng, 100):
+        challenger, incumbent = top_two_pair(known_to(engine), engine.counts)
+        assert arm == (incumbent if number_of(engine) < share else challenger)
+
+
+def test_an_arm_that_misleads_does_not_wait_for_ever() -> None:
+    """Two arms are tied, and the third, the best of all, has been unlucky."""
+    instance = Instance(Model(np.eye(3), math.inf), [0.0, 0.0, 1.0])
+    engine = new_engine(instance, 1, TopTwo())
+    engine.reset([1000, 1000, 1], [1.0, 0.0, -3.0])
+    engine.judge(test=False)
+    asked = {engine.propose(position) for position in range(40)}
+    assert asked == {0, 2}
+
+
+@pytest.mark.parametrize("share", [0, 1, True, math.nan])
+def test_a_share_that_leaves_an_arm_out_is_refused(share: Any) -> None:
+    instance = Instance(Model(np.eye(3), 0.0), [1.0, 0.5, 0.2])
+    with pytest.raises(
+        ProblemError, match=f"share must be a number above 0 and below 1; got {share}"
+    ):
+        new_engine(instance, 1, TopTwo(share))
+
+
+@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
+def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
+    assert_right(TopTwo(), rng, K, d, eps, m)

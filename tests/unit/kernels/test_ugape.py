@@ -1,0 +1,69 @@
+"""UGapE against its plain version, and whole runs of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from helpers.rival_runs import (
+    assert_decides_like,
+    assert_free_of_units,
+    new_run,
+    published,
+    sample_sizes,
+)
+from mislid import Instance, Model, identify
+from mislid.algorithms import UGapE
+from oracles.rivals import ugape
+
+
+@pytest.mark.parametrize("stray", [0.0, 0.3])
+@pytest.mark.parametrize(("K", "m"), [(7, 1), (7, 3), (7, 6), (2, 1), (30, 9)])
+def test_decides_like_the_plain_rule(rng: Generator, K: int, m: int, stray: float) -> None:
+    assert_decides_like(ugape, UGapE(), (K, 2), m, rng, stray=stray, accuracy=1e-12)
+
+
+@pytest.mark.parametrize("unit", [0.25, 1e3])
+def test_free_of_units(rng: Generator, unit: float) -> None:
+    assert_free_of_units(UGapE(), (6, 2), 2, unit, rng)
+
+
+def test_arms_never_measured_come_first() -> None:
+    run = new_run(np.eye(4), 2, UGapE())
+    arms = []
+    for _ in range(4):
+        arms.append(run.choose())
+        run.measure(arms[-1], 5.0)
+    assert sorted(arms) == [0, 1, 2, 3]
+
+
+def test_the_answer_has_the_best_scores_not_the_best_means() -> None:
+    """That is where LUCB differs: here a third arm may be far above, and lower bounds decide."""
+    run = new_run(np.eye(3), 1, UGapE())
+    for _ in range(400):
+        run.measure(0, 1.0)
+    for _ in range(20):
+        run.measure(1, 1.05)
+    run.measure(2, 0.0)
+    run.choose()
+    assert run.answer() == [0]
+
+
+@pytest.mark.parametrize(("name", "mean"), [("A_eps0", 1_208), ("A_eps5", 3_104)])
+def test_it_needs_what_lucb_does(shared_data: Path, name: str, mean: float) -> None:
+    """Numbers of a prototype of LUCB; the two have the same bound."""
+    features, means = published(shared_data, name)
+    sizes, wrong = sample_sizes(features, means, 3, UGapE(), runs=60, limit=150_000)
+    assert 0.8 * mean < np.mean(sizes) < 1.2 * mean
+    assert wrong <= 0.05
+
+
+def test_a_tolerance_ends_runs_early() -> None:
+    instance = Instance(Model(np.eye(4), np.inf), [1.0, 0.95, 0.9, 0.0])
+    options = {"algorithm": "ugape", "stopping": "heuristic", "seed": 1}
+    loose = identify(instance, 1, tolerance=0.3, **options)
+    strict = identify(instance, 1, max_samples=3 * loose.samples, **options)
+    assert loose.status == "stopped"
+    assert loose.correct
+    assert strict.status == "budget exhausted"
