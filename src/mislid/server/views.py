@@ -52,6 +52,10 @@ def forecast_of(overview: Overview) -> Any:
 
 def sensitivity_of(overview: Overview) -> Any:
     """The dial; None where features prove nothing."""
+    if overview.is_large:
+        return {
+            "note": "With so many candidates this takes minutes: `study.sensitivity()` does it."
+        }
     found = overview.sensitivity
     return None if found is None else found.to_dict() | {"statement": found.statement}
 

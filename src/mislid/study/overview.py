@@ -141,14 +141,19 @@ class Overview(Record):
 
         None where features prove nothing, or with so many candidates that it would take long.
         """
-        settings, K = self.settings, self.K
+        settings = self.settings
         usable = settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
-        if not usable or K * settings.m * (K - settings.m) > LARGEST_GAME:
+        if not usable or self.is_large:
             return None
         try:
             return proved_range(self.claims)
         except CertificateError:
             return None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what looks at all pairs by all arms would take more than some seconds."""
+        return self.K * self.settings.m * (self.K - self.settings.m) > LARGEST_GAME
 
     @cached_property
     def progress(self) -> StudyProgress:

@@ -302,6 +302,10 @@ class StudyView {
 
   drawSensitivity(found, events) {
     if (found === null) { this.place.sensitivity.replaceChildren(); return; }
+    if (found.note) {
+      this.place.sensitivity.replaceChildren(this.heading("If the misspecification were another", events), make("p", { class: "note" }, found.note));
+      return;
+    }
     const rows = found.table.map((one) => [number(one.misspecification), (one.answer ?? []).join(", "),
       number(one.statistic), number(one.threshold), one.contradicted ? "contradicted" : one.decided ? "yes" : "no"]);
     const usable = found.table.filter((one) => typeof one.statistic === "number" && typeof one.misspecification === "number" && one.threshold > 0);
