@@ -23,6 +23,7 @@ BENCHMARKS = {
     "sizes": "round_growth",
     "samples": "samples",
     "proof": "proof",
+    "rivals": "rivals",
     "noise": "noise",
     "speed": "speed",
     "studies": "studies",
