@@ -18,8 +18,8 @@ from fuzz.functions import instance
 from mislid.cli import main
 from mislid.cli.app import app
 
-# Those that measure for minutes or need a network are called with wrong words alone.
-LONG = {"demo", "reproduce", "data fetch"}
+# Those that measure for minutes, go on for ever or need a network get wrong words alone.
+LONG = {"demo", "reproduce", "data fetch", "serve"}
 # Words that would let a command wait, or start processes and clusters.
 NEVER = {"--watch", "--dask", "--jobs", "--help", "--version"}
 GOOD = {
