@@ -44,7 +44,8 @@ def postgresql() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="session")
+# Its event loop runs on in this thread: other modules could start none.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser without a window; MISLID_REQUIRE_CHROMIUM makes its absence a failure."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
