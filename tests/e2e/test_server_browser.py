@@ -154,6 +154,7 @@ def test_a_walk_with_the_keyboard_alone(server: Command, study: Study, opened: W
     page.keyboard.press("Enter")
     page.wait_for_url("**/studies/1")
     opened.wait(f"{SHOWN} === '11'")
+    page.wait_for_selector("details summary")
     seen = _all_stops(opened)
     assert any("As a table" in text for text in seen), seen
     # Everything that has focus shows it.
