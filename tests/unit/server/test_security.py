@@ -169,6 +169,15 @@ def test_the_cookie_is_for_https_only_where_that_is_used(writing: Site) -> None:
     assert "Secure" in answer.headers["set-cookie"]
 
 
+@pytest.mark.parametrize(
+    "other", ['prefs={"a":1}', "x=a b", "flag", "=x", 'open="', "two words=3", "\xe4=1"]
+)
+def test_cookies_of_other_programs_do_not_hide_ours(writing: Site, other: str) -> None:
+    ((name, value),) = dict(log_in(writing).cookies).items()
+    sent = {b"cookie": f"{other}; {name}={value}".encode("latin-1")}
+    assert writing.stranger.get("/api/studies", headers=sent).status_code == 200
+
+
 def test_a_wrong_token_gives_no_cookie(writing: Site) -> None:
     for content in ("", "token=", "token=wrong", "a=1&" * 50, "%ff=%fe", "token"):
         answer = writing.stranger.post("/login", content=content.encode())
