@@ -1,6 +1,8 @@
 """What programs read: exactly what the Python objects say."""
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from helpers.serving import MEANS, Site, new_study, running, tell_some
 from mislid.errors import ContradictedWarning
 from mislid.server.describe import description
 from mislid.study import Study
-from mislid.study.storage import Storage
+from mislid.study.storage import Storage, as_storage
 
 
 def plain(value: Any) -> Any:
@@ -106,3 +108,35 @@ def test_pages_escape_names(storage: Storage) -> None:
             assert "<script>alert" not in text
             assert "&lt;script&gt;" in text
         assert site.get("/studies/7").status_code == 404
+
+
+def test_a_page_of_no_study_is_a_page(site: Site) -> None:
+    for path in ("/studies/9", "/studies/<b>", "/compare?id=9"):
+        answer = site.get(path)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"].startswith("text/html")
+        assert 'href="/"' in answer.text
+        assert "<b>" not in answer.text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files that are open cannot be deleted elsewhere")
+def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> None:
+    for place, other in ((tmp_path / "gone.db", None), (tmp_path / "new.db", tmp_path / "o.db")):
+        storage = as_storage(place)
+        new_study(storage)
+        if other is not None:
+            another = as_storage(other)
+            new_study(another, "another")
+            another.close()
+        with running(storage) as site, site.stream(1) as told:
+            assert next(told).name == "state"
+            for file in place.parent.glob(f"{place.name}*"):
+                file.unlink()
+            if other is not None:
+                other.rename(place)
+            said = next(told)
+            assert (said.name, said.data["error"]["kind"]) == ("trouble", "StorageError")
+            for path in ("/api/studies", "/api/studies/1/state", "/studies/1"):
+                answer = site.get(path)
+                assert (answer.status_code, "was changed while" in answer.text) == (503, True)
+        storage.close()
