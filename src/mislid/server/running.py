@@ -26,8 +26,9 @@ from mislid.study.storage import Storage
 PATIENCE, LONGEST_HEAD = 10.0, 32 * 1024
 # Seconds in which a client has to read something of what it is sent.
 STALLED = 60.0
-# Connections at once: streams, and some more.
-MOST_CONNECTIONS = 1_200
+# Connections at once: streams, and some more. Files that may be open: these, those that are about
+# to be refused, and the storage's.
+MOST_CONNECTIONS, FILES = 1_200, 4_096
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Letters and digits that a token has at least, and at most.
 SHORTEST, _LONGEST = 20, 1_000
@@ -41,6 +42,8 @@ class Patient(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
         super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
         self._wait()
 
     def on_response_complete(self) -> None:
@@ -177,6 +180,18 @@ def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
     return Server(config, hub.end)
 
 
+def allow_files() -> None:
+    """Let this process have a file for every connection, as far as the system lets it."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -> None:
     """Answer requests until SIGINT or SIGTERM.
 
@@ -191,5 +206,6 @@ def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -
     **options
         Of `uvicorn.Config`.
     """
+    allow_files()
     with suppress(KeyboardInterrupt):
         server_of(storage, policy, **options).run([at])

@@ -17,7 +17,7 @@ from mislid.errors import ProblemError
 from mislid.server import access, bodies
 from mislid.server import running as run
 from mislid.server.access import Policy, Rates
-from mislid.server.running import listen, policy_for, read_token
+from mislid.server.running import allow_files, listen, policy_for, read_token
 from mislid.study import Study
 from mislid.study.storage import Storage
 
@@ -473,6 +473,31 @@ TRICKS = [
     "/api/studies/%d9%a1/state",
     "/%ff%fe",
 ]
+
+
+def test_connections_at_once_are_bounded(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that say nothing count as well."""
+    monkeypatch.setattr("mislid.server.running.MOST_CONNECTIONS", 3)
+    with running(storage) as site, contextlib.ExitStack() as opened:
+        place = urlsplit(site.url)
+        for _ in range(3):
+            opened.enter_context(socket.create_connection((place.hostname, place.port)))
+        extra = opened.enter_context(socket.create_connection((place.hostname, place.port)))
+        extra.settimeout(5)
+        assert extra.recv(1) == b""  # closed at once
+
+
+def test_there_are_files_for_all_connections() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1_024, before[1]))
+        allow_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 1_024
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_tricks_with_paths_give_nothing(writing: Site) -> None:
