@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -144,6 +145,50 @@ def test_trouble_is_told_once_and_taken_back(
         assert next(told).name == "recovered"
     with site.stream(1) as told:
         assert next(told).name != "trouble"
+
+
+def test_an_event_that_cannot_be_read_doubles_nothing(
+    site: Site, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "AGAIN", 0.05)
+    read = storage.read
+    damaged = [Entry(2, 1.0, "told", "{}"), Entry(3, 1.0, "told", "{")]
+
+    def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        return [one for one in damaged if one.sequence > after] if after else read(key, after, most)
+
+    with site.stream(1) as told:
+        next(told)
+        monkeypatch.setattr(storage, "read", found)
+        trouble = next(told)
+        assert (trouble.name, trouble.data["error"]["kind"]) == ("trouble", "CorruptStorageError")
+        assert "event 3" in trouble.data["error"]["message"]
+        threading.Event().wait(0.5)  # several looks, which have nothing new to say
+        damaged[1] = Entry(3, 1.0, "told", "{}")
+        assert [one.id for one in logged(told, 2)] == [2, 3]
+        assert site.numbers(1, 3, after="0") == [1, 2, 3]
+
+
+def test_trouble_with_one_log_does_not_delay_others(
+    site: Site, study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = new_study(storage, "other")
+    read = storage.read
+
+    def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        if key == 1:
+            raise OSError
+        return read(key, after, most)
+
+    monkeypatch.setattr(live, "AGAIN", 30.0)
+    with site.stream(1) as first, site.stream(2) as second:
+        next(second)
+        monkeypatch.setattr(storage, "read", found)
+        assert any(one.name == "trouble" for one in first)
+        begun = time.monotonic()
+        tell_some(other, 1)
+        logged(second, 2)
+        assert time.monotonic() - begun < 15.0
 
 
 def test_what_is_old_is_read_from_the_log(

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +142,18 @@ def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> No
                 answer = site.get(path)
                 assert (answer.status_code, "was changed while" in answer.text) == (503, True)
         storage.close()
+
+
+def test_a_damaged_study_does_not_hide_others(site: Site, study: Study, tmp_path: Path) -> None:
+    tell_some(study, 1)
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
+        file.execute("UPDATE mislid_events SET body = '{' WHERE sequence = 2")
+        file.execute("UPDATE mislid_studies SET summary = NULL")
+    new_study(tmp_path / "lab.db", "other")
+    first, second = site.json("/api/studies")["studies"]
+    assert first == {"id": 1, "name": "assay", "status": "damaged"}
+    assert (second["name"], second["status"]) == ("other", "running")
+    for path in ("state", "events"):
+        answer = site.get(f"/api/studies/1/{path}")
+        assert answer.json()["error"]["kind"] == "CorruptStorageError"
+        assert answer.status_code == 503
