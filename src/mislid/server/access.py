@@ -101,7 +101,9 @@ def host_names(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]
     """
     local = ["127.0.0.1", "localhost", "[::1]"]
     names = local if host in ("127.0.0.1", "localhost", "::1") else [*local, _bracketed(host)]
-    return frozenset({f"{name}:{port}" for name in names} | {one.lower() for one in more})
+    usual = names if port == 80 else []  # browsers leave it out
+    found = {f"{name}:{port}" for name in names}
+    return frozenset({*found, *usual, *(one.lower() for one in more)})
 
 
 def _bracketed(host: str) -> str:

@@ -69,6 +69,11 @@ def test_a_foreign_name_is_refused_everywhere(site: Site, host: str) -> None:
         assert (answer.status_code, kind(answer)) == (421, "Host")
 
 
+def test_browsers_leave_out_the_usual_port() -> None:
+    assert {"localhost", "localhost:80", "lab"} <= access.host_names("127.0.0.1", 80, ["Lab"])
+    assert "localhost" not in access.host_names("127.0.0.1", 8600)
+
+
 def test_names_that_the_server_knows(site: Site) -> None:
     port = urlsplit(site.url).port
     for name in (f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
