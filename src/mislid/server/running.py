@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -207,5 +208,13 @@ def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -
         Of `uvicorn.Config`.
     """
     allow_files()
+
+    def end(number: int, _frame: object) -> None:
+        # After the server has ended: the process ends by the signal, but with a closed storage.
+        storage.close()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    signal.signal(signal.SIGTERM, end)
     with suppress(KeyboardInterrupt):
         server_of(storage, policy, **options).run([at])

@@ -2,15 +2,17 @@
 
 import json
 import os
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import mislid
-from helpers.serving import MEANS, Site, new_study, running, tell_some
+from helpers.serving import MEANS, Site, new_study, running, serving, tell_some
 from mislid.errors import ContradictedWarning
 from mislid.server.describe import description
 from mislid.study import Study
@@ -142,6 +144,18 @@ def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> No
                 answer = site.get(path)
                 assert (answer.status_code, "was changed while" in answer.text) == (503, True)
         storage.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM elsewhere")
+def test_the_storage_is_closed_however_the_server_is_ended(tmp_path: Path) -> None:
+    storage = as_storage(tmp_path / "lab.db")
+    new_study(storage)
+    storage.close()
+    with serving(tmp_path / "lab.db") as command:
+        answer = httpx.get(f"{command.url}/api/studies/1/events", trust_env=False)
+        assert answer.status_code == 200
+    assert command.process.returncode == -signal.SIGTERM
+    assert [file.name for file in tmp_path.glob("lab.db*")] == ["lab.db"]
 
 
 def test_a_damaged_study_does_not_hide_others(site: Site, study: Study, tmp_path: Path) -> None:
