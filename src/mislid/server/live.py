@@ -214,8 +214,11 @@ class Hub:
 
     async def name_of(self, key: int) -> tuple[str, int]:
         """The name of a study, and the number of its events."""
+        known = self.views.known(key)  # before the storage is asked: logs only grow meanwhile
         for line in await self.lines():
             if line.key == key:
+                if known > line.last or self.views.is_of_another(line.name, key):
+                    self.views.forget(key)  # the storage was put back, or is another one
                 return line.name, line.last
         raise UnknownStudyError(f"there is no study with the id {key} here")
 
@@ -280,7 +283,15 @@ class Hub:
                     channel.rests_until = time.monotonic() + AGAIN
 
     async def _look(self, channel: Channel) -> None:
-        entries = await self.read(channel.key, channel.last, AT_ONCE)
+        # The last one that is known as well: where it is missing, the log was put back. Streams
+        # end, and who comes again is told so.
+        known = min(channel.last, 1)
+        entries = await self.read(channel.key, channel.last - known, AT_ONCE + known)
+        if known and not entries:
+            channel.is_gone = True
+            channel.wake()
+            return
+        entries = entries[known:]
         if entries:
             channel.take_in(entries)
             self._begin(self._say_state(channel))
