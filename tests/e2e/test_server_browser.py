@@ -237,6 +237,21 @@ def test_a_token_is_asked_for_once(lab: Path, study: Study, opened: Window, tmp_
     opened.complaints.clear()  # of the 401, and of the server that was away
 
 
+def test_a_page_asks_for_a_token_that_is_new(lab: Path, study: Study, opened: Window) -> None:
+    with serving(lab, "--write") as server:
+        page = opened.page
+        page.goto(server.url)
+        page.get_by_label("Token").fill(server.token or "")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{server.url}/")
+        page.goto(f"{server.url}/studies/1")
+        opened.wait("document.getElementById('live').textContent === 'live'")
+        server.kill()
+        server.start()
+        page.wait_for_url(f"{server.url}/login")
+    opened.complaints.clear()  # of the connection that was lost
+
+
 def test_another_site_gets_nothing_out_of_a_browser(
     server: Command, study: Study, chromium: Any
 ) -> None:

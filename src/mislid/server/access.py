@@ -12,10 +12,10 @@ import hmac
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -101,7 +101,9 @@ def host_names(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]
     """
     local = ["127.0.0.1", "localhost", "[::1]"]
     names = local if host in ("127.0.0.1", "localhost", "::1") else [*local, _bracketed(host)]
-    return frozenset({f"{name}:{port}" for name in names} | {one.lower() for one in more})
+    usual = names if port == 80 else []  # browsers leave it out
+    found = {f"{name}:{port}" for name in names}
+    return frozenset({*found, *usual, *(one.lower() for one in more)})
 
 
 def _bracketed(host: str) -> str:
@@ -179,11 +181,8 @@ def client_of(scope: Scope) -> str:
 
 
 def _cookie(headers: Headers, name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+    # Other programs of this computer share the cookies, and may write them as they like.
+    return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 def _is_foreign(headers: Headers, policy: Policy, *, is_page: bool) -> bool:

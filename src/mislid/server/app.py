@@ -87,8 +87,11 @@ def _description(write: bool) -> Any:
     return described
 
 
-async def _refused(_request: Request, problem: Exception) -> Response:
-    return refused(problem)
+async def _refused(request: Request, problem: Exception) -> Response:
+    answered = refused(problem)
+    if request.url.path.startswith("/api/") or answered.status_code not in (404, 503):
+        return answered
+    return pages.problem(answered.status_code, str(problem))
 
 
 async def _unknown(request: Request, problem: Exception) -> Response:

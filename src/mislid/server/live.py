@@ -13,13 +13,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from mislid.errors import MislidError, UnknownStudyError
+from mislid.errors import CorruptStorageError, MislidError, UnknownStudyError
 from mislid.server.answers import LOG, packed
 from mislid.server.views import SLOW, View, Views, failed
 from mislid.server.workers import Worker
 from mislid.study.events import Entry
-from mislid.study.manage import list_studies
+from mislid.study.manage import summary_of_line
+from mislid.study.result import StudySummary
 from mislid.study.storage import Storage
+from mislid.study.storage.interface import Line
 
 # Seconds between looks at a log, between states that are sent, between signs of life, and before
 # something that failed is tried again.
@@ -39,7 +41,13 @@ def event_json(entry: Entry) -> dict[str, object]:
     >>> event_json(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
     {'number': 3, 'time': 12.5, 'kind': 'told', 'body': {'trial': 0, 'value': 0.7}}
     """
-    body = json.loads(entry.body)
+    try:
+        body = json.loads(entry.body)
+    except (ValueError, RecursionError):
+        raise CorruptStorageError(
+            f"event {entry.sequence} of the study is not what was written: restore the storage "
+            "from a backup"
+        ) from None
     return {"number": entry.sequence, "time": entry.time, "kind": entry.kind, "body": body}
 
 
@@ -68,6 +76,7 @@ class Channel:
         self.is_gone = False
         self.is_computing = False
         self.stated = 0  # events in the state that was said last
+        self.rests_until = 0.0  # after trouble; others do not wait for it
         self._events: list[bytes] = []  # the last of them, up to `last`
         self._bytes = 0
         self._messages: dict[tuple[str, str], tuple[int, bytes]] = {}
@@ -75,9 +84,9 @@ class Channel:
 
     def take_in(self, entries: list[Entry]) -> None:
         """Keep new events, and wake all who wait."""
-        for entry in entries:
-            self._events.append(logged(entry))
-            self._bytes += len(self._events[-1])
+        new = [logged(entry) for entry in entries]  # all of them, or none
+        self._events += new
+        self._bytes += sum(map(len, new))
         self.last = entries[-1].sequence
         forgotten = 0
         while len(self._events) - forgotten > KEPT or self._bytes > KEPT_BYTES:
@@ -152,15 +161,26 @@ class Shared(Generic[Found]):
         return await asyncio.to_thread(self._work)
 
 
+def listed(storage: Storage) -> list[tuple[Line, StudySummary | None]]:
+    """All studies, with None for one whose log is damaged, which does not hide the others."""
+    found: list[tuple[Line, StudySummary | None]] = []
+    for line in storage.lines():
+        try:
+            found.append((line, summary_of_line(storage, line)))
+        except UnknownStudyError:
+            continue  # deleted meanwhile
+        except CorruptStorageError:
+            found.append((line, None))
+    return found
+
+
 class Hub:
     """All channels, and the task that reads their logs."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.views = storage, Views(storage)
         self.lines = Shared(storage.lines)
-        self.listed = Shared(
-            lambda: (list_studies(storage=storage), {one.name: one for one in storage.lines()})
-        )
+        self.listed = Shared(lambda: listed(storage))
         self.streams = 0
         self.is_ending = False
         # Warnings are kept for a whole process, so one thread makes all changes.
@@ -194,8 +214,11 @@ class Hub:
 
     async def name_of(self, key: int) -> tuple[str, int]:
         """The name of a study, and the number of its events."""
+        known = self.views.known(key)  # before the storage is asked: logs only grow meanwhile
         for line in await self.lines():
             if line.key == key:
+                if known > line.last or self.views.is_of_another(line.name, key):
+                    self.views.forget(key)  # the storage was put back, or is another one
                 return line.name, line.last
         raise UnknownStudyError(f"there is no study with the id {key} here")
 
@@ -248,6 +271,8 @@ class Hub:
         while True:
             await asyncio.sleep(POLL)
             for channel in list(self._channels.values()):
+                if time.monotonic() < channel.rests_until:
+                    continue
                 try:
                     await self._look(channel)
                 except UnknownStudyError:
@@ -255,14 +280,22 @@ class Hub:
                     channel.say("gone", b"{}")
                 except Exception as problem:  # noqa: BLE001 - other logs are read on
                     channel.trouble(failed(problem), "log")
-                    await asyncio.sleep(AGAIN)
+                    channel.rests_until = time.monotonic() + AGAIN
 
     async def _look(self, channel: Channel) -> None:
-        entries = await self.read(channel.key, channel.last, AT_ONCE)
-        channel.recover("log")
+        # The last one that is known as well: where it is missing, the log was put back. Streams
+        # end, and who comes again is told so.
+        known = min(channel.last, 1)
+        entries = await self.read(channel.key, channel.last - known, AT_ONCE + known)
+        if known and not entries:
+            channel.is_gone = True
+            channel.wake()
+            return
+        entries = entries[known:]
         if entries:
             channel.take_in(entries)
             self._begin(self._say_state(channel))
+        channel.recover("log")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -106,7 +106,7 @@ def _token_of(form: bytes) -> str:
 def problem(status: int, said: str) -> Response:
     """A page that says what is wrong."""
     back = element("p", element("a", "All studies", href="/"))
-    return _page("Nothing here", element("h1", said.capitalize()), back, status=status)
+    return _page("Nothing here", element("h1", said[:1].upper() + said[1:]), back, status=status)
 
 
 def _no_script() -> Html:

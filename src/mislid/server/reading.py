@@ -51,12 +51,13 @@ def whole(request: Request, name: str, usual: int, most: int) -> int:
 async def studies(request: Request) -> Response:
     """All studies, or the one of a name."""
     hub = hub_of(request)
-    found, lines = await hub.listed()
     name = request.query_params.get("name")
     rows = [
-        {"id": line.key, **asdict(one), "share": hub.share(one.name, line.key, line.last)}
-        for one in found
-        if (line := lines.get(one.name)) is not None and name in (None, one.name)
+        {"id": line.key, "name": line.name, "status": "damaged"}
+        if one is None
+        else {"id": line.key, **asdict(one), "share": hub.share(one.name, line.key, line.last)}
+        for line, one in await hub.listed()
+        if name in (None, line.name)
     ]
     return answer(request, packed({"studies": rows}))
 

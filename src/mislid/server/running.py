@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -26,8 +27,9 @@ from mislid.study.storage import Storage
 PATIENCE, LONGEST_HEAD = 10.0, 32 * 1024
 # Seconds in which a client has to read something of what it is sent.
 STALLED = 60.0
-# Connections at once: streams, and some more.
-MOST_CONNECTIONS = 1_200
+# Connections at once: streams, and some more. Files that may be open: these, those that are about
+# to be refused, and the storage's.
+MOST_CONNECTIONS, FILES = 1_200, 4_096
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Letters and digits that a token has at least, and at most.
 SHORTEST, _LONGEST = 20, 1_000
@@ -41,6 +43,8 @@ class Patient(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
         super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
         self._wait()
 
     def on_response_complete(self) -> None:
@@ -177,6 +181,18 @@ def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
     return Server(config, hub.end)
 
 
+def allow_files() -> None:
+    """Let this process have a file for every connection, as far as the system lets it."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -> None:
     """Answer requests until SIGINT or SIGTERM.
 
@@ -191,5 +207,14 @@ def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -
     **options
         Of `uvicorn.Config`.
     """
+    allow_files()
+
+    def end(number: int, _frame: object) -> None:
+        # After the server has ended: the process ends by the signal, but with a closed storage.
+        storage.close()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    signal.signal(signal.SIGTERM, end)
     with suppress(KeyboardInterrupt):
         server_of(storage, policy, **options).run([at])

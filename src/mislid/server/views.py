@@ -184,6 +184,21 @@ class Views:
         """What was computed last."""
         return self._kept.get((key, kind))
 
+    def known(self, key: int) -> int:
+        """Events of a study that something was computed after."""
+        return max((view.events for (of, _), view in self._kept.items() if of == key), default=0)
+
+    def is_of_another(self, name: str, key: int) -> bool:
+        """Whether what is known under this key is about a study of another name."""
+        with self._alone:
+            return any(of == key and other != name for other, of in self._studies)
+
+    def forget(self, key: int) -> None:
+        """Read the log anew, from its beginning."""
+        with self._alone:
+            self._studies = {at: one for at, one in self._studies.items() if at[1] != key}
+        self._kept = {at: view for at, view in self._kept.items() if at[0] != key}
+
     async def fresh(self, name: str, key: int, kind: str, events: int) -> View:
         """A view after at least so many events; who asks meanwhile waits for the same one."""
         kept = self._kept.get((key, kind))

@@ -26,6 +26,7 @@ from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
+from mislid.study.storage.interface import Line
 from mislid.study.study import Study
 
 Address = str | os.PathLike[str] | Storage
@@ -292,12 +293,17 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
     place = as_storage(_given(storage))
     summaries = []
     for line in place.lines():
-        summary = read_summary(line.name, line.last, line.summary)
         try:
-            summaries.append(summary or _replayed_summary(place, line.name, line.key))
+            summaries.append(summary_of_line(place, line))
         except UnknownStudyError:
             continue  # deleted meanwhile
     return summaries
+
+
+def summary_of_line(place: Storage, line: Line) -> StudySummary:
+    """A line about a study, from its log where the storage has none."""
+    summary = read_summary(line.name, line.last, line.summary)
+    return summary or _replayed_summary(place, line.name, line.key)
 
 
 def delete_study(*, study_name: str, storage: Address) -> None:

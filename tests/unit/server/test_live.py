@@ -1,8 +1,12 @@
 """Streams: every event once, whatever happens, and one reader for all who look."""
 
 import asyncio
+import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -82,6 +86,30 @@ def test_a_log_that_was_put_back_resets_its_readers(site: Site) -> None:
     assert (first.name, first.id) == ("reset", 1)
 
 
+def test_a_log_that_is_put_back_meanwhile_is_read_anew(
+    site: Site, study: Study, tmp_path: Path
+) -> None:
+    tell_some(study, 2)
+    with site.stream(1) as told:
+        next(told)
+        assert site.json("/api/studies/1/state")["events"] == 5
+        with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
+            file.execute("DELETE FROM mislid_events WHERE sequence > 3")
+            file.execute("UPDATE mislid_studies SET last = 3, summary = NULL")
+        assert all(one.name != "gone" for one in told)  # and it ends
+    with site.stream(1, after="5") as told:
+        assert next(told).name == "reset"
+    state = site.json("/api/studies/1/state")
+    assert (state["events"], state["state"]["samples"]) == (3, 1)
+
+
+def test_another_study_under_the_same_id_is_read_anew(site: Site, tmp_path: Path) -> None:
+    assert site.json("/api/studies/1/state")["state"]["study"] == "assay"
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
+        file.execute("UPDATE mislid_studies SET name = 'other'")
+    assert site.json("/api/studies/1/state")["state"]["study"] == "other"
+
+
 def test_a_deleted_study_ends_its_streams(site: Site, study: Study, storage: Storage) -> None:
     with site.stream(1) as told:
         next(told)
@@ -144,6 +172,50 @@ def test_trouble_is_told_once_and_taken_back(
         assert next(told).name == "recovered"
     with site.stream(1) as told:
         assert next(told).name != "trouble"
+
+
+def test_an_event_that_cannot_be_read_doubles_nothing(
+    site: Site, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "AGAIN", 0.05)
+    read = storage.read
+    damaged = [Entry(2, 1.0, "told", "{}"), Entry(3, 1.0, "told", "{")]
+
+    def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        return [one for one in (*read(key), *damaged) if one.sequence > after][:most]
+
+    with site.stream(1) as told:
+        next(told)
+        monkeypatch.setattr(storage, "read", found)
+        trouble = next(told)
+        assert (trouble.name, trouble.data["error"]["kind"]) == ("trouble", "CorruptStorageError")
+        assert "event 3" in trouble.data["error"]["message"]
+        threading.Event().wait(0.5)  # several looks, which have nothing new to say
+        damaged[1] = Entry(3, 1.0, "told", "{}")
+        assert [one.id for one in logged(told, 2)] == [2, 3]
+        assert site.numbers(1, 3, after="0") == [1, 2, 3]
+
+
+def test_trouble_with_one_log_does_not_delay_others(
+    site: Site, study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = new_study(storage, "other")
+    read = storage.read
+
+    def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
+        if key == 1:
+            raise OSError
+        return read(key, after, most)
+
+    monkeypatch.setattr(live, "AGAIN", 30.0)
+    with site.stream(1) as first, site.stream(2) as second:
+        next(second)
+        monkeypatch.setattr(storage, "read", found)
+        assert any(one.name == "trouble" for one in first)
+        begun = time.monotonic()
+        tell_some(other, 1)
+        logged(second, 2)
+        assert time.monotonic() - begun < 15.0
 
 
 def test_what_is_old_is_read_from_the_log(

@@ -1,16 +1,22 @@
 """What programs read: exactly what the Python objects say."""
 
 import json
+import os
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import mislid
-from helpers.serving import MEANS, Site, new_study, running, tell_some
+from helpers.serving import MEANS, Site, new_study, running, serving, tell_some
 from mislid.errors import ContradictedWarning
 from mislid.server.describe import description
 from mislid.study import Study
-from mislid.study.storage import Storage
+from mislid.study.storage import Storage, as_storage
 
 
 def plain(value: Any) -> Any:
@@ -106,3 +112,62 @@ def test_pages_escape_names(storage: Storage) -> None:
             assert "<script>alert" not in text
             assert "&lt;script&gt;" in text
         assert site.get("/studies/7").status_code == 404
+
+
+def test_a_page_of_no_study_is_a_page(site: Site) -> None:
+    for path in ("/studies/9", "/studies/<b>", "/compare?id=9"):
+        answer = site.get(path)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"].startswith("text/html")
+        assert 'href="/"' in answer.text
+        assert "<b>" not in answer.text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files that are open cannot be deleted elsewhere")
+def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> None:
+    for place, other in ((tmp_path / "gone.db", None), (tmp_path / "new.db", tmp_path / "o.db")):
+        storage = as_storage(place)
+        new_study(storage)
+        if other is not None:
+            another = as_storage(other)
+            new_study(another, "another")
+            another.close()
+        with running(storage) as site, site.stream(1) as told:
+            assert next(told).name == "state"
+            for file in place.parent.glob(f"{place.name}*"):
+                file.unlink()
+            if other is not None:
+                other.rename(place)
+            said = next(told)
+            assert (said.name, said.data["error"]["kind"]) == ("trouble", "StorageError")
+            for path in ("/api/studies", "/api/studies/1/state", "/studies/1"):
+                answer = site.get(path)
+                assert (answer.status_code, "was changed while" in answer.text) == (503, True)
+        storage.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM elsewhere")
+def test_the_storage_is_closed_however_the_server_is_ended(tmp_path: Path) -> None:
+    storage = as_storage(tmp_path / "lab.db")
+    new_study(storage)
+    storage.close()
+    with serving(tmp_path / "lab.db") as command:
+        answer = httpx.get(f"{command.url}/api/studies/1/events", trust_env=False)
+        assert answer.status_code == 200
+    assert command.process.returncode == -signal.SIGTERM
+    assert [file.name for file in tmp_path.glob("lab.db*")] == ["lab.db"]
+
+
+def test_a_damaged_study_does_not_hide_others(site: Site, study: Study, tmp_path: Path) -> None:
+    tell_some(study, 1)
+    with closing(sqlite3.connect(tmp_path / "lab.db")) as file, file:
+        file.execute("UPDATE mislid_events SET body = '{' WHERE sequence = 2")
+        file.execute("UPDATE mislid_studies SET summary = NULL")
+    new_study(tmp_path / "lab.db", "other")
+    first, second = site.json("/api/studies")["studies"]
+    assert first == {"id": 1, "name": "assay", "status": "damaged"}
+    assert (second["name"], second["status"]) == ("other", "running")
+    for path in ("state", "events"):
+        answer = site.get(f"/api/studies/1/{path}")
+        assert answer.json()["error"]["kind"] == "CorruptStorageError"
+        assert answer.status_code == 503

@@ -17,7 +17,7 @@ from mislid.errors import ProblemError
 from mislid.server import access, bodies
 from mislid.server import running as run
 from mislid.server.access import Policy, Rates
-from mislid.server.running import listen, policy_for, read_token
+from mislid.server.running import allow_files, listen, policy_for, read_token
 from mislid.study import Study
 from mislid.study.storage import Storage
 
@@ -67,6 +67,11 @@ def test_a_foreign_name_is_refused_everywhere(site: Site, host: str) -> None:
     for path in (*PAGES, *READS, STREAM):
         answer = site.get(path, headers={"host": host})
         assert (answer.status_code, kind(answer)) == (421, "Host")
+
+
+def test_browsers_leave_out_the_usual_port() -> None:
+    assert {"localhost", "localhost:80", "lab"} <= access.host_names("127.0.0.1", 80, ["Lab"])
+    assert "localhost" not in access.host_names("127.0.0.1", 8600)
 
 
 def test_names_that_the_server_knows(site: Site) -> None:
@@ -167,6 +172,15 @@ def test_the_cookie_is_for_https_only_where_that_is_used(writing: Site) -> None:
     sent = {"x-forwarded-proto": "https"}
     answer = writing.stranger.post("/login", data={"token": TOKEN}, headers=sent)
     assert "Secure" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    "other", ['prefs={"a":1}', "x=a b", "flag", "=x", 'open="', "two words=3", "\xe4=1"]
+)
+def test_cookies_of_other_programs_do_not_hide_ours(writing: Site, other: str) -> None:
+    ((name, value),) = dict(log_in(writing).cookies).items()
+    sent = {b"cookie": f"{other}; {name}={value}".encode("latin-1")}
+    assert writing.stranger.get("/api/studies", headers=sent).status_code == 200
 
 
 def test_a_wrong_token_gives_no_cookie(writing: Site) -> None:
@@ -464,6 +478,31 @@ TRICKS = [
     "/api/studies/%d9%a1/state",
     "/%ff%fe",
 ]
+
+
+def test_connections_at_once_are_bounded(
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that say nothing count as well."""
+    monkeypatch.setattr("mislid.server.running.MOST_CONNECTIONS", 3)
+    with running(storage) as site, contextlib.ExitStack() as opened:
+        place = urlsplit(site.url)
+        for _ in range(3):
+            opened.enter_context(socket.create_connection((place.hostname, place.port)))
+        extra = opened.enter_context(socket.create_connection((place.hostname, place.port)))
+        extra.settimeout(5)
+        assert extra.recv(1) == b""  # closed at once
+
+
+def test_there_are_files_for_all_connections() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1_024, before[1]))
+        allow_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 1_024
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_tricks_with_paths_give_nothing(writing: Site) -> None:

@@ -73,6 +73,7 @@ function folded(heads, rows, options = {}) {
 async function get(path) {
   const answer = await fetch(path, { headers: { accept: "application/json" } });
   const found = await answer.json().catch(() => null);
+  if (answer.status === 401) location.reload(); // which asks for the token
   if (!answer.ok) throw new Error(found?.error?.message ?? `the server answered ${answer.status}`);
   return found;
 }
@@ -124,10 +125,10 @@ function studiesTable(studies, chosen, choose) {
     make("a", { href: `/studies/${one.id}` }, named(one.name)),
     one.status,
     make("span", {}, meter(one.status === "decided" ? 1 : one.share)),
-    `the best ${one.m === 1 ? "" : one.m} of ${number(one.candidates)}`.replace("  ", " "),
+    one.m === undefined ? "–" : `the best ${one.m === 1 ? "" : one.m} of ${number(one.candidates)}`.replace("  ", " "),
     number(one.observations),
     number(one.pending),
-    ago(now - one.updated),
+    one.updated === undefined ? "–" : ago(now - one.updated),
     make("input", { type: "checkbox", "aria-label": `compare ${one.name.slice(0, 80)}`,
       ...(chosen.has(one.id) ? { checked: "" } : {}),
       onchange: (event) => choose(one.id, event.target.checked) }),
@@ -177,7 +178,7 @@ class StudyView {
     source.addEventListener("error", () => {
       say("not connected: trying again");
       // Browsers try again by themselves, but not after an answer that refuses.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.listen(), 3000);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.load("state"); this.listen(); }, 3000);
     });
     source.addEventListener("recovered", () => say("live"));
     source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));

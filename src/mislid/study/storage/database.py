@@ -118,6 +118,7 @@ class Database:
             if connection.get_execution_options().get("writing", False):
                 self._begin_writing(connection)
             else:
+                self._watch.refuse_replaced()  # what was deleted can be read, but nobody writes it
                 connection.exec_driver_sql("BEGIN")
 
         return engine
