@@ -264,7 +264,7 @@ def test_values_that_do_not_fit_the_file(file, ask):
     [
         (
             ["fly"],
-            "must be one of run, merge, bound, study, reproduce, data, represent, demo; got 'fly'",
+            "run, merge, bound, study, serve, reproduce, data, represent, demo; got 'fly'",
         ),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),

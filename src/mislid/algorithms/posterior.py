@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mislid._validation import as_count
 from mislid.algorithms.compositions import Algorithm
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ class Drawing(Algorithm):
 
     def check(self, question: Question) -> None:
         """Refuse an impossible number of draws."""
+        from mislid._validation import as_count  # arrays come with it
+
         as_count(self.draws, "draws", 0)
 
 

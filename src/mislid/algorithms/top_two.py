@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mislid._validation import as_number
 from mislid.algorithms.compositions import Algorithm
 
 if TYPE_CHECKING:
@@ -32,4 +31,6 @@ class TopTwo(Algorithm):
 
     def check(self, question: Question) -> None:
         """Refuse a share that leaves one of the two out."""
+        from mislid._validation import as_number  # arrays come with it
+
         as_number(self.share, "share", low=0.0, high=1.0, low_open=True, high_open=True)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.geometry.projection import project
-from mislid.simulation.identify import INTERRUPTED, identify
+from mislid.simulation.identify import identify
+from mislid.simulation.job import INTERRUPTED
 
 if TYPE_CHECKING:
     from mislid.algorithms import Algorithm

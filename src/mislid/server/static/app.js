@@ -162,13 +162,12 @@ class StudyView {
   async begin() {
     this.listen();
     const first = Math.max(0, this.last - LOG_ROWS);
-    const [events] = await Promise.all([
-      get(`${this.path}/events?after=${first}&most=${LOG_ROWS}`).catch(() => ({ events: [] })),
-      this.load("state"),
-    ]);
+    const state = this.load("state");
+    const events = await get(`${this.path}/events?after=${first}&most=${LOG_ROWS}`).catch(() => ({ events: [] }));
     const known = new Set(this.events.map((one) => one.number));
     this.events = [...events.events.filter((one) => !known.has(one.number)), ...this.events].slice(-LOG_ROWS);
     this.drawLog();
+    await state;
     for (const kind of ["estimates", "evidence", "allocation", "forecast", "sensitivity"]) this.load(kind);
   }
 
