@@ -6,7 +6,13 @@ import click
 
 from mislid.cli.options import examples, format_option, one_sentence_errors
 from mislid.cli.study._opening import name_argument, storage_option
-from mislid.cli.study.create import cost_option, ignore_option, label_option, read_candidates
+from mislid.cli.study.create import (
+    candidates_option,
+    cost_option,
+    ignore_option,
+    label_option,
+    read_candidates,
+)
 from mislid.cli.study.mend import print_change, reason_option
 
 informed_option = click.option(
@@ -27,14 +33,7 @@ informed_option = click.option(
 )
 @name_argument
 @storage_option
-@click.option(
-    "--candidates",
-    "file",
-    metavar="FILE",
-    type=click.Path(),
-    required=True,
-    help="As for `create`, with the same columns.",
-)
+@candidates_option("As for `create`, with the same columns.")
 @label_option
 @ignore_option
 @click.option(

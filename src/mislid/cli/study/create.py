@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +10,7 @@ import click
 
 from mislid._words import the_best
 from mislid.cli.options import (
+    F,
     examples,
     format_option,
     one_sentence_errors,
@@ -32,6 +33,12 @@ _RESERVED = {
     "mean": "leave it out with --ignore mean",
     "noise": "use it with --noise noise, or leave it out with --ignore noise",
 }
+
+
+def candidates_option(text: str) -> Callable[[F], F]:
+    """--candidates, a file."""
+    kind = click.Path()
+    return click.option("--candidates", "file", metavar="FILE", type=kind, required=True, help=text)
 
 
 label_option = click.option(
@@ -62,14 +69,7 @@ cost_option = click.option(
 )
 @name_argument
 @storage_option
-@click.option(
-    "--candidates",
-    "file",
-    metavar="FILE",
-    type=click.Path(),
-    required=True,
-    help=".csv or .xlsx with a label and features in every line, or a .npz instance.",
-)
+@candidates_option(".csv or .xlsx with a label and features in every line, or a .npz instance.")
 @label_option
 @ignore_option
 @click.option(

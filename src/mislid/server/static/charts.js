@@ -118,8 +118,9 @@ export function lines(series, { needed = null, x = "", y = "" } = {}) {
     if (event.pointerType !== "mouse") return;
     const [px] = place(event);
     drag = [px, px];
+    picture.setPointerCapture(event.pointerId);
   });
-  window.addEventListener("pointerup", () => {
+  picture.addEventListener("pointerup", () => {
     if (!drag) return;
     const [low, high] = [Math.min(...drag), Math.max(...drag)];
     drag = null;
