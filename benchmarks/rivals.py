@@ -82,18 +82,19 @@ def result(case: Case, algorithm: str, stopping: str) -> tuple[Result, float] | 
         ]
     except ProblemError:
         return None
-    seconds, samples = (
-        sum(getattr(row, name) for row, _ in rows) for name in ("seconds", "samples")
-    )
+    seconds, samples = sum(row.seconds for row, _ in rows), sum(row.samples for row, _ in rows)
     return Result.of(case.name, algorithm, rows), 1e6 * seconds / samples
+
+
+def spread(found: Result) -> float:
+    """The standard error of the mean."""
+    return float(found.samples.std(ddof=1) / np.sqrt(found.samples.size))
 
 
 def ratio(found: Result, own: Result) -> str:
     """Samples over those of the default, with the standard error of that."""
     share = found.mean / own.mean
-    spreads = [
-        one.samples.std(ddof=1) / one.mean / np.sqrt(one.samples.size) for one in (found, own)
-    ]
+    spreads = [spread(one) / one.mean for one in (found, own)]
     cut = "≥ " if found.unanswered > 0 else ""
     wrong = " †" if found.wrong > 0.1 else ""
     return f"{cut}{share:.2f} ± {share * float(np.hypot(*spreads)):.2f}{wrong}"
@@ -105,8 +106,7 @@ def line(case: Case, stopping: str, times: dict[str, list[float]]) -> list[str]:
     assert first is not None
     own = first[0]
     times.setdefault(DEFAULT, []).append(first[1])
-    error = own.samples.std(ddof=1) / np.sqrt(own.samples.size)
-    row = [case.name, f"{own.samples.size}", f"{own.mean:,.0f} ± {error:,.0f}"]
+    row = [case.name, f"{own.samples.size}", f"{own.mean:,.0f} ± {spread(own):,.0f}"]
     for name in RIVALS:
         found = result(case, name, stopping)
         if found is None:
