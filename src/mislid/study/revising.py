@@ -193,7 +193,7 @@ class RevisableStudy(OpenStudy):
         more = as_candidates(candidates, names, columns, fewest=1)
         self._write_news(
             lambda replay, _: addition(replay.state, more, noise, cost, informed, reason),
-            request=request_of(key, "add", more.plain(), informed, reason),
+            request=request_of(key, "add", more.plain(), noise, cost, informed, reason),
         )
 
     def retire(
