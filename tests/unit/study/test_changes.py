@@ -420,8 +420,8 @@ def test_what_is_never_measured_is_judged_by_its_features() -> None:
 def test_a_key_is_of_noise_and_cost_as_well() -> None:
     study = mislid.create_study(candidates=["a", "b"], m=1, noise=[0.1, 0.2], cost=[1.0, 2.0])
     for _ in range(2):
-        study.add_candidates(["c"], noise=0.3, cost=3.0, key="second plate")
+        study.add_candidates(["c"], noise=0.3, cost=3.0, informed=False, key="second plate")
     assert study.register.K == 3
     for other in ({"noise": 0.4, "cost": 3.0}, {"noise": 0.3, "cost": 4.0}):
         with pytest.raises(ProblemError, match="key must be new"):
-            study.add_candidates(["c"], **other, key="second plate")
+            study.add_candidates(["c"], **other, informed=False, key="second plate")
