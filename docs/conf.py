@@ -16,10 +16,10 @@ release = version = mislid.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "numpydoc",
     "myst_nb",
     "sphinx_copybutton",
+    "api",
     "outside",
     "tables",
     "words",
@@ -44,7 +44,6 @@ default_role = "py:obj"
 add_module_names = False
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 80
-autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
