@@ -85,9 +85,9 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
 class LikelihoodRatio(StoppingRule):
     """The generalised likelihood ratio test of linear models, as published comparisons use it.
 
-    The statistic of a pair is (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}) in a ridge regression,
-    and every pair's must exceed the threshold. With a misspecification it is the cost of the pair's
-    closest alternative in the tube.
+    The statistic of a pair is `(mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1})` in a ridge
+    regression, and every pair's must exceed the threshold. With a misspecification it is the cost
+    of the pair's closest alternative in the tube.
 
     Attributes
     ----------
