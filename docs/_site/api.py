@@ -84,13 +84,13 @@ def by_subject(module: ModuleType, found: list[Name]) -> dict[str, list[Name]]:
 
 def summary(name: Name) -> str:
     """Give the sentence that says what a name is."""
-    return first_sentence(comment(name) if name.kind == "data" else name.value.__doc__)
+    return linked(first_sentence(comment(name) if name.kind == "data" else name.value.__doc__))
 
 
 def comment(name: Name) -> str:
     """Give the docstring below a constant."""
     analyzer = ModuleAnalyzer.for_module(home(name))
-    return "\n".join(analyzer.find_attr_docs().get(("", name.name), []))
+    return linked("\n".join(analyzer.find_attr_docs()["", name.name]))
 
 
 def name_page(name: Name) -> str:
@@ -128,7 +128,12 @@ def link_documents(
     app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
 ) -> None:
     """Let docs/noise.md in a docstring be a link."""
-    lines[:] = [DOCUMENT.sub(r":doc:`/\g<page>`", line) for line in lines]
+    lines[:] = map(linked, lines)
+
+
+def linked(words: str) -> str:
+    """Give words in which names of documents are links."""
+    return DOCUMENT.sub(r":doc:`/\g<page>`", words)
 
 
 def resolve(

@@ -79,6 +79,7 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
         )
     }
 )
+"""The stopping rules of studies and simulations, by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,13 +161,13 @@ class FurthestAnswer(StoppingRule):
         return f"{self.name} ({self.proof}): {self.description}"
 
 
-# Rules of published comparisons, for simulations; studies do not stop by them.
 PUBLISHED_RULES: Mapping[str, StoppingRule] = MappingProxyType(
     {
         rule.name: rule
         for rule in (LikelihoodRatio(), LikelihoodRatio(selective=True), FurthestAnswer())
     }
 )
+"""Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
 
 # Rules of earlier releases: two parts of what `guaranteed` was. Its proof has taken their place.
