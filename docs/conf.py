@@ -20,6 +20,8 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     "api",
+    "commands",
+    "notebooks",
     "outside",
     "tables",
     "words",

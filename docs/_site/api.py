@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from docutils import nodes
-from pages import indented, table, title, toctree, write
+from pages import escaped, indented, table, title, toctree, write
 from published import Name, catalogue, home, members, modules, names
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -62,14 +62,13 @@ def first_sentence(docstring: str | None) -> str:
 def module_page(module: ModuleType, known: Mapping[str, Name]) -> str:
     """Give the page of a module: what it is for, and its names by subject."""
     found = [known[f"{module.__name__}.{each}"] for each in names(module)]
-    here = [f"/{FOLDER}/{each.page}" for each in found if each.module == module.__name__]
     if not found:  # its names are published by the package
         found = [each for each in known.values() if home(each).startswith(module.__name__)]
     parts = [title(module.__name__), f".. automodule:: {module.__name__}\n"]
     for subject, entries in by_subject(module, found).items():
         rows = {f":doc:`{each.name} </{FOLDER}/{each.page}>`": summary(each) for each in entries}
         parts += [title(subject, "-"), table(rows)]
-    return "\n".join([*parts, toctree(here)] if here else parts)
+    return "\n".join(parts)
 
 
 def by_subject(module: ModuleType, found: list[Name]) -> dict[str, list[Name]]:
@@ -85,18 +84,27 @@ def by_subject(module: ModuleType, found: list[Name]) -> dict[str, list[Name]]:
 
 def summary(name: Name) -> str:
     """Give the sentence that says what a name is."""
-    return first_sentence(comment(name) if name.kind == "data" else name.value.__doc__)
+    return linked(first_sentence(comment(name) if name.kind == "data" else name.value.__doc__))
 
 
 def comment(name: Name) -> str:
     """Give the docstring below a constant."""
     analyzer = ModuleAnalyzer.for_module(home(name))
-    return "\n".join(analyzer.find_attr_docs().get(("", name.name), []))
+    return linked("\n".join(analyzer.find_attr_docs()["", name.name]))
 
 
 def name_page(name: Name) -> str:
-    """Give the page of a name."""
-    return f"{title(name.name)}\n.. currentmodule:: {name.module}\n\n{body(name)}\n"
+    """Give the page of a name, which the sidebar leaves out: there are too many."""
+    module = f":doc:`{name.module} </{FOLDER}/{name.module}/index>`"
+    return "\n".join(
+        [
+            ":orphan:\n",
+            title(name.name),
+            f".. rst-class:: path\n\n:doc:`Python </{FOLDER}/index>` / {module} / {escaped(name.name)}\n",
+            f".. currentmodule:: {name.module}\n",
+            body(name),
+        ]
+    )
 
 
 def body(name: Name) -> str:
@@ -120,7 +128,12 @@ def link_documents(
     app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
 ) -> None:
     """Let docs/noise.md in a docstring be a link."""
-    lines[:] = [DOCUMENT.sub(r":doc:`/\g<page>`", line) for line in lines]
+    lines[:] = map(linked, lines)
+
+
+def linked(words: str) -> str:
+    """Give words in which names of documents are links."""
+    return DOCUMENT.sub(r":doc:`/\g<page>`", words)
 
 
 def resolve(

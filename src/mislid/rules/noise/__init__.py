@@ -19,7 +19,8 @@ docs/certificate.md has the proofs. Written for clarity; `mislid._kernels` has t
 """
 
 NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
-# Gaussian values of which no standard deviation is declared.
+"""What may be known of the noise; docs/noise.md says what each of them means."""
 UNDECLARED = ("unknown", "unknown-equal")
+"""Gaussian values of which no standard deviation is declared."""
 
 __all__ = ["NOISE_MODELS", "UNDECLARED"]
