@@ -28,7 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_site", "**.ipynb_checkpoints"]
 root_doc = "index"
-nitpicky = False
+smartquotes = False  # options begin with two hyphens
 
 # Markdown reads the same on a forge: its headings give the same anchors there and here.
 myst_heading_anchors = 6
@@ -59,10 +59,6 @@ html_css_files = ["mislid.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_theme_options = {
-    "source_repository": "https://github.com/mislid/mislid/",
-    "source_branch": "main",
-    "source_directory": "docs/",
-}
+html_theme_options = {"top_of_page_buttons": []}  # many pages have no source to view or edit
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
