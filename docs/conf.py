@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "api",
     "commands",
+    "formulas",
     "notebooks",
     "outside",
     "tables",
@@ -32,7 +33,7 @@ smartquotes = False  # options begin with two hyphens
 
 # Markdown reads the same on a forge: its headings give the same anchors there and here.
 myst_heading_anchors = 6
-myst_links_external_new_tab = False
+myst_enable_extensions = ["dollarmath"]
 
 # Notebooks are kept without outputs and run here; one that fails or idles fails the site.
 nb_execution_mode = "cache"
@@ -53,6 +54,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"mislid {release}"
 html_static_path = ["_site/static"]
 html_css_files = ["mislid.css"]
