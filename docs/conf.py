@@ -57,6 +57,7 @@ html_theme = "furo"
 html_math_renderer = "mathml"
 html_title = f"mislid {release}"
 html_static_path = ["_site/static"]
+html_favicon = "_site/static/favicon.svg"
 html_css_files = ["mislid.css"]
 html_copy_source = False
 html_show_sourcelink = False

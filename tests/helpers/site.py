@@ -1,4 +1,4 @@
-"""The documentation site, built as `make docs` does but without a network, and what it refers to."""
+"""The documentation site, built without a network, and what its pages refer to."""
 
 from __future__ import annotations
 
@@ -146,7 +146,6 @@ def dead_links(read: dict[Path, Page]) -> Iterator[str]:
             if parts.scheme or parts.netloc:
                 continue
             place = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not place.is_file() or (
-                parts.fragment and unquote(parts.fragment) not in read[place].anchors
-            ):
+            offered = read[place].anchors if place in read else set()
+            if not place.is_file() or (parts.fragment and unquote(parts.fragment) not in offered):
                 yield f"{path.name}: {link}"
