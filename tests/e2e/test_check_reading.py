@@ -41,6 +41,11 @@ def test_its_own_examples() -> None:
     assert python("-m", "doctest", ROOT / "scripts" / "check_reading.py") == (0, "")
 
 
+def test_the_pages_for_newcomers_can_be_read() -> None:
+    status, said = check(ROOT / "docs" / "start")
+    assert status == 0, said
+
+
 def test_sentences_up_to_the_limit_pass(tmp_path: Path) -> None:
     page(tmp_path, "start/one.md", f"# One\n\n{sentence(30)} Two.\n{sentence(14)}\n\nThree:\n")
     notebook(tmp_path, ("markdown", f"{sentence(10)} {sentence(20)}"))
