@@ -1,4 +1,4 @@
-"""Do measurements scatter more than declared? An anytime-valid test; docs/checks.md derives it."""
+"""Do measurements scatter more than declared? Anytime-valid; docs/checks-intervals.md derives it."""
 
 from __future__ import annotations
 
