@@ -2,8 +2,8 @@
 
 For means lambda, M(lambda) is an average of likelihood ratios of displaced means lambda + z against
 lambda, with weights fixed beforehand: `docs/certificate-proof.md` says why a pair is settled once
-one family alone brings ln M to ln(1/delta) for every lambda that reverses the pair. Here is how much
-each family proves, rounded down. Scales are in units of the geometric mean of the noise.
+one family alone brings ln M to ln(1/delta) for every lambda that reverses the pair. Here is how
+much each family proves, rounded down. Scales are in units of the geometric mean of the noise.
 """
 
 from __future__ import annotations
