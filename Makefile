@@ -47,8 +47,9 @@ reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/
 	MISLID_REPRODUCED=$(REPRODUCED) $(if $(DATA),MISLID_DATA=$(DATA)) \
 		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
-docs: $(READY) ## check the links of the documentation and run its examples
+docs: $(READY) ## check the documentation, run its examples, and build the site in build/site
 	$(BIN)/python scripts/check_docs.py README.md CONTRIBUTING.md docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

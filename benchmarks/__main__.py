@@ -27,6 +27,7 @@ BENCHMARKS = {
     "noise": "noise",
     "speed": "speed",
     "studies": "studies",
+    "writers": "writers",
     "forecasts": "forecasts",
     "compile": "compile",
 }

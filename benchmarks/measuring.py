@@ -61,17 +61,22 @@ def package_source() -> Path:
     return Path(found.origin).resolve().parents[1]
 
 
+def child_environment(source: Path | None = None, **environment: str) -> dict[str, str]:
+    """The environment of a process that sees this package, or the one in `source`, first."""
+    first = str(source or package_source())
+    path = os.pathsep.join(filter(None, [first, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, **environment, "PYTHONPATH": path}
+
+
 def in_own_process(*arguments: object, source: Path | None = None, **environment: str) -> Any:
     """What Python prints, in JSON, when it is started anew with these arguments.
 
     It sees this package, or the one in `source`, before all others.
     """
-    first = str(source or package_source())
-    path = os.pathsep.join(filter(None, [first, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=ROOT,
-        env={**os.environ, **environment, "PYTHONPATH": path},
+        env=child_environment(source, **environment),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

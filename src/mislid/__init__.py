@@ -14,6 +14,7 @@ from importlib import import_module as _import_module
 from importlib.resources import files as _files
 
 __version__ = "0.2.0"
+"""The version of the package."""
 
 
 def _homes() -> dict[str, str]:

@@ -13,6 +13,7 @@ from mislid import simulation as simulation
 from mislid import study as study
 from mislid import testing as testing
 from mislid import verification as verification
+from mislid.doors.search import from_optuna as from_optuna
 from mislid.engine import Engine as Engine
 from mislid.engine import Verdict as Verdict
 from mislid.engine import View as View

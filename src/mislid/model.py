@@ -83,7 +83,7 @@ class WithFeatures:
 class Model(WithFeatures):
     """Means that are linear in the features up to a bounded deviation.
 
-    The model set is M = {A theta + eta : theta in R^d, |eta_k| <= misspecification for all k}
+    The model set is `M = {A theta + eta : theta in R^d, |eta_k| <= misspecification for all k}`
     for features A of shape (K, d), one row per arm (Section 2 of the paper).
 
     Parameters
@@ -250,7 +250,7 @@ class Instance:
 
     @cached_property
     def deviation(self) -> float:
-        """The smallest misspecification that contains the means, min_theta max_k |mu - A theta|_k.
+        """The smallest misspecification that contains the means: `min_theta max_k |mu - A theta|_k`.
 
         Examples
         --------

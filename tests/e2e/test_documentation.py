@@ -69,14 +69,6 @@ def test_the_tolerance_is_promised_alike_everywhere():
     assert "worse than the m-th best by more than this" in words
 
 
-def test_the_examples_of_the_readme_have_one_noise():
-    text = (ROOT / "README.md").read_text()
-    given = re.findall(r"noise=([0-9.]+)", text)
-    assert len(given) == 3
-    assert len(set(given)) == 1
-    assert all("noise=" in call for call in re.findall(r"characteristic_time\([^)]*\)", text))
-
-
 def test_columns_of_csv_are_documented():
     text = (ROOT / "docs" / "running.md").read_text()
     for column in (*Row._fields, "characteristic_time", "lower", "upper", "allocation_0"):

@@ -3,6 +3,7 @@ import importlib
 import os
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -143,21 +144,33 @@ def test_wheel_declares_its_requirements(wheel):
     assert set(places) == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links the installed requirements")
-def test_wheel_works_with_its_core_requirements_alone(wheel, tmp_path):
-    home = tmp_path / "environment"
+def empty_environment(home):
+    """An interpreter of its own, and where its packages are."""
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
-    flags = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
-    run(sys.executable, "-m", "pip", "--python", python, "install", *flags, wheel, cwd=tmp_path)
-    site = Path(
-        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/")
-    )
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return python, Path(run(python, "-c", code, cwd="/"))
+
+
+def install(python, *arguments, cwd):
+    flags = ["--quiet", "--disable-pip-version-check"]
+    run(sys.executable, "-m", "pip", "--python", python, "install", *flags, *arguments, cwd=cwd)
+
+
+def link_requirements(site):
+    """Lend an environment the core requirements of this one."""
     for requirement in ("numpy", "scipy", "numba", "llvmlite"):
         folder = Path(importlib.import_module(requirement).__file__).parent
         for part in (folder, folder.with_name(f"{requirement}.libs")):
             if part.exists():
                 (site / part.name).symlink_to(part)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links the installed requirements")
+def test_wheel_works_with_its_core_requirements_alone(wheel, tmp_path):
+    python, site = empty_environment(tmp_path / "environment")
+    install(python, "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    link_requirements(site)
     code = """
 import mislid
 values = [getattr(mislid, name) for name in mislid.__all__]
@@ -169,3 +182,54 @@ print(round(mislid.Instance(model, [0, 0, 1, 0]).deviation, 6), model.d)
     assert Path(place).is_relative_to(site)
     # theta_1 + theta_2 = s must fit 1 and 2 s must fit 0, with 0 and 0 for its parts: 1 - s = 2 s.
     assert answer == "0.666667 2"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """What `python -m build` makes: an archive of sources, and a wheel of that archive."""
+    pytest.importorskip("build")
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("built")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
+    (sources,), (package,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sources, package
+
+
+@pytest.mark.slow
+def test_sources_hold_what_git_tracks_and_nothing_else(built):
+    if not (ROOT / ".git").exists():
+        pytest.skip("no repository")
+    with tarfile.open(built[0]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = set(run("git", "ls-files", cwd=ROOT).splitlines())
+    added = set(run("git", "ls-files", "--others", "--exclude-standard", cwd=ROOT).splitlines())
+    assert names - tracked - added == {"PKG-INFO"}
+    assert {name for name in tracked if name.startswith(("src/", "tests/", "docs/"))} <= names
+
+
+@pytest.mark.slow
+def test_the_wheel_of_the_sources_is_that_of_the_tree(built, wheel):
+    contents = []
+    for path in (built[1], wheel):
+        with zipfile.ZipFile(path) as archive:
+            contents.append({name: archive.read(name) for name in archive.namelist()})
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="may link the installed requirements")
+def test_a_built_wheel_alone_passes_its_selftest_and_fails_it_when_damaged(built, tmp_path):
+    python, site = empty_environment(tmp_path / "environment")
+    try:
+        install(python, "--timeout", "5", "--retries", "0", built[1], cwd=tmp_path)
+    except AssertionError:  # without a network
+        install(python, "--no-deps", "--no-index", built[1], cwd=tmp_path)
+        link_requirements(site)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    said = run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)
+    assert said.splitlines()[-1] == "ok"
+    assert "not tried, without SQLAlchemy" in said
+    damaged = site / "mislid" / "_kernels" / "thresholds.py"
+    damaged.write_text(damaged.read_text().replace("math.log(", "2.0 * math.log("))
+    with pytest.raises(AssertionError, match="identification   FAILED"):
+        run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)

@@ -67,6 +67,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "xy-static": XYStatic(),
     }
 )
+"""The sampling rules of the package, by their names; docs/algorithms.md says what each does."""
 
 
 # Other packages add algorithms to this group of entry points, by name.

@@ -42,13 +42,13 @@ Learner = AdaHedge | ExponentialWeights | FollowTheLeader
 
 @dataclass(frozen=True)
 class Optimistic:
-    """Gains (|mu - lambda| + sqrt(c))^2.
+    """Gains `(|mu - lambda| + sqrt(c))^2`.
 
     Attributes
     ----------
     bonus
         Whether c is that of the paper's text or of its runs; "linear" for that of LinGame's runs,
-        2 ln(t) |x|^2_{V^-1} with gains of at most ln(t).
+        `2 ln(t) |x|^2_{V^-1}` with gains of at most ln(t).
     """
 
     bonus: Literal["paper", "authors", "linear"] = "paper"

@@ -259,3 +259,4 @@ CATALOGUE = {
         ),
     )
 }
+"""The collections of files that `fetch` knows, by their names; docs/data.md describes them."""

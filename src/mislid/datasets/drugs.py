@@ -168,7 +168,7 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     Parameters
     ----------
     data
-        Directory with epilepsy/*.csv; by default that of MISLID_DATA, else the cache.
+        Directory with `epilepsy/*.csv`; by default that of MISLID_DATA, else the cache.
     known_only
         Leave out drugs whose effect is unknown, as the paper does.
 

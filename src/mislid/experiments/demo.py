@@ -119,6 +119,7 @@ def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
 def draw_demo(demo: Demo) -> Figure:
     """Draw where mislid measured, and how the evidence of every method grew, side by side."""
     from mislid.plotting import plot_allocation, plot_evidence
+    from mislid.plotting.run import name_lines
     from mislid.plotting.theme import CONTRAST, drawing, new_figure
 
     found, unproven = demo.found["mislid"], demo.found["LinGapE"]
@@ -134,7 +135,7 @@ def draw_demo(demo: Demo) -> Figure:
             label = f"LinGapE, by its own test: {unproven.samples:,}, wrong"
             (mark,) = right.plot([unproven.samples], [0.0], "X", color=CONTRAST, label=label)
             mark.set(ms=9, clip_on=False)
-            right.legend(loc="lower right")
+            name_lines(right)
         right.set_title(f"Evidence for the answer, at error rate {DELTA:g}")
         figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds")
     return figure

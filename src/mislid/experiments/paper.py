@@ -224,3 +224,4 @@ E = _on_real_data(
 )
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (A, B, C, D, E)}
+"""The paper's five experiments, by their letters."""

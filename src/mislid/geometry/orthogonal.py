@@ -89,12 +89,12 @@ def orthogonal_parameters(
 ) -> OrthogonalParameters:
     """The linear part and the deviation of means under weights, as the paper parametrizes them.
 
-    theta = V^+ A' D means  and  deviation = means - A theta,  for means and weights (K,), weights
-    at least 0 and not all 0, D = diag(weights), V = A'DA (appendix "The orthogonal
-    parameterization and its properties").  With P the projection on the span of D^(1/2) A and
-    R = I - P:  P D^(1/2) means = D^(1/2) A theta,  R D^(1/2) means = D^(1/2) deviation.
+    `theta = V^+ A' D means` and `deviation = means - A theta`, for means and weights (K,), weights
+    at least 0 and not all 0, `D = diag(weights)`, `V = A'DA` (appendix "The orthogonal
+    parameterization and its properties").  With P the projection on the span of `D^(1/2) A` and
+    `R = I - P`: `P D^(1/2) means = D^(1/2) A theta`, `R D^(1/2) means = D^(1/2) deviation`.
     Where the arms of positive weight do not span, theta is the minimiser of
-    sum_k w_k (means_k - phi_k' theta)^2 with the smallest |A theta|_2, which does not depend on
+    `sum_k w_k (means_k - phi_k' theta)^2` with the smallest `|A theta|_2`, which does not depend on
     the coordinates of the features (A -> A R).
 
     Parameters

@@ -87,8 +87,8 @@ class Projection(Certified):
 def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     """Project means onto the model set: the weighted nearest model.
 
-    min over theta (d,), eta (K,) of  1/2 sum_k w_k (phi_k'theta + eta_k - mu_k)^2  subject to
-    |eta_k| <= misspecification (the paper's appendix on the projection; no bound on the means).
+    min over theta (d,), eta (K,) of `1/2 sum_k w_k (phi_k'theta + eta_k - mu_k)^2` subject to
+    `|eta_k| <= misspecification` (the paper's appendix on the projection; no bound on the means).
     An arm without weight gets its linear value.
 
     Parameters

@@ -26,8 +26,8 @@ _SLACK = 1e-10
 def spanner(features: Model | ArrayLike, C: float = 1.0) -> Arms:
     """Indices, increasing, of a C-approximate barycentric spanner of the arms.
 
-    Finds d arms B such that every row of the features A (K, d) is  phi_k = sum_b x_kb phi_b  with
-    |x_kb| <= C  (Awerbuch and Kleinberg, 2008; the paper's initialization phase).  Features that
+    Finds d arms B such that every row of the features A (K, d) is `phi_k = sum_b x_kb phi_b` with
+    `|x_kb| <= C` (Awerbuch and Kleinberg, 2008; the paper's initialization phase).  Features that
     do not span their columns are first reduced as `Model` does, so d is their rank.  The answer
     depends on the arms only, not on the coordinates they are written in (A -> A R).
 
@@ -273,10 +273,10 @@ def initial_design(
 ) -> InitialDesign:
     """Arms to pull before anything can be estimated, with their number known beforehand.
 
-    `rule="spanner"` pulls a C-approximate barycentric spanner once, which makes V = sum phi phi'
-    invertible.  `rule="eigenvalue"` repeats it in whole rounds until V >= 2 L^2 I with
-    L = max_k |phi_k|, which is what the paper's analysis asks for (Initialization phase, and the
-    length d ceil(2 L^2 / sigma_min) of its appendix).  Unlike the first, the second depends on
+    `rule="spanner"` pulls a C-approximate barycentric spanner once, which makes `V = sum phi phi'`
+    invertible.  `rule="eigenvalue"` repeats it in whole rounds until `V >= 2 L^2 I` with
+    `L = max_k |phi_k|`, which is what the paper's analysis asks for (Initialization phase, and the
+    length `d ceil(2 L^2 / sigma_min)` of its appendix).  Unlike the first, the second depends on
     the coordinates in which the features are written.
 
     Parameters

@@ -21,8 +21,8 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 def smallest_misspecification(model: Model | ArrayLike, means: ArrayLike) -> float:
     """The smallest misspecification of a model that contains the means.
 
-    Computes  min over theta (d,) of  max_k |means_k - phi_k' theta|  by one linear program whose
-    answer is certified; the paper writes |means|_eps in its proof of Lemma 2.
+    Computes the min over theta (d,) of `max_k |means_k - phi_k' theta|` by one linear program whose
+    answer is certified; the paper writes `|means|_eps` in its proof of Lemma 2.
 
     Parameters
     ----------

@@ -129,15 +129,23 @@ def plot_evidence(
         axes.plot([last.samples], [last.evidence], "o", color=colour, ms=7, zorder=4)
     if bound is not None:
         axes.axvline(bound, color=CONTRAST, lw=1.2, ls=":", label=f"lower bound: {bound:,.0f}")
-    axes.set_xlim(left=0.0)
+    # Room for the word to the right of the last dot.
+    axes.set_xlim(0.0, 1.15 * max(seen[-1].samples for seen in runs.values()))
     axes.set_ylim(0.0, 1.12)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter("{x:.0%}")
     axes.text(axes.get_xlim()[1], 1.015, "enough", ha="right", va="bottom", color=GREY, fontsize=9)
     axes.set_xlabel("measurements")
     axes.set_ylabel("evidence, as a share of the threshold")
-    axes.legend(frameon=False, fontsize=8.5, loc="lower right")
+    name_lines(axes)
     tidy(axes)
+
+
+def name_lines(axes: Axes) -> None:
+    """Names of lines, on paper where they lie upon one of them."""
+    legend = axes.legend(frameon=True, framealpha=0.85, fontsize=8.5, loc="lower right")
+    legend.get_frame().set(facecolor=PAPER, edgecolor="none")
+    legend.set_zorder(5)
 
 
 def _name_arms(axes: Axes, instance: Instance, order: npt.NDArray[np.intp]) -> None:

@@ -70,7 +70,7 @@ class Representation(WithFeatures):
 
     @property
     def misspecification(self) -> float:
-        """The largest absolute error of the predictions, max_k |means - features @ theta|_k."""
+        """The largest absolute error of the predictions, `max_k |means - features @ theta|_k`."""
         return float(np.max(np.abs(self.means - self.predictions)))
 
     @cached_property

@@ -79,15 +79,16 @@ STOPPING_RULES: Mapping[str, StoppingRule] = MappingProxyType(
         )
     }
 )
+"""The stopping rules of studies and simulations, by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikelihoodRatio(StoppingRule):
     """The generalised likelihood ratio test of linear models, as published comparisons use it.
 
-    The statistic of a pair is (mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1}) in a ridge regression,
-    and every pair's must exceed the threshold. With a misspecification it is the cost of the pair's
-    closest alternative in the tube.
+    The statistic of a pair is `(mean_j - mean_i)^2 / (2 |x_i - x_j|^2_{V^-1})` in a ridge
+    regression, and every pair's must exceed the threshold. With a misspecification it is the cost
+    of the pair's closest alternative in the tube.
 
     Attributes
     ----------
@@ -160,13 +161,13 @@ class FurthestAnswer(StoppingRule):
         return f"{self.name} ({self.proof}): {self.description}"
 
 
-# Rules of published comparisons, for simulations; studies do not stop by them.
 PUBLISHED_RULES: Mapping[str, StoppingRule] = MappingProxyType(
     {
         rule.name: rule
         for rule in (LikelihoodRatio(), LikelihoodRatio(selective=True), FurthestAnswer())
     }
 )
+"""Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
 
 # Rules of earlier releases: two parts of what `guaranteed` was. Its proof has taken their place.

@@ -20,7 +20,8 @@ compiled.
 """
 
 NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
-# Gaussian values of which no standard deviation is declared.
+"""What may be known of the noise; docs/noise.md says what each of them means."""
 UNDECLARED = ("unknown", "unknown-equal")
+"""Gaussian values of which no standard deviation is declared."""
 
 __all__ = ["NOISE_MODELS", "UNDECLARED"]

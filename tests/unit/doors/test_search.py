@@ -1,0 +1,286 @@
+import sys
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.trial import FixedTrial, TrialState, create_trial
+
+import mislid
+from mislid.errors import MissingPackageError, ProblemError, StorageError
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+X, KIND = FloatDistribution(0.0, 1.0), CategoricalDistribution(["a", "b", "c"])
+
+
+def added(search, *trials):
+    for trial in trials:
+        search.add_trial(trial)
+    return search
+
+
+def at(value, x, state=TrialState.COMPLETE, **more):
+    return create_trial(
+        value=value, params={"x": x} | more, state=state,
+        distributions={"x": X} | dict.fromkeys(more, KIND),
+    )  # fmt: skip
+
+
+def some_search(direction="maximize", values=(0.3, 0.9, 0.1, 0.7, 0.5), **where):
+    search = optuna.create_study(direction=direction, **where)
+    return added(search, *(at(value, k / 10) for k, value in enumerate(values)))
+
+
+def test_the_best_trials_are_candidates_called_by_number():
+    study = mislid.from_optuna(some_search(), top=3)
+    assert study.candidates.labels == ("#1", "#3", "#4")
+    assert study.settings.direction == "maximize"
+    assert (study.settings.m, study.settings.noise_model) == (1, "unknown")
+    assert study.candidates.columns == ("x", "(ones)")
+    assert study.candidates.features[:, 0] == pytest.approx([0.1, 0.3, 0.4])
+
+
+def test_minimising_takes_the_smallest():
+    study = mislid.from_optuna(some_search("minimize"), top=3, m=2, noise=0.1, delta=0.2)
+    assert study.candidates.labels == ("#2", "#0", "#4")
+    assert study.settings.direction == "minimize"
+    assert (study.settings.m, study.settings.delta, study.settings.noise) == (2, 0.2, (0.1,))
+
+
+def test_fewer_trials_than_top_are_all_candidates():
+    assert mislid.from_optuna(some_search()).candidates.K == 5
+
+
+def test_values_of_the_search_are_no_evidence():
+    """Only their order has a part: trials that won by luck have lucky values."""
+    plain = some_search(values=(0.3, 0.9, 0.1, 0.7, 0.5))
+    apart = some_search(values=(0.3, 1e6, -1e6, 0.7, 0.5))
+    studies = [
+        mislid.from_optuna(one, top=4, noise=1.0, study_name="same") for one in (plain, apart)
+    ]
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=40)
+    asked = []
+    for study in studies:
+        assert study.samples == 0
+        assert study.result_now().p_value == 1.0
+        asked.append([])
+        for value in values:
+            trial = study.ask()
+            asked[-1].append(trial.arm)
+            study.tell(trial, value)
+    assert asked[0] == asked[1]
+    assert studies[0].estimate_rows() == studies[1].estimate_rows()
+
+
+def test_the_best_value_is_too_good_and_confirming_corrects_it():
+    rng = np.random.default_rng(5)
+    excess, covered = [], 0
+    for _ in range(12):
+        search = optuna.create_study(direction="maximize")
+        means = rng.uniform(0.0, 1.0, size=60).round(3)
+        added(search, *(at(mean + rng.normal(), mean) for mean in means))
+        excess.append(search.best_value - search.best_params["x"])
+        study = mislid.from_optuna(search, top=5, noise=1.0)
+        params = {f"#{trial.number}": trial.params for trial in search.trials}
+        study.optimize(lambda trial: params[trial.arm]["x"] + rng.normal(), n_trials=50)  # noqa: B023
+        rows = study.estimate_rows()
+        covered += all(row.lower <= params[row.label]["x"] <= row.upper for row in rows)
+    assert min(excess) > 0.5  # the winner's curse, every time
+    assert covered >= 10  # of 12; each holds with probability 0.95
+
+
+def test_trials_with_equal_parameters_are_one_candidate():
+    search = added(some_search(), at(2.0, 0.4), at(1.0, 0.1), at(0.2, 0.1))
+    study = mislid.from_optuna(search)
+    assert study.candidates.labels == ("#5", "#6", "#3", "#0", "#2")
+
+
+def test_of_equal_values_the_earliest_come_first():
+    assert mislid.from_optuna(some_search(values=(1, 1, 1, 1)), top=2).candidates.labels == (
+        "#0",
+        "#1",
+    )
+
+
+def test_what_did_not_finish_or_is_infinite_is_no_candidate():
+    search = added(
+        some_search(values=(0.3, 0.9)),
+        at(5.0, 0.7, TrialState.PRUNED),
+        create_trial(state=TrialState.FAIL, params={"x": 0.8}, distributions={"x": X}),
+        at(float("inf"), 0.9),
+    )
+    assert mislid.from_optuna(search).candidates.labels == ("#1", "#0")
+
+
+def test_infeasible_trials_are_no_candidates():
+    old = create_trial(
+        value=9.0,
+        params={"x": 0.9},
+        distributions={"x": X},
+        system_attrs={"constraints": [0.0, 1.0]},
+    )
+    kept = create_trial(
+        value=8.0,
+        params={"x": 0.8},
+        distributions={"x": X},
+        system_attrs={"constraints": [0.0, -1.0]},
+    )
+    assert mislid.from_optuna(added(some_search(), old, kept), top=2).candidates.labels == (
+        "#6",
+        "#1",
+    )
+
+
+def test_infeasible_trials_of_the_present_release_are_none_either():
+    if not hasattr(optuna.trial.FrozenTrial, "constraints"):
+        pytest.skip("Optuna before 5")
+    search = some_search()
+    bad = create_trial(
+        value=9.0, params={"x": 0.9}, distributions={"x": X}, constraints={"size": 0.5}
+    )
+    assert mislid.from_optuna(added(search, bad), top=2).candidates.labels == ("#1", "#3")
+
+
+def test_parameters_may_be_chosen():
+    search = optuna.create_study(direction="maximize")
+    added(search, *(at(k, k / 10, kind="abc"[k % 3]) for k in range(8)))
+    named = ("kind=b", "kind=a", "x", "(ones)")
+    assert set(mislid.from_optuna(search).candidates.columns) == set(named)
+    assert mislid.from_optuna(search, params=["x"]).candidates.columns == ("x", "(ones)")
+    assert mislid.from_optuna(search, params=[]).candidates.features is None
+
+
+def test_features_that_fit_anything_are_left_out():
+    search = optuna.create_study(direction="maximize")
+    added(search, *(at(k, k / 10, kind="abc"[k]) for k in range(3)))
+    assert mislid.from_optuna(search).candidates.features is None
+    with pytest.raises(ProblemError, match="misspecification must be left out: with 2 independent"):
+        mislid.from_optuna(search, misspecification=0.1)
+    with pytest.raises(ProblemError, match=r"misspecification must be left out: .* no features"):
+        mislid.from_optuna(search, misspecification=0.1, params=[])
+
+
+def test_other_settings_are_those_of_studies(tmp_path):
+    where = f"sqlite:///{tmp_path / 'confirm.db'}"
+    options = {"storage": where, "study_name": "final", "load_if_exists": True, "budget": 30}
+    study = mislid.from_optuna(
+        some_search(), 4, reward_range=(0, 1), misspecification=0.2, **options
+    )
+    study.tell(study.ask(), 0.5)
+    assert study.settings.noise_model == "bounded"
+    again = mislid.from_optuna(
+        some_search(), 4, reward_range=(0, 1), misspecification=0.2, **options
+    )
+    assert again.samples == 1
+    with pytest.raises(ProblemError, match="the number of candidates was 4 and now is 3"):
+        mislid.from_optuna(some_search(), 3, reward_range=(0, 1), misspecification=0.2, **options)
+
+
+def test_a_real_search_on_sqlite_is_confirmed_in_the_same_file(tmp_path):
+    where = f"sqlite:///{tmp_path / 'search.db'}"
+    rng = np.random.default_rng(0)
+
+    def objective(trial):
+        rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
+        kind = trial.suggest_categorical("kind", ["plain", "momentum"])
+        loss = (np.log10(rate) + 2) ** 2
+        if kind == "momentum":
+            loss += abs(trial.suggest_float("beta", 0.0, 1.0) - 0.9)
+        return loss + 0.2 * rng.normal()
+
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    search = optuna.create_study(storage=where, study_name="search", sampler=sampler)
+    search.optimize(objective, n_trials=60)
+    study = mislid.from_optuna(
+        where, top=8, m=2, optuna_name="search", noise=0.2, tolerance=0.3, storage=where,
+        study_name="confirm",
+    )  # fmt: skip
+    assert study.candidates.labels == mislid.from_optuna(search, top=8).candidates.labels
+    params = {f"#{trial.number}": trial.params for trial in search.trials}
+
+    def again(trial):
+        return objective(FixedTrial(params[trial.arm], number=1000 + trial.id))
+
+    study.optimize(again, n_trials=2000)
+    assert study.status == "decided"
+    assert mislid.verify(study.result.certificate.to_dict()).ok
+    assert len(optuna.load_study(study_name="search", storage=where).trials) == 60
+    assert mislid.load_study(storage=where).study_name == "confirm"
+    assert mislid.from_optuna(where, top=8).candidates.K == 8  # the only one of Optuna
+
+
+def test_searches_with_several_objectives_are_refused():
+    with pytest.raises(ProblemError, match="one objective; got one of Optuna with 2"):
+        mislid.from_optuna(optuna.create_study(directions=["minimize", "maximize"]))
+
+
+@pytest.mark.parametrize(
+    ("trials", "words"),
+    [
+        ([], "completed trials; got one of Optuna with no trials"),
+        ([at(0.1, 0.5, TrialState.PRUNED)] * 3, "completed trials; .* 3 pruned"),
+        ([at(0.1, 0.5)], "at least 2 completed trials with different parameters; .* 1$"),
+        ([at(0.1, 0.5), at(0.2, 0.5)], "at least 2 completed trials with different parameters"),
+        ([at(float("inf"), 0.5)] * 2, "finite value; .* 2 completed trials, none of them such"),
+    ],
+)
+def test_searches_with_too_few_trials_are_refused(trials, words):
+    with pytest.raises(ProblemError, match=words):
+        mislid.from_optuna(added(optuna.create_study(), *trials))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"top": 1}, "top must be an integer at least 2; got 1"),
+        ({"top": 2.5}, "top must be an integer"),
+        ({"m": 5}, "m must be an integer from 1 to 4 with K=5 arms; got m=5, the best trials of"),
+        ({"direction": "minimize"}, "direction must be left out"),
+        ({"candidates": [1, 2]}, "candidates must be left out"),
+        ({"intercept": False}, "intercept must be left out"),
+        ({"params": "x"}, "params must be names of parameters, among 'x'; got 'x'"),
+        ({"params": ["y"]}, "among 'x'; got 'y'"),
+        ({"params": 3}, "params must be names"),
+        ({"optuna_name": "a"}, "optuna_name must be left out"),
+        ({"optuna_name": 3}, "optuna_name must be the name of Optuna's study"),
+        ({"noise": -1}, "noise must be"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, words):
+    with pytest.raises(ProblemError, match=words):
+        mislid.from_optuna(some_search(), **options)
+
+
+@pytest.mark.parametrize("study", [None, 3, "search", "sqlite:///missing.db", [], mislid])
+def test_what_is_no_search_is_refused(study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProblemError, match="study must be"):
+        mislid.from_optuna(study)
+    assert not list(tmp_path.iterdir())
+
+
+def test_addresses_without_the_study_are_refused(tmp_path):
+    where = f"sqlite:///{tmp_path / 'search.db'}"
+    some_search(storage=where, study_name="a")
+    assert mislid.from_optuna(where).candidates.K == 5
+    some_search(storage=where, study_name="b")
+    with pytest.raises(ProblemError, match=r"one of the 2 studies in .*, 'a', 'b'; got None"):
+        mislid.from_optuna(where)
+    with pytest.raises(ProblemError, match="'a', 'b'; got 'c'"):
+        mislid.from_optuna(where, optuna_name="c")
+
+
+def test_storages_that_cannot_be_opened_are_refused(tmp_path):
+    (tmp_path / "torn.db").write_bytes(b"no database, but long enough to be taken for one" * 20)
+    with pytest.raises(StorageError, match="Optuna cannot open"):
+        mislid.from_optuna(f"sqlite:///{tmp_path / 'torn.db'}")
+    with pytest.raises(StorageError) as caught:
+        mislid.from_optuna("nodatabase://lab:secret@host/search")
+    assert "secret" not in str(caught.value)
+
+
+def test_without_optuna_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'mislid\[optuna\]'"):
+        mislid.from_optuna("sqlite:///search.db")

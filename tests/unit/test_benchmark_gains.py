@@ -1,0 +1,57 @@
+import pytest
+from benchmarks import gains
+from benchmarks.tables import Table, benchmark, section, tables
+
+RULES = "| rule | A | B |\n|---|---:|---:|\n| `mislid`, samples | 9 ± 1 | 8 ± 1 |\n"
+RULES += "| `lucb` | 1.02 ± 0.05 | ≥ 3.70 ± 0.42 |\n| `ugape` |  | 2.00 ± 0.10 |\n"
+CASES = "| case | runs | `mislid` | `lucb` | `ugape` |\n|---|---:|---:|---:|---:|\n"
+CASES += "| A | 5 | 9 ± 1 | 1.02 ± 0.05 |  |\n| B | 5 | 8 ± 1 | ≥ 3.70 ± 0.42 | 2.00 ± 0.10 |\n"
+CASES += "| µs a sample |  | 3 | 4 | 5 |\n"
+
+
+@pytest.mark.parametrize("text", [RULES, CASES], ids=["rules in rows", "rules in columns"])
+def test_rivals_are_read_either_way(monkeypatch, text):
+    [found] = tables(f"**`guaranteed`**\n\n{text}")
+    monkeypatch.setattr(gains, "benchmark", lambda name: [found])
+    lucb, ugape = sorted(gains.rivals(), key=lambda rival: rival.name)
+    assert lucb.ratios == [gains.Ratio(1.02, 0.05), gains.Ratio(3.7, 0.42, at_least=True)]
+    assert ugape.ratios == [gains.Ratio(2.0, 0.1)]
+    words = gains.rivals_words()
+    assert "`lucb` (2.36)" in words
+    assert "`ugape`" not in words
+
+
+def test_the_page_says_what_the_tables_say(capsys):
+    assert gains.main(["--check"]) == 0, capsys.readouterr().out
+    assert all((gains.PICTURES / f"{name}.png").is_file() for name in gains.PARTS)
+
+
+def test_other_tables_are_noticed(monkeypatch, capsys):
+    [proof] = benchmark("proof")
+    other = [[cell.replace("35 ±", "36 ±") for cell in row] for row in proof.rows]
+    fake = Table(proof.title, proof.header, other)
+    monkeypatch.setattr(
+        gains, "benchmark", lambda name: [fake] if name == "proof" else benchmark(name)
+    )
+    assert gains.main(["--check"]) == 1
+    assert capsys.readouterr().out.count("should say") == 1
+
+
+def test_speeds_are_of_the_same_instances():
+    found = gains.speeds()
+    assert len(found) > 10
+    assert not [speed for speed in found if speed.case == "C"]
+    assert all(speed.theirs > speed.ours for speed in found)
+
+
+@pytest.mark.parametrize("name", list(gains.PARTS))
+def test_pictures_name_every_row(name):
+    [axes] = gains.picture(name).axes
+    assert len(axes.get_yticklabels()) == len(gains.PARTS[name].rows())
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ValueError, match="no markers <!-- a:begin -->"):
+        section("nothing", "a")
+    with pytest.raises(ValueError, match="no column 'time'; it has case"):
+        Table("", ["case"], []).column("time")
