@@ -369,7 +369,7 @@ class ReadableStudy(OpenStudy):
             ]
 
     def progress(self, *, simulations: int | None = None) -> StudyProgress:
-        """How many more measurements, and what they are needed for; see docs/studies.md.
+        """How many more measurements, and what they are needed for; see docs/studies-forecast.md.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class ReadableStudy(OpenStudy):
     ) -> WhatIf:
         """How many more for another question, with the same data; what is left out stays.
 
-        To act on it, and keep an error rate, see docs/studies.md.
+        To act on it, and keep an error rate, see docs/studies-forecast.md.
 
         Parameters
         ----------
