@@ -1,7 +1,7 @@
 """Evidence in rational numbers and decimals of 50 digits: what a checker may claim at most.
 
-Written from `docs/certificate.md` alone. Doubles are the rational numbers that they are; means are
-sums over counts, features exact.
+Written from `docs/certificate-proof.md` alone. Doubles are the rational numbers that they are;
+means are sums over counts, features exact.
 """
 
 from __future__ import annotations

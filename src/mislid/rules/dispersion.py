@@ -1,4 +1,4 @@
-"""Do measurements scatter more than declared? An anytime-valid test; docs/checks.md derives it."""
+"""Do measurements scatter more than declared? A test for all times: docs/checks-intervals.md."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ against lambda itself, over displacements z with weights that are fixed beforeha
 lambda, M starts at 1 and is a supermartingale, whatever rule chooses the arms: it ever reaches
 1/delta with probability at most delta (Ville). An answer is given once M(lambda) has reached
 1/delta, at some time, for every lambda of the tube with another answer; pair by pair, for every
-lambda at which a challenger beats an incumbent by the tolerance. docs/certificate.md has the proof.
+lambda at which a challenger beats an incumbent by the tolerance. The proof is in
+docs/certificate-proof.md.
 
 Three families of displacements, each in closed form or by one convex program a pair:
 

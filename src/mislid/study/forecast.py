@@ -128,7 +128,7 @@ class WhatIf(PlainRecord):
     decided_now, answer_now
         Whether the stopping rule, asked this once, is satisfied by the present data, and the m
         candidates that are best by them. Choosing a question after a look at the data may not be
-        covered by its delta: docs/studies.md has what is.
+        covered by its delta: docs/studies-forecast.md has what is.
     """
 
     more: int | None

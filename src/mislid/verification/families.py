@@ -1,9 +1,9 @@
 """How much evidence displaced means give against a pair: the rule `guaranteed`.
 
 For means lambda, M(lambda) is an average of likelihood ratios of displaced means lambda + z against
-lambda, with weights fixed beforehand: `docs/certificate.md` says why a pair is settled once one
-family alone brings ln M to ln(1/delta) for every lambda that reverses the pair. Here is how much
-each family proves, rounded down. Scales are in units of the geometric mean of the noise.
+lambda, with weights fixed beforehand: `docs/certificate-proof.md` says why a pair is settled once
+one family alone brings ln M to ln(1/delta) for every lambda that reverses the pair. Here is how
+much each family proves, rounded down. Scales are in units of the geometric mean of the noise.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How much evidence is enough, by each rule. `docs/certificate.md` has the formulas' origin.
+"""How much evidence is enough, by each rule.
 
-All are between bounds; the upper one has to be reached.
+`docs/certificate-version-1.md` has the formulas' origin. All are between bounds; the upper one has
+to be reached.
 """
 
 from __future__ import annotations

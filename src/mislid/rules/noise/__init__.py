@@ -15,7 +15,8 @@ equal
     Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
     `mislid.rules.evidence` stays, multiplied by a process of the scatter.
 
-docs/certificate.md has the proofs. Written for clarity; `mislid._kernels` has the same compiled.
+docs/certificate-noise.md has the proofs. Written for clarity; `mislid._kernels` has the same
+compiled.
 """
 
 NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
