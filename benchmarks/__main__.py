@@ -46,6 +46,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
         type=Path,
         help="of compile: a checkout of another version, with src/mislid; the document stays",
     )
+    parser.add_argument(
+        "--kept", action="store_true", help="of rivals: tables of finished runs; nothing is run"
+    )
     options = parser.parse_args(given)
     unknown = sorted(set(options.benchmarks) - BENCHMARKS.keys())
     if unknown:
@@ -62,7 +65,10 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> None:
     """Print every table that is asked for and put it in its place in the document."""
     options = arguments(given)
-    more = {"compile": {"repeats": options.repeats, "against": options.against}}
+    more = {
+        "compile": {"repeats": options.repeats, "against": options.against},
+        "rivals": {"kept": options.kept},
+    }
     for name in options.benchmarks or BENCHMARKS:
         progress(f"{name}: starts")
         module = import_module(f".{BENCHMARKS[name]}", package=__package__)

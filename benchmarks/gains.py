@@ -92,8 +92,11 @@ class Speed(NamedTuple):
 
 def rivals() -> list[Rival]:
     """All rules with the proof, the closest to the default first."""
-    found = next(table for table in benchmark("rivals") if PROVEN in table.title)
-    rules = by_rule(found)
+    rules: dict[str, list[str]] = {}
+    for found in benchmark("rivals"):
+        if PROVEN in found.title:
+            for name, cells in by_rule(found).items():
+                rules.setdefault(name, []).extend(cells)
     read = [
         Rival(name, [ratio_of(cell) for cell in cells if number(cell) is not None])
         for name, cells in rules.items()
@@ -103,22 +106,16 @@ def rivals() -> list[Rival]:
 
 
 def by_rule(found: Table) -> dict[str, list[str]]:
-    """The cells of every rule but the default; rules may be the rows or the columns.
+    """The ratios of every rule but the default.
 
-    >>> by_rule(Table("", ["rule", "A"], [["`mislid`, samples", "9"], ["`lucb`", "2"]]))
+    >>> by_rule(Table("", ["rule", "A (9)"], [["`mislid`", "9"], ["`lucb`", "2"]]))
     {'lucb': ['2']}
-    >>> by_rule(Table("", ["case", "runs", "`mislid`", "`lucb`"],
-    ...               [["A", "5", "9", "2"], ["µs a sample", "", "1", "3"]]))
-    {'lucb': ['2']}
+    >>> by_rule(Table("", ["rule", "µs a sample"], [["`mislid`", "9"], ["`lucb`", "2"]]))
+    {}
     """
-    rows = [row for row in found.rows if not row[0].startswith("µs")]
-    if found.header[0] != "rule":
-        rows = [list(column) for column in zip(found.header, *rows, strict=True)]
-    return {
-        row[0].strip("`"): row[1:]
-        for row in rows
-        if row[0].startswith("`") and not row[0].startswith("`mislid`")
-    }
+    if found.header[1].startswith("µs"):
+        return {}
+    return {row[0].strip("`"): row[1:] for row in found.rows if row[0] != "`mislid`"}
 
 
 def ratio_of(cell: str) -> Ratio:

@@ -1,11 +1,13 @@
 """All sampling rules under the same stopping rules: samples over those of the default.
 
-Finished runs are kept, as those of `samples` are, and a benchmark that was stopped goes on.
+Finished runs are kept, as those of `samples` are, and a benchmark that was stopped goes on. With
+`--kept` nothing is run: the tables have what is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +36,8 @@ RIVALS = (
 )
 STOPPING = ("guaranteed", "heuristic")
 SEED = 4321
+# Cases in a table.
+COLUMNS = 6
 # Runs of a rule on an instance, and lower bounds after which one is given up.
 RUNS, BUDGET = 100, 40
 LONG = {"D": Effort(10, 10, 25), "E": Effort(10, 10, 25)}
@@ -72,16 +76,21 @@ def cases(quick: bool) -> Iterator[Case]:
         yield Case(family.name, family_problems(family, 2, FIRST_INSTANCE), MANY_EFFORT)
 
 
-def result(case: Case, algorithm: str, stopping: str) -> tuple[Result, float] | None:
+def result(
+    case: Case, algorithm: str, stopping: str, only_kept: bool
+) -> tuple[Result, float] | None:
     """All runs, and microseconds a sample; None for a rule that does not answer such questions."""
     try:
-        rows = [
-            (row, problem.bound)
+        found = [
+            [(row, problem.bound) for row in rows]
             for problem in case.problems
-            for row in finished(problem, algorithm, stopping, case.effort, SEED)
+            for rows in [finished(problem, algorithm, stopping, case.effort, SEED, only_kept)]
         ]
     except ProblemError:
         return None
+    if not all(found):
+        return None
+    rows = list(chain.from_iterable(found))
     seconds, samples = sum(row.seconds for row, _ in rows), sum(row.samples for row, _ in rows)
     return Result.of(case.name, algorithm, rows), 1e6 * seconds / samples
 
@@ -100,36 +109,67 @@ def ratio(found: Result, own: Result) -> str:
     return f"{cut}{share:.2f} ± {share * float(np.hypot(*spreads)):.2f}{wrong}"
 
 
-def line(case: Case, stopping: str, times: dict[str, list[float]]) -> list[str]:
-    """A row of the table."""
-    first = result(case, DEFAULT, stopping)
-    assert first is not None
-    own = first[0]
-    times.setdefault(DEFAULT, []).append(first[1])
-    row = [case.name, f"{own.samples.size}", f"{own.mean:,.0f} ± {spread(own):,.0f}"]
-    for name in RIVALS:
-        found = result(case, name, stopping)
-        if found is None:
-            row.append("")
-            continue
-        times.setdefault(name, []).append(found[1])
-        row.append(ratio(found[0], own))
-        progress(f"rivals, {stopping}: {case.name} | {name} | {row[-1]}")
-    return row
+class Compared(NamedTuple):
+    """All rules on one case: samples, with microseconds each, of those that have runs."""
+
+    case: Case
+    found: dict[str, tuple[Result, float]]
+
+    @property
+    def own(self) -> Result:
+        return self.found[DEFAULT][0]
+
+    def cell(self, name: str) -> str:
+        if name not in self.found:
+            return ""
+        if name == DEFAULT:
+            return f"{self.own.mean:,.0f} ± {spread(self.own):,.0f}"
+        return ratio(self.found[name][0], self.own)
 
 
-def section(stopping: str, quick: bool) -> str:
-    """The table of a stopping rule."""
-    times: dict[str, list[float]] = {}
-    rows: list[Sequence[str]] = [line(case, stopping, times) for case in cases(quick)]
-    rows.append(
-        ["µs a sample", "", digits(float(np.median(times[DEFAULT]))),
-         *(digits(float(np.median(times[name]))) if name in times else "" for name in RIVALS)]
-    )  # fmt: skip
-    header = ["case", "runs", "`mislid`", *(f"`{name}`" for name in RIVALS)]
-    return f"**`{stopping}`**\n\n{table(header, rows)}"
+def compared(case: Case, stopping: str, only_kept: bool) -> Compared | None:
+    """None where not even the default has runs."""
+    found: dict[str, tuple[Result, float]] = {}
+    for name in (DEFAULT, *RIVALS):
+        one = result(case, name, stopping, only_kept)
+        if one is None and name == DEFAULT:
+            return None
+        if one is not None:
+            found[name] = one
+            progress(
+                f"rivals, {stopping}: {case.name} | {name} | {Compared(case, found).cell(name)}"
+            )
+    return Compared(case, found)
 
 
-def run(quick: bool) -> str:
-    """Both tables."""
-    return "\n\n".join(section(stopping, quick) for stopping in STOPPING)
+def microseconds(columns: list[Compared], name: str) -> str:
+    """The median over cases."""
+    times = [column.found[name][1] for column in columns if name in column.found]
+    return digits(float(np.median(times))) if times else ""
+
+
+def section(stopping: str, quick: bool, only_kept: bool = False) -> str:
+    """The tables of a stopping rule: a row for every rule, a few cases in each table."""
+    found = [compared(case, stopping, only_kept) for case in cases(quick)]
+    columns = [column for column in found if column is not None]
+    tables = []
+    for group in batched(columns, COLUMNS):
+        header = ["rule", *(f"{column.case.name} ({column.own.samples.size})" for column in group)]
+        rows = [
+            [f"`{name}`", *(column.cell(name) for column in group)] for name in (DEFAULT, *RIVALS)
+        ]
+        tables.append(table(header, rows))
+    times = [[f"`{name}`", microseconds(columns, name)] for name in (DEFAULT, *RIVALS)]
+    tables.append(table(["rule", "µs a sample"], times))
+    return "\n\n".join([f"**`{stopping}`**", *tables])
+
+
+def batched(columns: list[Compared], size: int) -> Iterator[list[Compared]]:
+    """Some at a time."""
+    for first in range(0, len(columns), size):
+        yield columns[first : first + size]
+
+
+def run(quick: bool, kept: bool = False) -> str:
+    """The tables of both stopping rules."""
+    return "\n\n".join(section(stopping, quick, kept) for stopping in STOPPING)

@@ -134,9 +134,17 @@ def family_problems(family: Family, count: int, first: int = FIRST) -> list[Prob
 
 
 def finished(
-    problem: Problem, algorithm: str, stopping: str, effort: Effort, seed: int = SEED
+    problem: Problem,
+    algorithm: str,
+    stopping: str,
+    effort: Effort,
+    seed: int = SEED,
+    only_kept: bool = False,
 ) -> list[Row]:
-    """The runs of one algorithm on one instance, from disk where they are there."""
+    """The runs of one algorithm on one instance, from disk where they are there.
+
+    With `only_kept` nothing is run: unless all runs are on disk there is none.
+    """
     question = {
         "seed": seed,
         "delta": DELTA,
@@ -147,7 +155,15 @@ def finished(
     asked = replicate_settings(problem.instance, problem.m, runs=1, **question)
     folder = Path(os.environ.get("MISLID_RUNS", RUNS)) / digest(sorted(asked.items()))
     runs = effort.runs(stopping)
+    if only_kept and kept(folder) < runs:
+        return []
     return replicate_rows(problem.instance, problem.m, runs=runs, output=folder, **question)
+
+
+def kept(folder: Path) -> int:
+    """How many runs are there."""
+    file = folder / "runs.csv"
+    return len(file.read_text(encoding="utf-8").splitlines()) - 1 if file.exists() else 0
 
 
 def cases(quick: bool) -> Iterator[tuple[str, list[Problem], Effort]]:

@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "api",
     "commands",
+    "formulas",
     "notebooks",
     "outside",
     "tables",
@@ -28,11 +29,11 @@ extensions = [
 ]
 exclude_patterns = ["_site", "**.ipynb_checkpoints"]
 root_doc = "index"
-nitpicky = False
+smartquotes = False  # options begin with two hyphens
 
 # Markdown reads the same on a forge: its headings give the same anchors there and here.
 myst_heading_anchors = 6
-myst_links_external_new_tab = False
+myst_enable_extensions = ["dollarmath"]
 
 # Notebooks are kept without outputs and run here; one that fails or idles fails the site.
 nb_execution_mode = "cache"
@@ -53,16 +54,14 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"mislid {release}"
 html_static_path = ["_site/static"]
+html_favicon = "_site/static/favicon.svg"
 html_css_files = ["mislid.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_theme_options = {
-    "source_repository": "https://github.com/mislid/mislid/",
-    "source_branch": "main",
-    "source_directory": "docs/",
-}
+html_theme_options = {"top_of_page_buttons": []}  # many pages have no source to view or edit
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"

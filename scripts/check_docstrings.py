@@ -60,16 +60,24 @@ def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
     """
     if not inspect.isclass(owner):
         return
-    package = owner.__module__.partition(".")[0]
-    bases = [base for base in owner.__mro__ if base.__module__.partition(".")[0] == package]
-    members = [(member, value) for base in bases for member, value in vars(base).items()]
+    members = own_members(owner)
     times = Counter(member for member, _ in members)
     for member, value in members:
-        value = getattr(value, "__func__", value)
-        if member.startswith("_") or not isinstance(value, (FunctionType, *PROPERTIES)):
-            continue
         if times[member] == 1:
             yield f"{name}.{member}", value
+
+
+def own_members(owner: type) -> list[tuple[str, Any]]:
+    """Give the public methods and properties of a class and of its bases in the package."""
+    package = owner.__module__.partition(".")[0]
+    bases = [base for base in owner.__mro__ if base.__module__.partition(".")[0] == package]
+    named = [(member, value) for base in bases for member, value in vars(base).items()]
+    members = [(member, getattr(value, "__func__", value)) for member, value in named]
+    return [
+        (member, value)
+        for member, value in members
+        if not member.startswith("_") and isinstance(value, (FunctionType, *PROPERTIES))
+    ]
 
 
 def unique(objects: Iterator[tuple[str, Any]]) -> dict[str, Any]:

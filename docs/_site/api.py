@@ -8,9 +8,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from check_docstrings import own_members
 from docutils import nodes
 from pages import escaped, indented, table, title, toctree, write
-from published import Name, catalogue, home, members, modules, names
+from published import Name, catalogue, home, modules, names
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -95,12 +96,14 @@ def comment(name: Name) -> str:
 
 def name_page(name: Name) -> str:
     """Give the page of a name, which the sidebar leaves out: there are too many."""
-    module = f":doc:`{name.module} </{FOLDER}/{name.module}/index>`"
+    links = (
+        f":doc:`Python </{FOLDER}/index>` / :doc:`{name.module} </{FOLDER}/{name.module}/index>`"
+    )
     return "\n".join(
         [
             ":orphan:\n",
             title(name.name),
-            f".. rst-class:: path\n\n:doc:`Python </{FOLDER}/index>` / {module} / {escaped(name.name)}\n",
+            f".. rst-class:: path\n\n{links} / {escaped(name.name)}\n",
             f".. currentmodule:: {name.module}\n",
             body(name),
         ]
@@ -117,7 +120,8 @@ def body(name: Name) -> str:
         return f".. py:data:: {name.name}\n{value}\n{indented(text)}\n"
     if name.kind == "function":
         return f".. autofunction:: {name.name}\n"
-    shown = f"   :members: {', '.join(found)}\n" if (found := members(name.value)) else ""
+    found = dict.fromkeys(member for member, _ in own_members(name.value))
+    shown = f"   :members: {', '.join(found)}\n" if found else ""
     return (
         f".. auto{name.kind}:: {name.name}\n{shown}"
         "   :inherited-members:\n   :member-order: bysource\n"

@@ -68,8 +68,8 @@ def prose(words: str) -> str:
 def options(here: click.Context) -> Iterator[str]:
     """Give what a command may be called with, but for --help."""
     for each in here.command.params:
-        if record := each.get_help_record(here):
-            names, words = record
+        names, words = each.get_help_record(here) or ("", "")
+        if words:
             shown = re.sub(r"  (\[[^\[]*\])$", r" \1", words)
             yield f".. option:: {names.replace(' / ', ', ')}\n\n{indented(prose(shown))}\n"
 

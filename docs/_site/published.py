@@ -1,23 +1,18 @@
 """What the package publishes, and the one page that each of these names has.
 
-A name is published by the `__all__` of a published module. These are the package, its packages that
-are neither private nor programs, and the modules that are published names themselves. What several
-modules publish has its page under the first of them.
+A name is published by the `__all__` of a published module: the package, the packages in it whose
+docstrings are checked, and the modules that they publish as names. What several modules publish has
+its page under the first of them.
 """
 
 import ast
 import importlib
 import inspect
-import pkgutil
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
-# Programs, which have pages of their own, and what serves other modules.
-INTERNAL = {"cli", "files"}
-MEMBERS = (FunctionType, property, cached_property)
+from check_docstrings import public_packages
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,29 +37,12 @@ class Name:
         return "function" if callable(self.value) else "data"
 
 
-def modules(name: str = "mislid") -> Iterator[ModuleType]:
+def modules(package: str = "mislid") -> list[ModuleType]:
     """Give the published modules of a package, itself first."""
-    found = importlib.import_module(name)
-    yield found
-    for each in inside(found):
-        yield from modules(f"{name}.{each}")
-
-
-def inside(module: ModuleType) -> list[str]:
-    """Give the modules that a module publishes."""
-    named = {each for each in listed(module) if inspect.ismodule(getattr(module, each))}
-    packages = {
-        each.name
-        for each in pkgutil.iter_modules(getattr(module, "__path__", ()))
-        if each.ispkg and not each.name.startswith("_")
-    }
-    hidden = {each for each in packages if not publishes(f"{module.__name__}.{each}")}
-    return sorted((named | packages - hidden) - INTERNAL)
-
-
-def publishes(name: str) -> bool:
-    """Whether a module has published names."""
-    return bool(listed(importlib.import_module(name)))
+    packages = list(public_packages(package))
+    named = [getattr(module, each) for module in packages for each in listed(module)]
+    found = [*packages, *filter(inspect.ismodule, named)]
+    return sorted(set(found), key=lambda module: module.__name__)
 
 
 def listed(module: ModuleType) -> list[str]:
@@ -94,25 +72,12 @@ def catalogue(package: str = "mislid") -> dict[str, Name]:
 
 
 def new_page(module: ModuleType, name: str, taken: set[str]) -> str:
-    """Give a file name that differs from others by more than capitals, which some systems ignore."""
+    """Give a file name that is new, also where capitals make no difference."""
     page = f"{module.__name__}/{name}"
     while page.casefold() in taken:
         page += "-"
     taken.add(page.casefold())
     return page
-
-
-def members(owner: type) -> list[str]:
-    """Give the public methods and properties that a class has from the package, as written."""
-    package = owner.__module__.partition(".")[0]
-    bases = [base for base in owner.__mro__ if base.__module__.partition(".")[0] == package]
-    found = [
-        each
-        for base in bases
-        for each, value in vars(base).items()
-        if not each.startswith("_") and isinstance(getattr(value, "__func__", value), MEMBERS)
-    ]
-    return list(dict.fromkeys(found))
 
 
 def home(name: Name) -> str:
@@ -124,7 +89,7 @@ def home(name: Name) -> str:
         return str(name.value.__module__)
     module = importlib.import_module(name.module)
     for statement in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(statement, ast.ImportFrom) and statement.module:
-            if name.name in {alias.name for alias in statement.names}:
-                return statement.module
+        imports = isinstance(statement, ast.ImportFrom)
+        if imports and name.name in {alias.name for alias in statement.names}:
+            return str(statement.module)
     return name.module

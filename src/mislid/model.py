@@ -250,7 +250,7 @@ class Instance:
 
     @cached_property
     def deviation(self) -> float:
-        """The smallest misspecification that contains the means: `min_theta max_k |mu - A theta|_k`.
+        """The least misspecification that contains the means: `min_theta max_k |mu - A theta|_k`.
 
         Examples
         --------

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mislid._tables import as_frame
 from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
 from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
@@ -45,6 +46,9 @@ from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model, as_model
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
 SHARE = 0.9
@@ -181,6 +185,26 @@ class CharacteristicTime:
         delta = as_number(delta, "delta", low=0, high=0.5, low_open=True)
         divergence = (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
         return self.value * divergence if divergence > 0.0 else 0.0
+
+    def to_frame(self) -> DataFrame:
+        """The optimal allocation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every arm: label, mean, noise, its share of the samples in `allocation`, and
+            whether it is one of the m best (in_answer).
+        """
+        best = set(top_arms(self.means, self.m).tolist())
+        return as_frame(
+            {
+                "label": list(self.model.names or range(self.model.K)),
+                "mean": self.means,
+                "noise": self.noise,
+                "allocation": self.allocation,
+                "in_answer": [arm in best for arm in range(self.model.K)],
+            }
+        )
 
     def check(self) -> Check:
         """Verify both sides with plain NumPy, from the stored alternatives and multipliers.
@@ -330,6 +354,23 @@ class CharacteristicCurve:
     def upper(self) -> Vector:
         """Their upper sides, (n,)."""
         return np.array([time.upper for time in self.times])
+
+    def to_frame(self) -> DataFrame:
+        """The curve.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every misspecification, with lower, value and upper.
+        """
+        return as_frame(
+            {
+                "misspecification": self.misspecifications,
+                "lower": self.lower,
+                "value": self.value,
+                "upper": self.upper,
+            }
+        )
 
     def check(self) -> Check:
         """Verify every time on the curve.

@@ -65,10 +65,10 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure of so many inches, by default as wide as a page."""
-    from matplotlib.figure import Figure
+    """An empty figure of so many inches, by default as wide as a page; notebooks show it."""
+    from mislid.plotting.picture import Picture
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def as_png(figure: Figure, dpi: int = 150) -> bytes:

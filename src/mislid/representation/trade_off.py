@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mislid._tables import as_frame
 from mislid._validation import Matrix, Vector, as_noise, as_top_m
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import initial_design
@@ -17,6 +18,8 @@ from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from mislid.representation.learned import Representation
 
 
@@ -68,6 +71,18 @@ class TradeOff:
     m: int
     choices: tuple[Choice, ...]
     unstructured: float
+
+    def to_frame(self) -> DataFrame:
+        """`choices`, for pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every representation, with the fields of `Choice` as columns.
+        """
+        return as_frame(
+            [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
+        )
 
     def of(self, order: str) -> tuple[Choice, ...]:
         """The choices of one order.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._html import facts
+from mislid._tables import as_frame
 from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
 from mislid._words import shown
 from mislid.algorithms import Algorithm
@@ -24,6 +26,9 @@ from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.assumed import AssumedNoise, as_assumed
 from mislid.simulation.environments import Environment
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 STOPPED_RUN, EXHAUSTED_RUN, INTERRUPTED = "stopped", "budget exhausted", "interrupted"
 STATUS = {STOPPED: STOPPED_RUN, EXHAUSTED: EXHAUSTED_RUN}
@@ -90,6 +95,27 @@ class Identification:
             return bounded_intervals(model, kind, ends, counts, self.means, self.scatter, delta)
         spread = spread_of(question.noise_model, counts, self.means, self.scatter)
         return mean_intervals(model, counts, self.means, question.noise, delta, spread)
+
+    def to_frame(self) -> DataFrame:
+        """What the run knows of every arm.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every arm: label, count, mean (none where nothing was measured), the ends of
+            its interval (lower, upper), and whether it is in the answer.
+        """
+        labels = self.question.model.names or range(self.counts.size)
+        return as_frame(
+            {
+                "label": list(labels),
+                "count": self.counts,
+                "mean": np.where(self.counts > 0, self.means, np.nan),
+                "lower": self.intervals[:, 0],
+                "upper": self.intervals[:, 1],
+                "in_answer": [arm in (self.answer or ()) for arm in range(self.counts.size)],
+            }
+        )
 
     def _repr_html_(self) -> str:
         """The outcome in short, as notebooks show it."""

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from mislid._tables import as_frame, require_pandas
 from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
 from mislid._words import shown
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
@@ -103,13 +104,11 @@ def replicate(
     >>> frame["run"].tolist(), frame["status"].unique().tolist()
     ([0, 1, 2], ['stopped'])
     """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingPackageError(
-            "replicate needs pandas (pip install 'mislid[cli]'); "
-            "mislid.simulation.replicate.replicate_rows gives the same rows without it"
-        ) from None
+    missing = {
+        "what": "replicate",
+        "instead": "mislid.simulation.replicate.replicate_rows gives the same rows",
+    }
+    require_pandas(**missing)  # before hours of work
     rows = replicate_rows(
         instance,
         m,
@@ -123,7 +122,7 @@ def replicate(
         progress=progress,
         **options,
     )
-    return pd.DataFrame(rows, columns=list(Row._fields)).astype({"correct": "boolean"})
+    return as_frame(rows, Row._fields, **missing).astype({"correct": "boolean"})
 
 
 def replicate_rows(

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._tables import as_frame
 from mislid._validation import Vector, as_number
 from mislid.errors import ProblemError
 from mislid.study.claims import Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.sensitivity import proved_range
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,18 @@ class Ranking(PlainRecord):
     order: tuple[Label, ...]
     ranks: tuple[tuple[int, int], ...]
     tops: tuple[int, ...]
+
+    def to_frame(self) -> DataFrame:
+        """The places.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every candidate, best first: label, and the best and the worst place that it
+            may have.
+        """
+        rows = [(label, *places) for label, places in zip(self.order, self.ranks, strict=True)]
+        return as_frame(rows, ("label", "best", "worst"))
 
 
 def result_now(claims: Claims, contradicted: bool) -> ResultNow:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from mislid._tables import as_frame
 from mislid._validation import as_count, as_number
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.chain import Chain
@@ -157,7 +158,7 @@ class ReadableStudy(OpenStudy):
         """
         names = [field.name for field in dataclasses.fields(EstimateRow)]
         rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
-        return _as_frame(rows, names, "estimates", "estimate_rows")
+        return as_frame(rows, names, what="estimates", instead="estimate_rows gives the same rows")
 
     def estimate_rows(self) -> list[EstimateRow]:
         """`estimates` without pandas.
@@ -347,7 +348,12 @@ class ReadableStudy(OpenStudy):
             With the columns event, time, trial, arm, value and row.
         """
         fields = list(ObservationRow._fields)
-        table = _as_frame(self.observation_rows(), fields, "observations", "observation_rows")
+        table = as_frame(
+            self.observation_rows(),
+            fields,
+            what="observations",
+            instead="observation_rows gives the same rows",
+        )
         return table.astype({"trial": "Int64"})
 
     def observation_rows(self) -> list[ObservationRow]:
@@ -476,16 +482,3 @@ class ReadableStudy(OpenStudy):
         with self._alone:
             self._now()
             return Snapshot.of(self._replay)
-
-
-def _as_frame(
-    rows: Sequence[tuple[Any, ...]], columns: list[str], what: str, plain: str
-) -> DataFrame:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingPackageError(
-            f"{what} needs pandas (pip install 'mislid[cli]'); {plain} gives the same rows "
-            "without it"
-        ) from None
-    return pd.DataFrame(rows, columns=columns)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mislid._tables import as_frame
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.rules.pairs import AnswerEvidence
@@ -23,6 +24,9 @@ from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import UNKNOWN
 from mislid.study.suspicions import residuals_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # The grid's values in every decade, and its decades.
 MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
@@ -119,6 +123,17 @@ class Sensitivity(PlainRecord):
     changes: tuple[AnswerChange, ...]
     table: tuple[SensitivityRow, ...]
     proven: bool = False
+
+    def to_frame(self) -> DataFrame:
+        """`table`, for pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every value of the grid, with the fields of `SensitivityRow` as columns.
+        """
+        names = [field.name for field in fields(SensitivityRow)]
+        return as_frame([astuple(row) for row in self.table], names)
 
     @property
     def statement(self) -> str:

@@ -1,0 +1,107 @@
+"""Whatever is a table can be had as a DataFrame, and says without pandas what to do."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mislid
+from mislid.errors import MissingPackageError
+from mislid.representation import Choice, TradeOff
+from mislid.study.storage import MemoryStorage
+
+TABLE = pd.DataFrame(
+    {"dose": [1.0, 0.0, 1.0, 0.3], "time": [0.0, 1.0, 1.0, 0.2]}, index=["a", "b", "c", "d"]
+)
+MEANS = [0.4, 0.5, 0.8, 0.1]
+
+
+@pytest.fixture(scope="module")
+def study():
+    study = mislid.create_study(candidates=TABLE, m=1, misspecification=0.2, noise=0.1)
+    study.add_observations([(label, mean) for label, mean in zip("abcd", MEANS, strict=True)] * 9)
+    return study
+
+
+@pytest.fixture(scope="module")
+def planned():
+    return mislid.characteristic_time(mislid.Model(TABLE, 0.1), MEANS, 1, noise=0.2)
+
+
+def trade_off():
+    choice = Choice("variance", 2, 0.1, 0.05, 3.0, 10.0, 8.0, 100.0, 90.0)
+    return TradeOff(1, (choice,), 120.0)
+
+
+def test_allocations(planned):
+    frame = planned.to_frame()
+    assert list(frame.columns) == ["label", "mean", "noise", "allocation", "in_answer"]
+    assert frame["label"].tolist() == list("abcd")
+    assert frame["in_answer"].tolist() == [False, False, True, False]
+    np.testing.assert_array_equal(frame["allocation"], planned.allocation)
+
+
+def test_curves():
+    curve = mislid.characteristic_curve(mislid.Model(TABLE, 0), MEANS, 1, [0.1, 0.5])
+    frame = curve.to_frame()
+    assert frame["misspecification"].tolist() == [0.1, 0.5]
+    assert (frame["lower"] <= frame["value"]).all()
+    assert (frame["value"] <= frame["upper"]).all()
+
+
+def test_runs():
+    instance = mislid.Instance(mislid.Model(TABLE, 0.1), MEANS, noise=0.2)
+    run = mislid.identify(instance, 1)
+    frame = run.to_frame()
+    assert list(frame.columns) == ["label", "count", "mean", "lower", "upper", "in_answer"]
+    assert frame.set_index("label").loc["c", "in_answer"]
+    assert frame["count"].sum() == run.samples
+    np.testing.assert_array_equal(frame[["lower", "upper"]], run.intervals)
+    unnamed = mislid.Instance(mislid.Model(TABLE.to_numpy(), 0.1), MEANS, noise=0.2)
+    assert mislid.identify(unnamed, 1, max_samples=4).to_frame()["label"].tolist() == [0, 1, 2, 3]
+
+
+def test_means_of_arms_without_measurements_are_none():
+    instance = mislid.Instance(mislid.Model(TABLE, 0.1), MEANS, noise=0.2)
+    frame = mislid.identify(instance, 1, max_samples=1).to_frame()
+    assert frame["mean"].isna().sum() == 3
+
+
+def test_places(study):
+    ranking = study.ranking()
+    frame = ranking.to_frame()
+    assert tuple(frame["label"]) == ranking.order
+    assert tuple(zip(frame["best"], frame["worst"], strict=True)) == ranking.ranks
+
+
+def test_the_dial(study):
+    dial = study.sensitivity()
+    frame = dial.to_frame()
+    assert len(frame) == len(dial.table) > 5
+    row = dial.table[3]
+    assert frame.iloc[3].to_dict() == {name: getattr(row, name) for name in frame.columns}
+
+
+def test_representations():
+    frame = trade_off().to_frame()
+    assert frame[["order", "d", "least_time"]].values.tolist() == [["variance", 2, 90.0]]
+
+
+def test_lists_of_records_are_tables_to_pandas(study):
+    lab = MemoryStorage()
+    for name in ("assay", "screen"):
+        mislid.create_study(study_name=name, candidates=["a", "b"], m=1, noise=1, storage=lab)
+    frame = pd.DataFrame(mislid.list_studies(storage=lab))
+    assert frame[["name", "status"]].values.tolist() == [
+        ["assay", "running"],
+        ["screen", "running"],
+    ]
+    assert "more" in pd.DataFrame(study.what_ifs()).columns
+
+
+def test_without_pandas_they_say_what_to_do(study, planned, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for record in (planned, study.ranking(), study.sensitivity(), trade_off()):
+        with pytest.raises(MissingPackageError, match=r"to_frame needs pandas .*the fields say"):
+            record.to_frame()
