@@ -24,8 +24,9 @@ from mislid.server.bodies import Bounded, RequestTooLargeError, is_too_long
 
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
-# Requests a second of one address, and how many it may save up.
-RATE, BURST = 200.0, 800.0
+# Requests a second of one address, and how many it may save up: a room full of people, whom the
+# network shows as one address, may open pages at once.
+RATE, BURST = 200.0, 2_000.0
 # Requests that are answered at once, streams included.
 MOST_AT_ONCE = 1_100
 # Seconds after which a browser is asked for the token again.

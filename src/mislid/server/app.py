@@ -68,6 +68,7 @@ def _routes(write: bool) -> list[Route]:
         Route("/api/studies", reading.studies),
         *(Route(f"{STUDY}/{kind}", reading.view(kind)) for kind in reading.KINDS),
         Route(f"{STUDY}/events", reading.events),
+        Route(f"{STUDY}/revisions", reading.revisions),
         Route(f"{STUDY}/stream", reading.stream),
         Route(f"{STUDY}/certificate", reading.certificate),
         Route(f"{STUDY}/verification", reading.verification),
