@@ -13,36 +13,27 @@ from mislid.geometry.time import characteristic_time
 from mislid.simulation.replicate import Row, replicate_settings
 
 
-@pytest.mark.parametrize(("seed", "second"), [(0, 4), (1, 4), (1, 5)])
-def test_instances_are_drawn_as_published(seed: int, second: int) -> None:
-    instance = FewBasisArms(second).draw(seed, 0.0)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_instances_are_drawn_as_published(seed: int) -> None:
+    instance = FewBasisArms().draw(seed, 0.0)
     features, means = instance.model.features, np.array(instance.means)
     assert features.shape == (50, 20)
     assert np.allclose(np.linalg.norm(features, axis=1), 1.0)
     assert np.array_equal(features[:10], np.eye(20)[:10])
-    assert means[:10].round(6).tolist() == [1.0] + [0.9] * second + [0.8] * (9 - second)
+    assert means[:10].round(6).tolist() == [1.0] + [0.9] * 4 + [0.8] * 5
     assert means[10:].max() <= 0.5
     theta = np.linalg.lstsq(features, means, rcond=None)[0]
     assert np.all((theta[10:] <= 0.0) & (theta[10:] >= -1.0))
     assert np.allclose(instance.noise, 1.0)
 
 
-@pytest.mark.parametrize(("case", "low", "high"), [(0, 2304, 2325), (1, 3685, 3720)])
-def test_the_draw_hardly_matters_and_the_complexity_is_as_published(
-    case: int, low: float, high: float
-) -> None:
+def test_the_draw_hardly_matters() -> None:
     """What the comparison with runs on another draw rests on."""
-    one = ELIMINATION.cases[case]
-    instances = [one.recipe.draw(seed, 0.0) for seed in range(3)]
-    times = [characteristic_time(each.model, each.means, one.m).value for each in instances]
-    assert np.ptp(times) < 0.01 * min(times)
-    assert 0.99 * low < min(times)
-    assert max(times) < 1.01 * high
-
-
-def test_four_arms_at_the_second_mean_are_another_question() -> None:
-    instance = FewBasisArms(4).draw(0, 0.0)
-    assert characteristic_time(instance.model, instance.means, 1).value < 0.93 * 2304
+    times = [
+        [characteristic_time(one.model, one.means, m).value for m in (1, 5)]
+        for one in (FewBasisArms().draw(seed, 0.0) for seed in range(3))
+    ]
+    assert np.ptp(times, axis=0).max() < 0.01 * np.min(times)
 
 
 def test_rows_have_the_settings_of_the_table() -> None:
