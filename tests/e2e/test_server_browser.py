@@ -80,6 +80,53 @@ def test_what_is_told_elsewhere_appears_without_reload(
     assert numbers_shown(opened) == list(range(7, 0, -1))
 
 
+def test_a_page_asks_for_nothing_more_while_events_come(
+    server: Command, study: Study, opened: Window
+) -> None:
+    """So that a room full of browsers behind one address meets no limit."""
+    tell_some(study, 3)
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.wait("document.querySelectorAll('svg.chart').length >= 3")
+    asked: list[str] = []
+    opened.page.on("request", lambda request: asked.append(request.url))
+    estimates = "document.querySelector('section[id^=estimates]').innerText"
+    before = opened.page.evaluate(estimates)
+    tell_some(study, 10)
+    opened.wait(f"{SHOWN} === '27'")
+    opened.wait(f"{estimates} !== {json.dumps(before)}")
+    opened.page.wait_for_timeout(2000)
+    assert asked == []
+
+
+def test_old_corrections_are_listed(server: Command, study: Study, opened: Window) -> None:
+    tell_some(study, 1)
+    study.correct(row=0, value=0.4, reason="comma forgotten")
+    study.add_observations(list(MEANS.items()))
+    for row in range(1, 5):
+        study.void(row=row, reason=f"plate {row}")
+    tell_some(study, 60)
+    opened.page.goto(f"{server.url}/studies/1")
+    place = opened.page.locator("section[id^=revisions]")
+    place.locator("summary").click(timeout=30_000)
+    assert "comma forgotten" in place.inner_text()
+    assert "comma forgotten" not in opened.page.locator("section[id^=log]").inner_text()
+    study.void(row=5, reason="just now")
+    opened.wait("document.querySelector('section[id^=revisions]').textContent.includes('just now')")
+    assert place.locator("tbody tr").count() == 6
+    assert place.locator("details").get_attribute("open") is not None  # it was opened above
+
+
+def test_more_corrections_than_a_page_has(server: Command, study: Study, opened: Window) -> None:
+    study.add_observations([("a", 0.1)] * 130)
+    for row in range(120):
+        study.void(row=row)
+    opened.page.goto(f"{server.url}/studies/1")
+    opened.page.get_by_role("button", name="Show older").click(timeout=30_000)
+    rows = "document.querySelectorAll('table.revisions tbody tr').length"
+    opened.wait(f"{rows} === 120")
+    assert opened.page.get_by_role("button", name="Show older").count() == 0
+
+
 def test_a_study_that_is_decided_gets_a_certificate_that_holds(
     server: Command, study: Study, opened: Window
 ) -> None:

@@ -11,8 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import optuna
+
 import mislid
 from fuzz import nasty
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
 MEANS = [0.4, 0.5, 0.8]
@@ -44,6 +48,15 @@ def study(decided: bool = False) -> mislid.Study:
     if decided:
         known = dict(zip("abc", MEANS, strict=True))
         made.add_observations([(arm, mean) for arm, mean in known.items() for _ in range(40)])
+    return made
+
+
+def search() -> Any:
+    """A study of Optuna."""
+    made = optuna.create_study()
+    for x in MEANS:
+        scale = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+        made.add_trial(optuna.trial.create_trial(params={"x": x}, distributions=scale, value=x))
     return made
 
 
@@ -87,6 +100,10 @@ def good(name: str, default: Any, dice: random.Random) -> Any:
         "sums": lambda: [0.4, 1.0, 2.4],
         "n_trials": lambda: 3,
         "measure": lambda: a_half,
+        "study": search,
+        "top": lambda: 3,
+        "optuna_name": lambda: None,
+        "params": lambda: dice.choice([None, ["x"]]),
     }  # fmt: skip
     if name in known:
         return known[name]()

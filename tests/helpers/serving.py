@@ -149,12 +149,15 @@ class Site:
 
 
 @contextmanager
-def running(storage: Storage, *, write: bool = False, token: str | None = None) -> Iterator[Site]:
+def running(
+    storage: Storage, *, write: bool = False, token: str | None = None, **options: Any
+) -> Iterator[Site]:
     """A server in a thread, on any port."""
     at = listen("127.0.0.1", 0)
     port = at.getsockname()[1]
     token = TOKEN if write and token is None else token
-    server = server_of(storage, policy_for("127.0.0.1", port, write=write, token=token))
+    policy = policy_for("127.0.0.1", port, write=write, token=token, **options)
+    server = server_of(storage, policy)
     thread = threading.Thread(target=server.run, args=([at],))
     thread.start()
     site = Site(f"http://127.0.0.1:{port}", token)

@@ -36,6 +36,14 @@ from mislid.errors import MissingPackageError
     help="Another name, with a port if it is not the usual one, under which browsers know the "
     "server; may be repeated.",
 )
+@click.option(
+    "--trusted-proxy",
+    "proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="The address of a proxy in front of this server, such as 127.0.0.1, which is believed "
+    "when it says who asks (X-Forwarded-For, X-Forwarded-Proto); may be repeated.",
+)
 @one_sentence_errors
 def command(
     storage: str,
@@ -44,6 +52,7 @@ def command(
     write: bool,
     token_file: str | None,
     names: tuple[str, ...],
+    proxies: tuple[str, ...],
 ) -> None:
     """Show the studies of STORAGE on pages that follow them, at http://127.0.0.1:8600, and to
     programs as JSON. Only this computer can ask, and nothing can be changed, unless --host and
@@ -61,7 +70,9 @@ def command(
         click.echo(f"token: {token}")
     with open_storage(storage) as opened, running.listen(host, port) as at:
         port = at.getsockname()[1]
-        policy = running.policy_for(host, port, write=write, token=token, names=names)
+        policy = running.policy_for(
+            host, port, write=write, token=token, names=names, proxies=proxies
+        )
         changed = "; studies may be changed" if write else ""
         click.echo(f"http://{_address(host)}:{port} (Ctrl-C ends it{changed})", err=True)
         running.serve(opened, policy, at)

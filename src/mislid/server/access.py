@@ -19,13 +19,14 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mislid.server.answers import refusal, refused
+from mislid.server.answers import LOG, refusal, refused
 from mislid.server.bodies import Bounded, RequestTooLargeError, is_too_long
 
 LOGIN, STATIC = "/login", "/static/"
 READING = ("GET", "HEAD")
-# Requests a second of one address, and how many it may save up.
-RATE, BURST = 200.0, 800.0
+# Requests a second of one address, and how many it may save up: a room full of people, whom the
+# network shows as one address, may open pages at once.
+RATE, BURST = 200.0, 2_000.0
 # Requests that are answered at once, streams included.
 MOST_AT_ONCE = 1_100
 # Seconds after which a browser is asked for the token again.
@@ -58,11 +59,14 @@ class Policy:
         What programs and people have to know; None where everybody on this computer may read.
     write
         Whether studies may be changed, which needs a token.
+    proxies
+        Addresses of proxies, which are believed when they say who asks, and by which scheme.
     """
 
     hosts: frozenset[str]
     token: str | None = field(default=None, repr=False)
     write: bool = False
+    proxies: tuple[str, ...] = ()
 
     @property
     def cookie_name(self) -> str:
@@ -117,6 +121,7 @@ class Gate:
         self._app, self._policy = app, policy
         self._rates = Rates()
         self._open = 0
+        self._has_warned = False
 
     @property
     def app(self) -> ASGIApp:
@@ -129,6 +134,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        self._warn(headers)
         handler = self._refused(scope, headers) or self._app
         sent = _Guarded(send)
         self._open += 1
@@ -139,6 +145,15 @@ class Gate:
                 raise  # and the connection is closed
         finally:
             self._open -= 1
+
+    def _warn(self, headers: Headers) -> None:
+        """Say once that there seems to be a proxy, which nobody has declared."""
+        if not (self._policy.proxies or self._has_warned) and "x-forwarded-for" in headers:
+            self._has_warned = True
+            LOG.warning(
+                "requests seem to come through a proxy: without --trusted-proxy ADDRESS all who "
+                "use it count as one client, and cookies are not kept from plain HTTP"
+            )
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         policy, path = self._policy, scope["path"]

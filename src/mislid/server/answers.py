@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +14,13 @@ from starlette.responses import Response
 
 from mislid.errors import (
     ConflictingTellError,
+    CorruptStorageError,
     DuplicatedStudyError,
+    FullStorageError,
+    LockedStorageError,
     MislidError,
     MissingPackageError,
+    ReadOnlyStorageError,
     StorageError,
     UnknownOutcomeError,
     UnknownStudyError,
@@ -42,6 +47,23 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (RequestTooSlowError, 408),
     (MislidError, 422),
 )
+
+# What clients are told of a storage. Its own words name the place, and are for the log.
+_TOLD: tuple[tuple[type[Exception], str], ...] = (
+    (
+        UnknownOutcomeError,
+        "the storage did not say whether it has written: call again with the same key, which "
+        "counts once",
+    ),
+    (LockedStorageError, "others have held the storage for too long: try again later"),
+    (FullStorageError, "the storage has no room left, and nothing was added"),
+    (ReadOnlyStorageError, "the storage cannot be written to"),
+    (CorruptStorageError, "the storage is damaged, and has to be restored from a backup"),
+    (StorageError, "the storage does not do its work now: try again later"),
+)
+# Seconds in which the same words are logged once, and how many are remembered.
+_QUIET, _REMEMBERED = 60.0, 100
+_logged: dict[str, float] = {}
 
 
 def packed(value: Any) -> bytes:
@@ -74,10 +96,30 @@ def refused(problem: Exception) -> Response:
     """An error of the package as an answer; nothing of others is told, but logged."""
     for kind, status in _STATUS:
         if isinstance(problem, kind):
-            name, said = type(problem).__name__, str(problem)
+            name, said = type(problem).__name__, _said(problem)
             more = {"key": problem.key} if isinstance(problem, UnknownOutcomeError) else {}
             # What is still being sent is not read.
             ends = {"connection": "close"} if status in (408, 413) else None
             return refusal(status, name, said, ends, **more)
     LOG.error("a request failed", exc_info=problem)
     return refusal(500, "ServerError", "something went wrong here; the server's log says what")
+
+
+def _said(problem: Exception) -> str:
+    """What clients may know of an error of the package."""
+    for kind, told in _TOLD:
+        if isinstance(problem, kind):
+            _log(f"{type(problem).__name__}: {problem}")
+            return f"{told}; the server's log says more"
+    return str(problem)
+
+
+def _log(words: str) -> None:
+    """Log this, but not with every look at a storage that is away."""
+    now = time.monotonic()
+    if now - _logged.get(words, -_QUIET) < _QUIET:
+        return
+    LOG.error("%s", words)
+    _logged[words] = now
+    if len(_logged) > _REMEMBERED:
+        _logged.pop(next(iter(_logged)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -67,6 +68,7 @@ def _routes(write: bool) -> list[Route]:
         Route("/api/studies", reading.studies),
         *(Route(f"{STUDY}/{kind}", reading.view(kind)) for kind in reading.KINDS),
         Route(f"{STUDY}/events", reading.events),
+        Route(f"{STUDY}/revisions", reading.revisions),
         Route(f"{STUDY}/stream", reading.stream),
         Route(f"{STUDY}/certificate", reading.certificate),
         Route(f"{STUDY}/verification", reading.verification),
@@ -91,7 +93,8 @@ async def _refused(request: Request, problem: Exception) -> Response:
     answered = refused(problem)
     if request.url.path.startswith("/api/") or answered.status_code not in (404, 503):
         return answered
-    return pages.problem(answered.status_code, str(problem))
+    said: str = json.loads(bytes(answered.body))["error"]["message"]
+    return pages.problem(answered.status_code, said)
 
 
 async def _unknown(request: Request, problem: Exception) -> Response:

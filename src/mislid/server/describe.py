@@ -14,6 +14,7 @@ _READ = {
     "allocation": "Where measurements went, and the optimal shares.",
     "evidence": "How the evidence of pairs grew, as shares of what each needs.",
     "events": "Events after a number.",
+    "revisions": "Corrections and other changes, the newest first, before a number.",
     "stream": "Server-sent events; `id` is the number of the event.",
     "certificate": "The certificate of a decided study: `Certificate.to_dict()`.",
     "verification": "What the independent check says of it: `Verification.to_dict()`.",
@@ -21,7 +22,8 @@ _READ = {
 }
 _QUERY = {
     "events": {"after": "integer", "most": "integer"},
-    "stream": {"after": "integer"},
+    "revisions": {"before": "integer", "most": "integer"},
+    "stream": {"after": "integer", "views": "integer"},
     "what-if": dict.fromkeys(("m", "delta", "misspecification", "tolerance"), "number"),
 }
 _WRITE = {

@@ -13,8 +13,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from mislid.errors import CorruptStorageError, MislidError, UnknownStudyError
+from mislid.errors import CorruptStorageError, MislidError, StorageError, UnknownStudyError
 from mislid.server.answers import LOG, packed
+from mislid.server.revisions import Revisions
 from mislid.server.views import SLOW, View, Views, failed
 from mislid.server.workers import Worker
 from mislid.study.events import Entry
@@ -23,15 +24,17 @@ from mislid.study.result import StudySummary
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 
-# Seconds between looks at a log, between states that are sent, between signs of life, and before
-# something that failed is tried again.
-POLL, PAUSE, BEAT, AGAIN = 0.08, 0.25, 15.0, 1.0
+# Seconds between looks at a log, between states that are sent, between other views, between signs
+# of life, and before something that failed is tried again.
+POLL, PAUSE, REST, BEAT, AGAIN = 0.08, 0.25, 1.5, 15.0, 1.0
 # Events that are read or sent at once, and events and bytes that a channel keeps in memory.
 AT_ONCE, KEPT, KEPT_BYTES = 2_000, 20_000, 2**24
 # Streams that may be open, and changes of studies that may wait.
 MOST_STREAMS, MOST_CHANGES = 1_000, 64
 # What may be computed without anybody waiting for it.
 MOST_TASKS = 20
+# What streams bring besides events and the state, to those who want it.
+SENT = ("estimates", "allocation", "evidence", "forecast", "sensitivity")
 Found = TypeVar("Found")
 
 
@@ -72,10 +75,13 @@ class Channel:
     def __init__(self, name: str, key: int, last: int) -> None:
         self.name, self.key, self.last = name, key, last
         self.listeners = 0
+        self.viewers = 0  # listeners who want all views
         self.version = 0
         self.is_gone = False
         self.is_computing = False
+        self.is_viewing = False
         self.stated = 0  # events in the state that was said last
+        self.viewed = dict.fromkeys(SENT, 0)  # and in the other views
         self.rests_until = 0.0  # after trouble; others do not wait for it
         self._events: list[bytes] = []  # the last of them, up to `last`
         self._bytes = 0
@@ -126,9 +132,13 @@ class Channel:
         some = self._events[number - first : number - first + AT_ONCE]
         return b"".join(some), number + len(some)
 
-    def said_after(self, version: int) -> bytes:
+    def said_after(self, version: int, *, views: bool = False) -> list[bytes]:
         """All that was said besides events since then."""
-        return b"".join(text for at, text in self._messages.values() if at > version)
+        return [
+            text
+            for (name, _), (at, text) in self._messages.items()
+            if at > version and (views or name not in SENT)
+        ]
 
     async def change(self, version: int) -> bool:
         """Wait until something is newer than this version, but not for ever."""
@@ -179,6 +189,7 @@ class Hub:
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.views = storage, Views(storage)
+        self._revisions = Revisions(storage)
         self.lines = Shared(storage.lines)
         self.listed = Shared(lambda: listed(storage))
         self.streams = 0
@@ -212,6 +223,12 @@ class Hub:
         """Events of a log, which may wait for a disk."""
         return await asyncio.to_thread(self.storage.read, key, after, most)
 
+    async def revisions_before(
+        self, key: int, number: int | None, most: int
+    ) -> tuple[list[Entry], int]:
+        """Corrections and other changes before an event, and how many there are of all."""
+        return await asyncio.to_thread(self._revisions.before, key, number, most)
+
     async def name_of(self, key: int) -> tuple[str, int]:
         """The name of a study, and the number of its events."""
         known = self.views.known(key)  # before the storage is asked: logs only grow meanwhile
@@ -219,6 +236,7 @@ class Hub:
             if line.key == key:
                 if known > line.last or self.views.is_of_another(line.name, key):
                     self.views.forget(key)  # the storage was put back, or is another one
+                    self._revisions.forget(key)
                 return line.name, line.last
         raise UnknownStudyError(f"there is no study with the id {key} here")
 
@@ -250,19 +268,21 @@ class Hub:
                 channel.say("computed", packed({"kind": kind, "events": view.events}), kind)
 
     @asynccontextmanager
-    async def listening(self, key: int) -> AsyncIterator[Channel]:
+    async def listening(self, key: int, *, views: bool = False) -> AsyncIterator[Channel]:
         """The channel of a study, for as long as somebody listens."""
         channel = self._channels.get(key)
         if channel is None:
             name, last = await self.name_of(key)
             channel = self._channels.setdefault(key, Channel(name, key, last))
         channel.listeners += 1
+        channel.viewers += views
         self.streams += 1
-        self._begin(self._say_state(channel))
+        self._begin(self._say_all(channel))
         try:
             yield channel
         finally:
             channel.listeners -= 1
+            channel.viewers -= views
             self.streams -= 1
             if channel.listeners == 0:
                 self._channels.pop(key, None)
@@ -294,7 +314,7 @@ class Hub:
         entries = entries[known:]
         if entries:
             channel.take_in(entries)
-            self._begin(self._say_state(channel))
+            self._begin(self._say_all(channel))
         channel.recover("log")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -307,6 +327,9 @@ class Hub:
         if not task.cancelled() and task.exception() is not None:
             LOG.error("something failed besides requests", exc_info=task.exception())
 
+    async def _say_all(self, channel: Channel) -> None:
+        await asyncio.gather(self._say_state(channel), self._say_views(channel))
+
     async def _say_state(self, channel: Channel) -> None:
         """Tell all how the study stands: once for many events, and not too often."""
         if channel.is_computing:
@@ -315,21 +338,44 @@ class Hub:
         try:
             while channel.listeners and not channel.is_gone and channel.stated < channel.last:
                 begun = time.monotonic()
-                await self._say_state_once(channel)
+                await self._say_once(channel, "state")
                 # As long a rest as it took: the processor is others' as well.
                 await asyncio.sleep(max(PAUSE, time.monotonic() - begun))
         finally:
             channel.is_computing = False
 
-    async def _say_state_once(self, channel: Channel) -> None:
+    async def _say_views(self, channel: Channel) -> None:
+        """The same for what else viewers see, each as soon as it is computed."""
+        if channel.is_viewing:
+            return
+        channel.is_viewing = True
         try:
-            view = await self.views.fresh(channel.name, channel.key, "state", channel.last)
+            while channel.viewers and not channel.is_gone:
+                late = [kind for kind in SENT if channel.viewed[kind] < channel.last]
+                if not late:
+                    return
+                begun = time.monotonic()
+                for kind in late:
+                    await self._say_once(channel, kind)
+                await asyncio.sleep(max(REST, time.monotonic() - begun))
+        finally:
+            channel.is_viewing = False
+
+    async def _say_once(self, channel: Channel, kind: str) -> None:
+        last = channel.last
+        try:
+            view = await self.views.fresh(channel.name, channel.key, kind, last)
         except UnknownStudyError:
             return  # who reads the log says so
         except Exception as problem:  # noqa: BLE001 - it may pass, and everybody is told of it
-            channel.trouble(failed(problem), "state")
+            channel.trouble(failed(problem), kind)
+            if kind in SENT and not isinstance(problem, StorageError):
+                channel.viewed[kind] = last  # it is tried again after the next event
             await asyncio.sleep(AGAIN)
         else:
-            channel.stated = view.events
-            channel.recover("state")
-            channel.say("state", view.content)
+            if kind == "state":
+                channel.stated = view.events
+            else:
+                channel.viewed[kind] = view.events
+            channel.recover(kind)
+            channel.say(kind, view.content)

@@ -84,6 +84,17 @@ async def events(request: Request) -> Response:
     return answer(request, packed({"events": [event_json(one) for one in entries]}))
 
 
+async def revisions(request: Request) -> Response:
+    """Corrections and other changes, the newest first; those before a number with `before`."""
+    before = whole(request, "before", 2**53, 2**53) if "before" in request.query_params else None
+    most = max(1, whole(request, "most", 100, 1_000))
+    hub, key = hub_of(request), key_of(request)
+    await hub.name_of(key)
+    found, count = await hub.revisions_before(key, before, most)
+    rows = [event_json(one) for one in found]
+    return answer(request, packed({"revisions": rows, "count": count}))
+
+
 async def opened(request: Request) -> Study:
     """The study that an address is about, as the server knows it."""
     hub, key = hub_of(request), key_of(request)
@@ -138,7 +149,8 @@ async def stream(request: Request) -> Response:
     _, last = await hub.name_of(key)
     known = request.headers.get("last-event-id", "")
     after = int(known) if is_whole(known) else whole(request, "after", last, 2**53)
-    told = _nothing() if request.method == "HEAD" else _told(hub, key, after, last)
+    views = whole(request, "views", 0, 1) == 1
+    told = _nothing() if request.method == "HEAD" else _told(hub, key, after, last, views=views)
     return StreamingResponse(told, 200, {"x-accel-buffering": "no"}, "text/event-stream")
 
 
@@ -147,30 +159,34 @@ async def _nothing() -> AsyncIterator[bytes]:
     yield
 
 
-async def _told(hub: Hub, key: int, after: int, last: int) -> AsyncIterator[bytes]:
+async def _told(
+    hub: Hub, key: int, after: int, last: int, *, views: bool
+) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     if after > last:
         # A log that was restored from before: the page has seen what is not there any more.
         after = last
         yield message("reset", b"{}", after)
     try:
-        async with hub.listening(key) as channel:
-            async for chunk in _followed(hub, channel, after):
+        async with hub.listening(key, views=views) as channel:
+            async for chunk in _followed(hub, channel, after, views=views):
                 yield chunk
     except MislidError as problem:
         yield message("trouble", failed(problem))  # and the client tries again
 
 
-async def _followed(hub: Hub, channel: Channel, after: int) -> AsyncIterator[bytes]:
+async def _followed(
+    hub: Hub, channel: Channel, after: int, *, views: bool
+) -> AsyncIterator[bytes]:
     """All that is new to somebody who knows the events up to a number."""
     version = 0
     while not hub.is_ending:
-        version, said = channel.version, channel.said_after(version)
+        version, said = channel.version, channel.said_after(version, views=views)
         while after < channel.last:
             chunk, after = await _piece(hub, channel, after)
             yield chunk
-        if said:
-            yield said
+        for text in said:
+            yield text
         if channel.is_gone:
             return
         if not await channel.change(version):

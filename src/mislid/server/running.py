@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import secrets
 import signal
@@ -128,18 +129,32 @@ def read_token(path: str) -> str:
 
 
 def policy_for(
-    host: str, port: int, *, write: bool, token: str | None, names: Iterable[str] = ()
+    host: str,
+    port: int,
+    *,
+    write: bool,
+    token: str | None,
+    names: Iterable[str] = (),
+    proxies: Iterable[str] = (),
 ) -> Policy:
     """What is asked of requests; another address than this computer's, or writing, needs a token.
 
     Raises
     ------
     ProblemError
-        Where a token is needed, and none is given.
+        Where a token is needed, and none is given; where a proxy has no address.
     """
     if token is None and (write or host not in LOCAL):
         raise ProblemError("a token must be given to write, or to listen to other computers")
-    return Policy(host_names(host, port, names), token, write)
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError:
+            raise ProblemError(
+                "--trusted-proxy must be an address such as 127.0.0.1, or a network such as "
+                f"10.0.0.0/28; got {proxy!r}"
+            ) from None
+    return Policy(host_names(host, port, names), token, write, tuple(proxies))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -176,6 +191,9 @@ def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
         timeout_keep_alive=10,
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=LONGEST_HEAD,
+        # Anybody can send the headers of a proxy: only those of a declared one are believed.
+        proxy_headers=bool(policy.proxies),
+        forwarded_allow_ips=list(policy.proxies),
         **options,
     )
     return Server(config, hub.end)

@@ -124,7 +124,9 @@ def test_a_page_of_no_study_is_a_page(site: Site) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files that are open cannot be deleted elsewhere")
-def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> None:
+def test_a_storage_that_was_deleted_or_replaced_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for place, other in ((tmp_path / "gone.db", None), (tmp_path / "new.db", tmp_path / "o.db")):
         storage = as_storage(place)
         new_study(storage)
@@ -142,7 +144,11 @@ def test_a_storage_that_was_deleted_or_replaced_is_told_of(tmp_path: Path) -> No
             assert (said.name, said.data["error"]["kind"]) == ("trouble", "StorageError")
             for path in ("/api/studies", "/api/studies/1/state", "/studies/1"):
                 answer = site.get(path)
-                assert (answer.status_code, "was changed while" in answer.text) == (503, True)
+                assert (answer.status_code, "does not do its work" in answer.text) == (503, True)
+                assert str(tmp_path) not in answer.text
+            assert str(tmp_path) not in str(said.data)
+        said_here = f"{place}' was changed while it was open"
+        assert caplog.text.count(said_here) == 1  # however often somebody asks
         storage.close()
 
 

@@ -168,10 +168,34 @@ def test_a_browser_gets_a_cookie_that_is_not_the_token(writing: Site) -> None:
     assert browser.post("/api/studies/1/ask", json={}).status_code == 200
 
 
-def test_the_cookie_is_for_https_only_where_that_is_used(writing: Site) -> None:
+def test_the_cookie_is_for_https_only_where_that_is_used(study: Study, storage: Storage) -> None:
     sent = {"x-forwarded-proto": "https"}
-    answer = writing.stranger.post("/login", data={"token": TOKEN}, headers=sent)
-    assert "Secure" in answer.headers["set-cookie"]
+    for proxies, is_secure in (((), False), (("127.0.0.1",), True), (("10.0.0.0/8",), False)):
+        with running(storage, write=True, proxies=proxies) as site:
+            answer = site.stranger.post("/login", data={"token": TOKEN}, headers=sent)
+            assert ("Secure" in answer.headers["set-cookie"]) == is_secure
+
+
+def test_who_asks_is_believed_of_declared_proxies_alone(
+    study: Study,
+    storage: Storage,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(access.Rates.__init__, "__defaults__", (0.1, 3.0))
+    for proxies, allowed in (((), 3), (("127.0.0.1",), 6), (("192.0.2.1",), 3)):
+        with running(storage, proxies=proxies) as site:
+            names = [{"x-forwarded-for": f"203.0.113.{number}"} for number in range(6)]
+            answers = [site.get("/static/icon.svg", headers=name) for name in names]
+        assert [one.status_code for one in answers].count(200) == allowed, proxies
+    # Once by the server that was told of none.
+    assert caplog.text.count("--trusted-proxy") == 1
+
+
+@pytest.mark.parametrize("proxy", ["*", "", "localhost", "10.0.0.1/8", "1.2.3"])
+def test_proxies_have_addresses(proxy: str) -> None:
+    with pytest.raises(ProblemError, match="--trusted-proxy must be an address"):
+        policy_for("127.0.0.1", 8600, write=False, token=None, proxies=[proxy])
 
 
 @pytest.mark.parametrize(
@@ -197,10 +221,15 @@ def test_a_cookie_without_an_origin_cannot_write(writing: Site) -> None:
     assert kind(browser.post("/api/studies/1/ask", json={})) == "Origin"
 
 
-def test_a_stolen_cookie_is_of_no_use(writing: Site) -> None:
-    browser = log_in(writing)
+def test_a_stolen_cookie_is_of_no_use(study: Study, storage: Storage) -> None:
+    with running(storage, write=True, proxies=["127.0.0.1"]) as site:
+        _try_stolen(site)
+
+
+def _try_stolen(site: Site) -> None:
+    browser = log_in(site)
     ((name, value),) = dict(browser.cookies).items()
-    stranger = writing.stranger
+    stranger = site.stranger
     assert kind(stranger.get("/api/studies", headers={"authorization": f"Bearer {value}"})) == (
         "Token"
     )

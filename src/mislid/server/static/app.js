@@ -3,6 +3,8 @@
 import { bars, intervals, lines } from "./charts.js";
 
 const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
+// What streams bring besides events.
+const KINDS = ["state", "estimates", "evidence", "allocation", "forecast", "sensitivity"];
 const LOG_ROWS = 100;
 const LOG_FIRST = 15;
 const TABLE_ROWS = 25;
@@ -57,6 +59,16 @@ function table(heads, rows, { marks = [], kind = "", left = [] } = {}) {
       ...rest.map((cell, at) => make("td", side(at + 1), cell))));
   const made = make("table", { class: kind || null }, make("thead", {}, head), make("tbody", {}, ...body));
   return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": heads.filter(Boolean).join(", ") }, made);
+}
+
+function put(place, ...parts) {
+  // What was opened stays open, and the keyboard stays where it was.
+  const stops = () => [...place.querySelectorAll("summary, button, [tabindex]")];
+  const opened = [...place.querySelectorAll("details")].map((one) => one.open);
+  const at = stops().indexOf(document.activeElement);
+  place.replaceChildren(...parts);
+  place.querySelectorAll("details").forEach((one, number) => { one.open = opened[number] ?? one.open; });
+  if (at >= 0) stops()[at]?.focus({ preventScroll: true });
 }
 
 function folded(heads, rows, options = {}) {
@@ -142,13 +154,14 @@ function studiesTable(studies, chosen, choose) {
 class StudyView {
   constructor(id, after) {
     this.id = id;
-    this.last = after;
+    this.last = after; // events that there are
+    this.seen = Math.max(0, after - LOG_ROWS); // the number of the last one that came
     this.state = null;
-    this.told = 0;
-    this.asked = new Map(); // kinds that are being loaded
-    this.again = new Set(); // and those that changed meanwhile
+    this.asked = new Map(); // what is drawn soon
+    this.revisions = []; // the newest first
+    this.earlier = false;
     this.place = {};
-    for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "log"]) {
+    for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "revisions", "log"]) {
       this.place[name] = make("section", { id: `${name}-${id}` });
     }
     this.events = [];
@@ -157,45 +170,45 @@ class StudyView {
 
   get path() { return `/api/studies/${this.id}`; }
 
-  sections() { return Object.values(this.place); }
-
   async begin() {
     this.listen();
-    const first = Math.max(0, this.last - LOG_ROWS);
-    const state = this.load("state");
-    const events = await get(`${this.path}/events?after=${first}&most=${LOG_ROWS}`).catch(() => ({ events: [] }));
-    const known = new Set(this.events.map((one) => one.number));
-    this.events = [...events.events.filter((one) => !known.has(one.number)), ...this.events].slice(-LOG_ROWS);
-    this.drawLog();
-    await state;
-    for (const kind of ["estimates", "evidence", "allocation", "forecast", "sensitivity"]) this.load(kind);
+    await this.loadRevisions();
   }
 
   listen() {
-    const source = new EventSource(`${this.path}/stream?after=${this.last}`);
+    // All that is shown comes by the stream, so that many who look cost what one does.
+    const source = new EventSource(`${this.path}/stream?after=${this.seen}&views=1`);
     source.addEventListener("open", () => say("live"));
     source.addEventListener("error", () => {
       say("not connected: trying again");
       // Browsers try again by themselves, but not after an answer that refuses.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.load("state"); this.listen(); }, 3000);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { this.ask(); this.listen(); }, 3000);
     });
     source.addEventListener("recovered", () => say("live"));
     source.addEventListener("logged", (event) => this.logged(JSON.parse(event.data)));
-    source.addEventListener("state", (event) => this.take("state", JSON.parse(event.data)));
-    source.addEventListener("computed", (event) => this.load(JSON.parse(event.data).kind));
-    source.addEventListener("trouble", (event) => say(`trouble: ${JSON.parse(event.data).error.message}`));
+    for (const kind of KINDS) source.addEventListener(kind, (event) => this.take(kind, JSON.parse(event.data)));
+    source.addEventListener("trouble", (event) => this.trouble(JSON.parse(event.data).error.message));
     source.addEventListener("gone", () => { source.close(); say("the study was deleted"); });
     source.addEventListener("reset", () => location.reload());
   }
 
+  ask() {
+    // Why the stream was refused: perhaps the token is another one.
+    get(`${this.path}/state`).then((found) => this.take("state", found), (problem) => this.trouble(problem.message));
+  }
+
+  trouble(text) {
+    say(`trouble: ${text}`);
+    if (!this.state) put(this.place.words, make("p", { class: "note" }, text));
+  }
+
   logged(event) {
-    if (event.number <= this.last && this.events.some((one) => one.number === event.number)) return;
+    if (event.number <= this.seen) return;
+    this.seen = event.number;
     this.last = Math.max(this.last, event.number);
     this.events = [...this.events, event].slice(-LOG_ROWS);
+    if (MEND.has(event.kind)) this.revised([event]);
     this.soon("log", () => this.drawLog(), 50);
-    this.soon("slow", () => {
-      for (const kind of ["estimates", "evidence", "allocation", "forecast", "sensitivity"]) this.load(kind);
-    }, this.state && this.state.candidates > 200 ? 5000 : 1500);
   }
 
   soon(name, work, wait) {
@@ -204,17 +217,29 @@ class StudyView {
     this.asked.set(name, setTimeout(() => { this.asked.delete(name); work(); }, wait));
   }
 
-  async load(kind) {
-    if (this.asked.has(`load ${kind}`)) { this.again.add(kind); return; }
-    this.asked.set(`load ${kind}`, true);
+  async loadRevisions() {
+    const oldest = this.revisions.at(-1)?.number;
+    const before = oldest === undefined ? "" : `?before=${oldest}`;
     try {
-      this.take(kind, await get(`${this.path}/${kind}`));
-    } catch (problem) {
-      this.place[kind === "state" ? "words" : kind].replaceChildren(make("p", { class: "note" }, problem.message));
-    } finally {
-      this.asked.delete(`load ${kind}`);
-      if (this.again.delete(kind)) this.load(kind);
-    }
+      const found = await get(`${this.path}/revisions${before}`);
+      this.earlier = found.revisions.length === 100;
+      this.revised(found.revisions);
+    } catch (problem) { this.trouble(problem.message); }
+  }
+
+  revised(some) {
+    // The same event may come by the stream and by the list.
+    const known = new Set(this.revisions.map((one) => one.number));
+    this.revisions = [...this.revisions, ...some.filter((one) => !known.has(one.number))].sort((a, b) => b.number - a.number);
+    this.soon("revisions", () => this.drawRevisions(), 50);
+  }
+
+  drawRevisions() {
+    if (!this.revisions.length) return;
+    const older = make("button", { type: "button", onclick: () => this.loadRevisions() }, "Show older");
+    put(this.place.revisions, make("h2", {}, "Corrections and changes"),
+      make("details", {}, make("summary", {}, `The last ${number(this.revisions.length)}, of the whole log`),
+        eventTable(this.revisions, "revisions")), this.earlier ? older : "");
   }
 
   take(kind, found) {
@@ -232,7 +257,7 @@ class StudyView {
     if (this.state && events < this.state.events) return;
     this.state = state;
     const words = state.words;
-    this.place.words.replaceChildren(
+    put(this.place.words,
       make("p", { class: "note" }, words.question),
       trusted(words.headline), trusted(words.cautions), trusted(words.numbers));
     this.drawCertificate();
@@ -241,14 +266,11 @@ class StudyView {
 
   drawLog() {
     const shown = [...this.events].reverse().slice(0, this.logOpen ? LOG_ROWS : LOG_FIRST);
-    const rows = shown.map((one) => [
-      number(one.number), new Date(one.time * 1000).toLocaleString(), one.kind, described(one)]);
-    const marks = shown.map((one) => (MEND.has(one.kind) ? "mended" : ""));
     const more = make("button", { type: "button", onclick: () => { this.logOpen = !this.logOpen; this.drawLog(); } },
       this.logOpen ? "Show fewer" : `Show ${this.events.length}`);
-    this.place.log.replaceChildren(make("h2", {}, "Log"),
-      make("p", { class: "note" }, `The last ${rows.length} events of ${number(this.last)}.`),
-      table(["event", "time", "kind", "what"], rows, { marks, kind: "log", left: [1, 2, 3] }),
+    put(this.place.log, make("h2", {}, "Log"),
+      make("p", { class: "note" }, `The last ${shown.length} events of ${number(this.last)}.`),
+      eventTable(shown, "log"),
       this.events.length > LOG_FIRST ? more : "");
   }
 
@@ -261,14 +283,14 @@ class StudyView {
       ...(modelled ? [number(one.model), number(one.residual)] : []), number(one.evidence), one.in_answer ? "yes" : ""]);
     const heads = ["candidate", "measurements", "mean", "from", "to", ...(modelled ? ["by the model", "residual"] : []),
       "evidence", this.state?.status === "decided" ? "answer" : "in front"];
-    this.place.estimates.replaceChildren(this.heading("Estimates", events),
+    put(this.place.estimates, this.heading("Estimates", events),
       intervals(order), folded(heads, cells, { marks: order.map((one) => (one.in_answer ? "in" : "")) }));
   }
 
   drawEvidence(found, events) {
     const title = this.heading("Evidence", events);
     if (!found.pairs.length) {
-      this.place.evidence.replaceChildren(title, make("p", { class: "note" }, found.note || "There is none yet."));
+      put(this.place.evidence, title, make("p", { class: "note" }, found.note || "There is none yet."));
       return;
     }
     const rows = found.pairs.map((one) => [named(one.challenger), named(one.incumbent), one.proof,
@@ -276,7 +298,7 @@ class StudyView {
     const heads = ["not better", "than", "shown by", "of what is needed", "evidence", "threshold", "settled after"];
     const series = found.pairs.map((one) => ({ name: `${one.challenger} against ${one.incumbent}`, x: one.times, y: one.shares }));
     const more = found.undrawn ? ` ${number(found.undrawn)} pairs that are further are not drawn.` : "";
-    this.place.evidence.replaceChildren(title,
+    put(this.place.evidence, title,
       make("p", { class: "note" }, `Every pair has to reach 100 %; one that did stays settled.${more}`),
       lines(series, { needed: 1, x: "measurements", y: "of the evidence needed" }),
       make("details", {}, make("summary", {}, "As a table"), folded(heads, rows, { left: [1, 2] })));
@@ -286,7 +308,7 @@ class StudyView {
     const rows = found.labels.map((label, at) => ({ label, share: found.shares[at], optimal: found.optimal?.[at] ?? null }))
       .sort((a, b) => b.share - a.share);
     const note = found.optimal ? "Marks are the shares that would be best if the present estimates were true." : found.note;
-    this.place.allocation.replaceChildren(this.heading("Where measurements went", events),
+    put(this.place.allocation, this.heading("Where measurements went", events),
       note ? make("p", { class: "note" }, note) : "", bars(rows),
       make("details", {}, make("summary", {}, "As a table"),
         folded(["candidate", "share", "optimal"], rows.map((one) => [named(one.label), percent(one.share), percent(one.optimal)]))));
@@ -297,13 +319,13 @@ class StudyView {
       ...found.what_ifs.map((one) => [one.changed.map((name) => `${name} ${number(one[name])}`).join(", "),
         number(one.more), number(one.more_low), number(one.more_high), one.decided_now ? "decided now" : one.note])];
     const heads = ["question", "more measurements", "from", "to", ""];
-    this.place.forecast.replaceChildren(this.heading("What is left", events), table(heads, rows, { left: [4] }));
+    put(this.place.forecast, this.heading("What is left", events), table(heads, rows, { left: [4] }));
   }
 
   drawSensitivity(found, events) {
-    if (found === null) { this.place.sensitivity.replaceChildren(); return; }
+    if (found === null) { put(this.place.sensitivity); return; }
     if (found.note) {
-      this.place.sensitivity.replaceChildren(this.heading("If the misspecification were another", events), make("p", { class: "note" }, found.note));
+      put(this.place.sensitivity, this.heading("If the misspecification were another", events), make("p", { class: "note" }, found.note));
       return;
     }
     const rows = found.table.map((one) => [number(one.misspecification), (one.answer ?? []).join(", "),
@@ -311,7 +333,7 @@ class StudyView {
     const usable = found.table.filter((one) => typeof one.statistic === "number" && typeof one.misspecification === "number" && one.threshold > 0);
     const series = [{ name: "evidence", x: usable.map((one) => one.misspecification), y: usable.map((one) => one.statistic / one.threshold) }];
     const marks = found.table.map((one) => (one.misspecification === found.declared ? "in" : ""));
-    this.place.sensitivity.replaceChildren(this.heading("If the misspecification were another", events),
+    put(this.place.sensitivity, this.heading("If the misspecification were another", events),
       make("p", {}, found.statement),
       usable.length > 1 ? lines(series, { needed: 1, x: "misspecification", y: "of the evidence needed" }) : "",
       make("details", {}, make("summary", {}, "As a table"),
@@ -371,6 +393,13 @@ class StudyView {
   }
 }
 
+function eventTable(events, kind) {
+  const rows = events.map((one) => [
+    number(one.number), new Date(one.time * 1000).toLocaleString(), one.kind, described(one)]);
+  const marks = events.map((one) => (kind === "log" && MEND.has(one.kind) ? "mended" : ""));
+  return table(["event", "time", "kind", "what"], rows, { marks, kind, left: [1, 2, 3] });
+}
+
 function described(event) {
   const body = event.body;
   switch (event.kind) {
@@ -389,10 +418,10 @@ function described(event) {
 async function studyPage(main) {
   const view = new StudyView(Number(main.dataset.id), Number(main.dataset.after));
   const title = make("h1", { class: main.dataset.name.length > 200 ? "cut" : null }, named(main.dataset.name));
-  const { words, evidence, estimates, allocation, forecast, sensitivity, ask, certificate, log } = view.place;
+  const { words, evidence, estimates, allocation, forecast, sensitivity, ask, certificate, revisions, log } = view.place;
   main.replaceChildren(title, words,
     evidence, make("div", { class: "pair" }, estimates, allocation),
-    make("div", { class: "pair" }, forecast, sensitivity), ask, certificate, log);
+    make("div", { class: "pair" }, forecast, sensitivity), ask, certificate, revisions, log);
   await view.begin();
 }
 
@@ -403,7 +432,7 @@ async function comparePage(main) {
   const title = main.querySelector("h1");
   main.replaceChildren(title, make("div", { class: "pair" },
     ...views.map((view) => make("section", {}, make("p", {}, make("a", { href: `/studies/${view.id}` }, "This study alone")),
-      ...["words", "evidence", "estimates", "forecast", "log"].map((name) => view.place[name])))));
+      ...["words", "evidence", "estimates", "forecast", "revisions", "log"].map((name) => view.place[name])))));
   await Promise.all(views.map((view) => view.begin()));
 }
 
