@@ -24,7 +24,6 @@ extensions = [
     "formulas",
     "notebooks",
     "outside",
-    "tables",
     "words",
 ]
 exclude_patterns = ["_site", "**.ipynb_checkpoints"]

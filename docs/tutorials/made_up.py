@@ -1,11 +1,12 @@
 """Worlds that the tutorials measure. All of it is made up, from seeds.
 
-    python made_up.py    writes molecules.csv beside this file
+    python made_up.py    writes molecules.csv, variants.csv and prompts.csv beside this file
 
 What is true is in here. Whoever wants to live what a user lives looks at it at the end.
 """
 
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,16 @@ class World:
 
     table: pd.DataFrame
     truth: pd.Series
-    noise: float
+    noise: float | None = None
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(2))
 
     def measure(self, label: str) -> float:
         """One measurement of a candidate, with two decimals."""
         return round(self.random.normal(self.truth[label], self.noise), 2)
+
+    def count(self, label: str, n: int) -> int:
+        """How many of n tries succeed, where values are 0 or 1."""
+        return int(self.random.binomial(n, self.truth[label]))
 
 
 def laboratory() -> World:
@@ -35,14 +40,43 @@ def laboratory() -> World:
             "logp": random.normal(2.5, 1.0, 40).round(2),
             "polar_area": random.normal(80, 20, 40).round(1),
         },
-        index=pd.Index([f"M{k:02d}" for k in range(1, 41)], name="molecule"),
+        index=_named("molecule", "M", 40),
     )
     standard = (table - table.mean()) / table.std()
     truth = 6.2 + standard @ [0.35, 0.6, -0.45] + random.uniform(-0.04, 0.04, 40)
     return World(table, truth, noise=0.6)
 
 
-FILES = {"molecules.csv": laboratory}
+def website() -> World:
+    """Forty-eight versions of a page; what the parts of a page do nearly adds up."""
+    random = np.random.default_rng(5)
+    parts = ["offer", "number", "green", "picture", "short", "logo"]
+    headlines = [(0, 0), (1, 0), (0, 1)]  # a question, an offer, a number
+    rows = [(*headline, *rest) for headline, *rest in product(headlines, *[(0, 1)] * 4)]
+    table = pd.DataFrame(rows, columns=parts, index=_named("variant", "V", 48))
+    effects = [0.06, 0.03, 0.03, 0.07, 0.04, -0.03]
+    return World(table, 0.2 + table @ effects + random.uniform(-0.002, 0.002, 48))
+
+
+def benchmark() -> World:
+    """Sixty prompts; their embeddings nearly tell how good they are, and their looks nothing."""
+    random = np.random.default_rng(7)
+    meaning = random.normal(size=(60, 4))
+    embeddings = meaning @ random.normal(size=(4, 64)) + 0.1 * random.normal(size=(60, 64))
+    names = _named("prompt", "P", 60)
+    table = pd.DataFrame(embeddings.round(2), names, [f"e{k:02d}" for k in range(1, 65)])
+    table["words"] = random.integers(10, 200, 60)
+    table["examples"] = random.integers(0, 6, 60)
+    table["capitals"] = random.integers(0, 12, 60)
+    truth = 0.6 + meaning @ [0.07, 0.05, -0.04, 0.03] + random.uniform(-0.01, 0.01, 60)
+    return World(table, pd.Series(truth, names))
+
+
+def _named(kind: str, letter: str, count: int) -> pd.Index:
+    return pd.Index([f"{letter}{k:02d}" for k in range(1, count + 1)], name=kind)
+
+
+FILES = {"molecules.csv": laboratory, "variants.csv": website, "prompts.csv": benchmark}
 
 
 def write(folder: Path) -> None:
