@@ -31,8 +31,9 @@ def look(place, ask):
     with running(storage, write=True) as site:
         for _ in range(2):
             rows = site.json("/api/studies")["studies"]
-            found = [site.json("/api/studies/1/state")["events"], len(site.numbers(1, 3, after="0"))]
-            print(len(rows), *found, site.post("/api/studies/1/ask").status_code, flush=True)
+            events, seen = site.json("/api/studies/1/state")["events"], site.numbers(1, 3, after="0")
+            asked = site.post("/api/studies/1/ask").status_code
+            print(len(rows), events, len(seen), asked, flush=True)
             if ask:
                 sys.stdin.readline()
     storage.close()
