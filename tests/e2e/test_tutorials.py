@@ -5,6 +5,7 @@ import pytest
 from nbformat import v4, write
 
 from helpers.notebooks import problems, processor_seconds, untidy
+from mislid._kernels.notice import MESSAGE
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))
@@ -57,7 +58,8 @@ def test_what_goes_wrong_is_found(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "data.csv").write_text("1")
-    good = written(source, "assert open('data.csv').read() == '1'", "print('fine')")
+    notice = f"import sys; sys.stderr.write({MESSAGE!r})"  # where nothing was compiled before
+    good = written(source, "assert open('data.csv').read() == '1'", "print('fine')", notice)
     assert problems(good, tmp_path / "good") == []
     failing = problems(written(source, "x = 1", "x / 0"), tmp_path / "failing")
     assert "ZeroDivisionError: division by zero\nx / 0" in failing[0]
