@@ -63,8 +63,9 @@ class Rival(NamedTuple):
 
     @property
     def at_least(self) -> bool:
-        """Whether runs were given up, so that numbers may be larger."""
-        return any(ratio.at_least for ratio in self.ratios)
+        """Whether the median would be larger, had no run been given up."""
+        ended = [np.inf if ratio.at_least else ratio.value for ratio in self.ratios]
+        return bool(np.median(ended) > self.typical)
 
     @property
     def typical(self) -> float:

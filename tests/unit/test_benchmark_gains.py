@@ -74,3 +74,11 @@ def test_what_is_missing_is_named():
         section("nothing", "a")
     with pytest.raises(ValueError, match="no column 'time'; it has case"):
         Table("", ["case"], []).column("time")
+
+
+@pytest.mark.parametrize(
+    ("cut", "at_least"), [((), False), ((2,), False), ((0,), True), ((1,), True), ((0, 2), True)]
+)
+def test_a_median_is_a_bound_where_runs_given_up_could_move_it(cut, at_least):
+    ratios = [gains.Ratio(1.0 + at, 0.1, at in cut) for at in range(3)]
+    assert gains.Rival("lucb", ratios).at_least is at_least
