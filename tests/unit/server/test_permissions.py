@@ -31,7 +31,8 @@ def look(place, ask):
     with running(storage, write=True) as site:
         for _ in range(2):
             rows = site.json("/api/studies")["studies"]
-            events, seen = site.json("/api/studies/1/state")["events"], site.numbers(1, 3, after="0")
+            events = site.json("/api/studies/1/state")["events"]
+            seen = site.numbers(1, 3, after="0")
             asked = site.post("/api/studies/1/ask").status_code
             print(len(rows), events, len(seen), asked, flush=True)
             if ask:
