@@ -67,7 +67,7 @@ def command(
     token = None if token_file is None else running.read_token(token_file)
     is_new = token is None and (write or host not in running.LOCAL)
     token = running.new_token() if is_new else token
-    with open_storage(storage) as opened, running.listen(host, port) as at:
+    with open_storage(storage, new=write) as opened, running.listen(host, port) as at:
         port = at.getsockname()[1]
         policy = running.policy_for(
             host, port, write=write, token=token, names=names, proxies=proxies
