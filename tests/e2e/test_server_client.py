@@ -27,8 +27,7 @@ def client(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_client_runs_a_study_to_its_end(client: Path, tmp_path: Path) -> None:
-    lab = tmp_path / "lab.db"
-    as_storage(lab).close()
+    lab = tmp_path / "lab.db"  # which the server makes
     with serving(lab, "--write") as server:
         command = ["node", client, server.url, str(server.token)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -65,14 +65,15 @@ def command(
             f"a server needs more packages (pip install 'mislid[serve]'): {problem}"
         ) from None
     token = None if token_file is None else running.read_token(token_file)
-    if token is None and (write or host not in running.LOCAL):
-        token = running.new_token()
-        click.echo(f"token: {token}")
-    with open_storage(storage) as opened, running.listen(host, port) as at:
+    is_new = token is None and (write or host not in running.LOCAL)
+    token = running.new_token() if is_new else token
+    with open_storage(storage, new=write) as opened, running.listen(host, port) as at:
         port = at.getsockname()[1]
         policy = running.policy_for(
             host, port, write=write, token=token, names=names, proxies=proxies
         )
+        if is_new:
+            click.echo(f"token: {token}")
         changed = "; studies may be changed" if write else ""
         click.echo(f"http://{_address(host)}:{port} (Ctrl-C ends it{changed})", err=True)
         running.serve(opened, policy, at)

@@ -277,7 +277,9 @@ class Hub:
         channel.listeners += 1
         channel.viewers += views
         self.streams += 1
-        self._begin(self._say_all(channel))
+        self._begin(self._say_state(channel))
+        if channel.stated:  # otherwise after the state, which is what people wait for
+            self._begin(self._say_views(channel))
         try:
             yield channel
         finally:
@@ -314,7 +316,7 @@ class Hub:
         entries = entries[known:]
         if entries:
             channel.take_in(entries)
-            self._begin(self._say_all(channel))
+            self._begin(self._say_state(channel))
         channel.recover("log")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -326,9 +328,6 @@ class Hub:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             LOG.error("something failed besides requests", exc_info=task.exception())
-
-    async def _say_all(self, channel: Channel) -> None:
-        await asyncio.gather(self._say_state(channel), self._say_views(channel))
 
     async def _say_state(self, channel: Channel) -> None:
         """Tell all how the study stands: once for many events, and not too often."""
@@ -375,6 +374,7 @@ class Hub:
         else:
             if kind == "state":
                 channel.stated = view.events
+                self._begin(self._say_views(channel))
             else:
                 channel.viewed[kind] = view.events
             channel.recover(kind)

@@ -12,8 +12,11 @@ import httpx
 import pytest
 
 import mislid
-from helpers.serving import MEANS, Site, new_study, running, serving, tell_some
+from helpers import schema_1
+from helpers.command_line import command
+from helpers.serving import MEANS, Site, logged, new_study, running, serving, tell_some
 from mislid.errors import ContradictedWarning
+from mislid.server import live
 from mislid.server.describe import description
 from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
@@ -152,15 +155,43 @@ def test_a_storage_that_was_deleted_or_replaced_is_told_of(
         storage.close()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="files that are open cannot be moved elsewhere")
+def test_a_storage_that_comes_back_is_shown_again(
+    site: Site, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "AGAIN", 0.05)
+    away = tmp_path / "away"
+    away.mkdir()
+    with site.stream(1) as told:
+        assert next(told).name == "state"
+        for file in tmp_path.glob("lab.db*"):
+            file.rename(away / file.name)
+        assert next(told).name == "trouble"
+        assert site.get("/api/studies").status_code == 503
+        for file in away.iterdir():
+            file.rename(tmp_path / file.name)
+        assert next(one for one in told if one.name == "recovered")
+        tell_some(study, 1)
+        assert [one.id for one in logged(told, 2)] == [2, 3]
+
+
+def test_a_storage_of_an_older_release_is_refused_before_anything_is_said(tmp_path: Path) -> None:
+    schema_1.write(f"sqlite:///{tmp_path / 'old.db'}", {})
+    for more in ([], ["--write"]):
+        done = command("serve", str(tmp_path / "old.db"), *more)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "mislid study upgrade" in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM elsewhere")
 def test_the_storage_is_closed_however_the_server_is_ended(tmp_path: Path) -> None:
     storage = as_storage(tmp_path / "lab.db")
     new_study(storage)
     storage.close()
-    with serving(tmp_path / "lab.db") as command:
-        answer = httpx.get(f"{command.url}/api/studies/1/events", trust_env=False)
+    with serving(tmp_path / "lab.db") as server:
+        answer = httpx.get(f"{server.url}/api/studies/1/events", trust_env=False)
         assert answer.status_code == 200
-    assert command.process.returncode == -signal.SIGTERM
+    assert server.process.returncode == -signal.SIGTERM
     assert [file.name for file in tmp_path.glob("lab.db*")] == ["lab.db"]
 
 

@@ -1,12 +1,15 @@
 """What changes studies: each call once, and nothing else gets in."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers.serving import Site, tell_some
+from helpers.serving import Site, running, tell_some
 from mislid.study import Study
+from mislid.study.storage import as_storage
 
 ASK, TELL = "/api/studies/1/ask", "/api/studies/1/tell"
 
@@ -50,6 +53,33 @@ def test_tells_at_once_count_once(writing: Site, study: Study) -> None:
         assert all(pool.map(lambda body: done(writing.post(TELL, body)), bodies))
     assert study.samples == 8
     assert kinds(study) == ["Created", "Asked"] + ["Told"] * 8
+
+
+def test_two_servers_of_one_file(writing: Site, study: Study, tmp_path: Path) -> None:
+    """Each trial is handed out once, and what both are told with one key counts once."""
+    with closing(as_storage(tmp_path / "lab.db")) as second, running(second, write=True) as other:
+        sites = (writing, other)
+
+        def measure(number: int) -> list[int]:
+            first, then = sites[number % 2], sites[1 - number % 2]
+            key = {"idempotency-key": f"ask {number}"}
+            asked = [done(one.post(ASK, {"n": 2}, headers=key)) for one in (first, then)]
+            assert asked[0] == asked[1]
+            found = [int(one["id"]) for one in asked[0]["trials"]]
+            for trial in found:
+                body = {"trial": trial, "value": 0.5, "key": f"tell {trial}"}
+                assert done(first.post(TELL, body)) and done(then.post(TELL, body))
+            return found
+
+        with ThreadPoolExecutor(4) as pool:
+            trials = [one for found in pool.map(measure, range(8)) for one in found]
+        last = len(study.events())
+        assert sorted(trials) == list(range(16))
+        assert study.samples == 16
+        for site in sites:
+            assert site.numbers(1, last, after="0") == list(range(1, last + 1))
+            assert site.json("/api/studies/1/state")["state"]["samples"] == 16
+        assert other.post(TELL, {"trial": trials[0], "value": 0.7, "key": "ask 0"}).status_code == 422
 
 
 def test_values_are_mended(writing: Site, study: Study) -> None:

@@ -164,6 +164,7 @@ class StudyView {
     for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "revisions", "log"]) {
       this.place[name] = make("section", { id: `${name}-${id}` });
     }
+    this.place.words.append(make("p", { class: "note" }, "The study is being read."));
     this.events = [];
     this.logOpen = false;
   }
