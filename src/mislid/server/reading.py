@@ -159,9 +159,7 @@ async def _nothing() -> AsyncIterator[bytes]:
     yield
 
 
-async def _told(
-    hub: Hub, key: int, after: int, last: int, *, views: bool
-) -> AsyncIterator[bytes]:
+async def _told(hub: Hub, key: int, after: int, last: int, *, views: bool) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     if after > last:
         # A log that was restored from before: the page has seen what is not there any more.
@@ -175,9 +173,7 @@ async def _told(
         yield message("trouble", failed(problem))  # and the client tries again
 
 
-async def _followed(
-    hub: Hub, channel: Channel, after: int, *, views: bool
-) -> AsyncIterator[bytes]:
+async def _followed(hub: Hub, channel: Channel, after: int, *, views: bool) -> AsyncIterator[bytes]:
     """All that is new to somebody who knows the events up to a number."""
     version = 0
     while not hub.is_ending:
