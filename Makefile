@@ -49,6 +49,7 @@ reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/
 
 docs: $(READY) ## check the documentation, run its examples, and build the site in build/site
 	$(BIN)/python scripts/check_docs.py README.md CONTRIBUTING.md docs
+	$(BIN)/python scripts/check_reading.py README.md docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean: ## remove the environment and all caches

@@ -115,7 +115,8 @@ def by_rule(found: Table) -> dict[str, list[str]]:
     """
     if found.header[1].startswith("µs"):
         return {}
-    return {row[0].strip("`"): row[1:] for row in found.rows if row[0] != "`mislid`"}
+    others = (row for row in found.rows if not row[0].startswith("`mislid`"))
+    return {row[0].strip("`"): row[1:] for row in others}
 
 
 def ratio_of(cell: str) -> Ratio:

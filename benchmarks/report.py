@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .tables import section
+
 LIBRARIES = (
     "numpy", "scipy", "numba", "quadprog", "daqp", "piqp", "osqp", "clarabel",
 )  # fmt: skip
@@ -126,9 +128,6 @@ def with_section(document: str, name: str, body: str) -> str:
     >>> with_section("<!-- a:begin -->x<!-- a:end -->", "a", "y").split()
     ['<!--', 'a:begin', '-->', 'y', '<!--', 'a:end', '-->']
     """
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    head, found, rest = document.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"the document has no markers {begin} and {end}")
-    return f"{head}{begin}\n{body}\n{end}{tail}"
+    begin = f"<!-- {name}:begin -->"
+    before = begin + section(document, name)
+    return document.replace(before, f"{begin}\n{body}\n", 1)

@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 import mislid
+from mislid._kernels.notice import MESSAGE
 
 SOURCES = Path(mislid.__file__).parents[1]
 
@@ -54,7 +55,7 @@ def problems(path: Path, folder: Path) -> list[str]:
         f"{path.name}, cell {cell.id} writes to stderr: {output.text}\n{cell.source}"
         for cell in notebook.cells
         for output in _outputs(cell, "stream")
-        if output.name == "stderr"
+        if output.name == "stderr" and output.text.strip() != MESSAGE  # with an empty cache
     ]
     litter = sorted(_files(folder) - before)
     return found + [f"{path.name} leaves {name} behind: write to tempfile" for name in litter]

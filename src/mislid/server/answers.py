@@ -50,11 +50,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 # What clients are told of a storage. Its own words name the place, and are for the log.
 _TOLD: tuple[tuple[type[Exception], str], ...] = (
-    (
-        UnknownOutcomeError,
-        "the storage did not say whether it has written: call again with the same key, which "
-        "counts once",
-    ),
+    (UnknownOutcomeError, "whether this was written is not known: call again with the same key"),
     (LockedStorageError, "others have held the storage for too long: try again later"),
     (FullStorageError, "the storage has no room left, and nothing was added"),
     (ReadOnlyStorageError, "the storage cannot be written to"),

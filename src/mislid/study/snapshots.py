@@ -50,7 +50,10 @@ def folder() -> Path | None:
 def are_kept() -> bool:
     """Whether there may be any."""
     home = folder()
-    return home is not None and home.is_dir()
+    try:
+        return home is not None and home.is_dir()
+    except OSError:  # a home of somebody else, as of services that are started by another user
+        return False
 
 
 def keep(replay: Replay, chain: Chain) -> bool:

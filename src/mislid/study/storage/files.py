@@ -56,6 +56,29 @@ def is_read_only(file: Path) -> bool:
         return False
 
 
+Stamp = tuple[int, int] | None
+
+
+def stamp_of(file: Path) -> Stamp:
+    """What changes when a file is written to that nobody was writing to: None while one does.
+
+    A file that one may only read, by its permissions, is read by itself while it has no other that
+    is written ahead: SQLite would make one, and keep out those who may write.
+    """
+    if Path(f"{file}-wal").exists():
+        return None
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def is_for_reading(file: Path) -> bool:
+    """Whether its permissions let one read it, and not write it."""
+    return os.access(file, os.R_OK) and not os.access(file, os.W_OK) and not is_read_only(file)
+
+
 def refuse_unread(file: Path, place: str) -> None:
     """Refuse a file, of which nothing but itself can be read, if a part of it is elsewhere."""
     ahead = Path(f"{file}-wal")
