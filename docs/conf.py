@@ -33,6 +33,7 @@ smartquotes = False  # options begin with two hyphens
 # Markdown reads the same on a forge: its headings give the same anchors there and here.
 myst_heading_anchors = 6
 myst_enable_extensions = ["dollarmath"]
+myst_update_mathjax = False
 
 # Notebooks are kept without outputs and run here; one that fails or idles fails the site.
 nb_execution_mode = "cache"

@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,13 +136,33 @@ def test_the_index_of_the_search_knows_words_of_all_kinds_of_pages(site: Path) -
     assert "reference/commands/serve" in places("browser")
 
 
-def test_what_is_wrong_fails_the_build(tmp_path: Path) -> None:
-    docs = copy_sources(tmp_path)
+def build_small(folder: Path, **texts: str) -> subprocess.CompletedProcess[str]:
+    """Build a site of a few pages, without the reference."""
+    docs = copy_sources(folder)
     for page in docs.glob("*.md"):
         page.unlink()
-    (docs / "index.md").write_text("# Home\n\n[a](one.md#here) [b](two.md) $\\foo$\n")
-    (docs / "one.md").write_text("# One\n\n## There\n\n```{toctree}\nabsent\n```\n")
-    done = build(docs, tmp_path / "site", "-D", "extensions=myst_nb,formulas")
+    for part in ("reference", "start", "tutorials"):
+        shutil.rmtree(docs / part)
+    for name, text in texts.items():
+        (docs / f"{name}.md").write_text(text)
+    return build(docs, folder / "site", "-D", "extensions=myst_nb,formulas")
+
+
+def test_formulas_need_no_script(tmp_path: Path) -> None:
+    done = build_small(tmp_path, index="# Home\n\n$\\frac12 x_k$ and\n\n$$\\sum_k w_k^2$$\n")
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    text = re.sub(r"\s", "", (tmp_path / "site" / "index.html").read_text(encoding="utf-8"))
+    assert "<mfrac><mn>1</mn><mn>2</mn></mfrac><msub><mi>x</mi><mi>k</mi></msub>" in text
+    assert '<divclass="formula"><math' in text
+    assert "mathjax" not in text.lower()
+
+
+def test_what_is_wrong_fails_the_build(tmp_path: Path) -> None:
+    done = build_small(
+        tmp_path,
+        index="# Home\n\n[a](one.md#here) [b](two.md) $\\foo$\n",
+        one="# One\n\n## There\n\n```{toctree}\nabsent\n```\n",
+    )
     assert done.returncode != 0
     for words in (
         "'myst' cross-reference target not found: 'two.md'",
