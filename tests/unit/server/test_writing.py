@@ -68,7 +68,7 @@ def test_two_servers_of_one_file(writing: Site, study: Study, tmp_path: Path) ->
             found = [int(one["id"]) for one in asked[0]["trials"]]
             for trial in found:
                 body = {"trial": trial, "value": 0.5, "key": f"tell {trial}"}
-                assert done(first.post(TELL, body)) and done(then.post(TELL, body))
+                assert all(done(one.post(TELL, body)) for one in (first, then))
             return found
 
         with ThreadPoolExecutor(4) as pool:
@@ -79,7 +79,8 @@ def test_two_servers_of_one_file(writing: Site, study: Study, tmp_path: Path) ->
         for site in sites:
             assert site.numbers(1, last, after="0") == list(range(1, last + 1))
             assert site.json("/api/studies/1/state")["state"]["samples"] == 16
-        assert other.post(TELL, {"trial": trials[0], "value": 0.7, "key": "ask 0"}).status_code == 422
+        another = {"trial": trials[0], "value": 0.7, "key": "ask 0"}
+        assert other.post(TELL, another).status_code == 422
 
 
 def test_values_are_mended(writing: Site, study: Study) -> None:
