@@ -39,7 +39,9 @@ def table(rows: Mapping[str, str]) -> str:
     """Give names and a sentence for each of them."""
     lines = [f"* - {name}\n  - {words}" for name, words in rows.items()]
     return (
-        ".. list-table::\n   :widths: auto\n   :class: names\n\n" + indented("\n".join(lines)) + "\n"
+        ".. list-table::\n   :widths: auto\n   :class: names\n\n"
+        + indented("\n".join(lines))
+        + "\n"
     )
 
 
