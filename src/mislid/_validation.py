@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -300,6 +300,35 @@ def as_costs(cost: Any, K: int, *, allow_inf: bool = False) -> Vector:
             f"{float(costs.min())!r} to {float(costs.max())!r}"
         )
     return np.where(none, np.inf, costs)
+
+
+def in_order(values: Any, name: str, labels: Labels) -> Any:
+    """Numbers that have labels, in a dict or a Series, in the order of these; others as they are.
+
+    >>> in_order({"b": 2.0, "a": 1.0}, "noise", ("a", "b"))
+    [1.0, 2.0]
+    >>> in_order({"b": 2.0}, "noise", ("a", "b"))
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: noise must have one number for every candidate; it lacks 'a'
+    """
+    if isinstance(values, Mapping):
+        found = dict(values)
+    elif hasattr(values, "to_numpy") and hasattr(values, "index") and np.ndim(values) == 1:
+        known = tuple(values.index)
+        if known == tuple(range(len(known))):  # as they come: nobody named them
+            return values
+        found = dict(zip(known, values.to_numpy(), strict=True))
+        if len(found) < len(known):
+            raise ProblemError(f"{name} must have one number for every candidate; labels repeat")
+    else:
+        return values
+    missing = [label for label in labels if label not in found]
+    strange = list(found.keys() - set(labels))
+    if missing or strange:
+        wrong = f"lacks {missing[0]!r}" if missing else f"has {shown(strange[0])}, which is none"
+        raise ProblemError(f"{name} must have one number for every candidate; it {wrong}")
+    return [found[label] for label in labels]
 
 
 def as_labels(names: Iterable[Any], K: int, name: str = "names") -> Labels:

@@ -228,7 +228,7 @@ class Instance:
     ) -> None:
         as_model(model)
         true_means = as_vector(means, "means", model.K)
-        _refuse_other_labels(means, model)
+        refuse_other_labels(model, means=means, noise=noise)
         _fill(
             self,
             model=model,
@@ -493,15 +493,29 @@ def _index_labels(table: Any, name: str, K: int) -> Labels | None:
     return None if labels == tuple(range(K)) else as_labels(labels, K, f"the index of {name}")
 
 
-def _refuse_other_labels(means: Any, model: Model) -> None:
-    labels = _index_labels(means, "means", model.K)
-    if labels is None or model.names is None or labels == model.names:
+def refuse_other_labels(model: Model, **given: Any) -> None:
+    """Refuse a Series that calls the arms otherwise than the model, or has them in another order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> model = Model(pd.DataFrame({"x": [1, 2]}, index=["a", "b"]), 0.1)
+    >>> refuse_other_labels(model, means=pd.Series([1, 2], index=["b", "a"]))
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: means must be labelled like the features, in the same order; got ...
+    """
+    if model.names is None:
         return
-    k = next(k for k in range(model.K) if labels[k] != model.names[k])
-    raise ProblemError(
-        "means must be labelled like the features, in the same order; "
-        f"got {labels[k]!r} for arm {k}, which the features call {model.names[k]!r}"
-    )
+    for name, values in given.items():
+        labels = _index_labels(values, name, model.K)
+        if labels is None or labels == model.names:
+            continue
+        k = next(k for k in range(model.K) if labels[k] != model.names[k])
+        raise ProblemError(
+            f"{name} must be labelled like the features, in the same order; "
+            f"got {labels[k]!r} for arm {k}, which the features call {model.names[k]!r}"
+        )
 
 
 def _least_squares_deviation(instance: Instance) -> float:

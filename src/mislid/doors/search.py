@@ -253,7 +253,8 @@ def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
     known = list(dict.fromkeys(name for trial in chosen for name in trial.params))
     if params is None:
         return known
-    rule = f"params must be names of parameters, among {', '.join(map(repr, known)) or 'none'}"
+    names = ", ".join(map(repr, known)) or "none"
+    rule = f"params must be a list of names of parameters, among {names}"
     if isinstance(params, str | bytes) or not isinstance(params, Iterable):
         raise ProblemError(f"{rule}; got {shown(params)}")
     wanted = list(params)

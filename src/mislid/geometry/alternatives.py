@@ -30,7 +30,7 @@ from mislid.geometry.duality import (
     top_arms,
 )
 from mislid.geometry.pair_solver import RTOL, PairSolution, PairSolver, refuse_stalled
-from mislid.model import Model, as_model
+from mislid.model import Model, as_model, refuse_other_labels
 
 if TYPE_CHECKING:
     from mislid._kernels.search import SearchSpace
@@ -180,6 +180,7 @@ def pair_alternative(
     True
     """
     as_model(model)
+    refuse_other_labels(model, means=means, weights=weights)
     given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     i = as_arm(challenger, "challenger", model.K)
@@ -308,6 +309,7 @@ class AlternativeSearch:
             The nearest of all pairs, with its proof.
         """
         model = self.model
+        refuse_other_labels(model, means=means, weights=weights)
         given = as_means(means, model.K)
         w = as_weights(weights, model.K)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)

@@ -11,7 +11,7 @@ from mislid._validation import as_means, as_weights
 from mislid.errors import CertificateError
 from mislid.geometry.duality import Check
 from mislid.geometry.spanner import Arms, spanner_coordinates
-from mislid.model import Model, as_model
+from mislid.model import Model, as_model, refuse_other_labels
 
 Array = NDArray[np.float64]
 
@@ -125,6 +125,7 @@ def orthogonal_parameters(
     ([0.5], [-0.5, 0.5, 4.5])
     """
     as_model(model)
+    refuse_other_labels(model, means=means, weights=weights)
     means = as_means(means, model.K)
     weights = as_weights(weights, model.K)
     arms, X = _coordinates(model)

@@ -22,7 +22,7 @@ from mislid.geometry.duality import (
     negligible_cost,
 )
 from mislid.geometry.orthogonal import orthogonal_parameters
-from mislid.model import Model, as_model
+from mislid.model import Model, as_model, refuse_other_labels
 
 if TYPE_CHECKING:
     from mislid._kernels.problem import NewtonSpace
@@ -118,6 +118,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     True
     """
     as_model(model)
+    refuse_other_labels(model, means=means, weights=weights)
     given = as_means(means, model.K)
     w = as_weights(weights, model.K)
     fitted = orthogonal_parameters(model, given, w).theta

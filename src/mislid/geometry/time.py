@@ -45,7 +45,7 @@ from mislid.geometry.equilibrium_check import (
 from mislid.geometry.pair_search import PairSearch
 from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.tube import chebyshev_deviation
-from mislid.model import Model, as_model
+from mislid.model import Model, as_model, refuse_other_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,6 +91,7 @@ def as_time_problem(
 ) -> TimeProblem:
     """Validate what every function about the characteristic time takes."""
     as_model(model)
+    refuse_other_labels(model, means=means, noise=noise)
     return TimeProblem(
         means=as_means(means, model.K),
         m=as_top_m(m, model.K),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_vector
 from mislid.errors import CertificateError
-from mislid.model import Model
+from mislid.model import Model, refuse_other_labels
 
 Array = NDArray[np.float64]
 
@@ -50,6 +50,7 @@ def smallest_misspecification(model: Model | ArrayLike, means: ArrayLike) -> flo
     """
     if not isinstance(model, Model):
         model = Model(model, 0.0)
+    refuse_other_labels(model, means=means)
     return chebyshev_deviation(model.features, as_vector(means, "means", model.K))[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import as_costs, as_flag, as_noise
+from mislid._validation import Labels, Vector, as_costs, as_flag, as_noise, in_order
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
@@ -24,8 +24,8 @@ def addition(
     more = _as_more(census, given)
     # Nobody but the user knows what was seen: values may be at hand that were not told yet.
     looked = as_flag(informed, "informed")
-    spread = _as_noise(census, noise, more.K, looked)
-    price = _as_cost(census, cost, more.K)
+    spread = _as_noise(census, noise, more.labels, looked)
+    price = _as_cost(census, cost, more.labels)
     # What no rule can answer is refused before anything is written.
     now = census.with_more(more, spread, price, looked)
     question_of(now.question, now.candidates)
@@ -101,7 +101,7 @@ def _in_columns(was: Candidates, more: Candidates) -> Candidates:
     return Candidates(more.labels, features)
 
 
-def _as_noise(census: Census, noise: Any, n: int, looked: bool) -> tuple[float, ...] | None:
+def _as_noise(census: Census, noise: Any, labels: Labels, looked: bool) -> tuple[float, ...] | None:
     was = census.settings
     if was.noise_model != KNOWN or was.reward_range is not None:
         if noise is not None:
@@ -112,7 +112,7 @@ def _as_noise(census: Census, noise: Any, n: int, looked: bool) -> tuple[float, 
     single = len(was.noise) == 1
     if noise is None and not single:
         raise ProblemError("noise must be given for new candidates where each has its own")
-    given = np.full(n, was.noise[0]) if noise is None else as_noise(noise, n)
+    given = _noise_of(was.noise[0] if noise is None else noise, labels)
     if single and np.all(given == was.noise[0]):
         return None
     if looked:
@@ -125,14 +125,18 @@ def _as_noise(census: Census, noise: Any, n: int, looked: bool) -> tuple[float, 
     return tuple(given.tolist())
 
 
-def _as_cost(census: Census, cost: Any, n: int) -> tuple[float, ...] | None:
+def _noise_of(noise: Any, labels: Labels) -> Vector:
+    return as_noise(in_order(noise, "noise", labels), len(labels))
+
+
+def _as_cost(census: Census, cost: Any, labels: Labels) -> tuple[float, ...] | None:
     if cost is None:
         if census.settings.cost is not None:
             raise ProblemError("cost must be given for new candidates, as the others have one")
         return None
     if census.settings.cost is None:
         raise ProblemError(f"cost must be left out in a study without costs; got {cost!r}")
-    return tuple(as_costs(cost, n).tolist())
+    return tuple(as_costs(in_order(cost, "cost", labels), len(labels)).tolist())
 
 
 def _refuse_last(census: Census, label: Any) -> None:

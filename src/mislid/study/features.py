@@ -72,7 +72,7 @@ class FeatureCheck(PlainRecord):
             )
         apart = self.unit if self.gap is None else f"{self.gap:.3g}, {self.unit}"
         words = (
-            f"two candidates that differ by {apart}, take about "
+            f"to tell apart two candidates whose means differ by {apart}, it takes about "
             f"{_count(self.samples_without)} measurements in all without the features, "
             f"{_count(self.samples_linear)} if means are linear in them"
         )

@@ -19,6 +19,32 @@ FEW = 2
 # How far beyond the others it may be, in multiples of what they span.
 BEYOND = 3.0
 
+# Equal values of one candidate after which chance is no excuse, where no other values differ.
+REPEATED = 3
+
+
+def is_constant(tallies: Tallies) -> bool:
+    """Whether a candidate was measured several times, and nobody ever had two different values.
+
+    >>> tallies = Tallies(2)
+    >>> tallies.add(np.array([0, 0, 1]), np.array([0.3, 0.3, 0.5]))
+    >>> is_constant(tallies)
+    False
+    >>> tallies.add(np.array([0]), np.array([0.3]))
+    >>> is_constant(tallies)
+    True
+    """
+    return bool(tallies.counts.max() >= REPEATED and not tallies.squares.any())
+
+
+def constant_words(most: int) -> str:
+    """What to make of values that never differ."""
+    return (
+        f"no candidate has two different values, and one has {most} equal ones: as if there were "
+        "no noise at all. A measurement that repeats an old random seed, or a copied number, "
+        "proves nothing: let each draw its randomness anew"
+    )
+
 
 def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, float] | None:
     """Where the next value of an arm should be: around its own mean, or else among all others.

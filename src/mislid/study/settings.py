@@ -19,6 +19,7 @@ from mislid._validation import (
     as_number,
     as_top_m,
     as_vector,
+    in_order,
     is_one_of,
 )
 from mislid._words import shown
@@ -197,7 +198,7 @@ def as_settings(candidates: Candidates, **given: Any) -> Settings:
         structured=structured,
         noise=(1.0,)
         if noise_model in UNDECLARED
-        else _as_deviations(_declared_noise(given["noise"], reward_range), candidates.K),
+        else _as_deviations(_declared_noise(given["noise"], reward_range), candidates),
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
         direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
@@ -227,14 +228,7 @@ def _as_cost(value: Any, candidates: Candidates) -> tuple[float, ...] | None:
     """What a measurement costs, or None; infinite for what has features and is never measured."""
     if value is None:
         return None
-    if isinstance(value, Mapping):
-        missing = [label for label in candidates.labels if label not in value]
-        strange = [label for label in value if label not in candidates.positions]
-        if missing or strange:
-            wrong = f"lacks {missing[0]!r}" if missing else f"has {strange[0]!r}, which is none"
-            raise ProblemError(f"cost must have one number for every candidate; the dict {wrong}")
-        value = [value[label] for label in candidates.labels]
-    costs = as_costs(value, candidates.K, allow_inf=True)
+    costs = as_costs(in_order(value, "cost", candidates.labels), candidates.K, allow_inf=True)
     if np.isinf(costs).any() and candidates.features is None:
         raise ProblemError(
             "cost must be finite for candidates without features: one that is never measured could "
@@ -258,13 +252,13 @@ def redeclared(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
                 f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
-        changes["noise"] = _as_deviations(noise, candidates.K)
+        changes["noise"] = _as_deviations(noise, candidates)
     return dataclasses.replace(was, **changes)
 
 
-def _as_deviations(noise: Any, K: int) -> tuple[float, ...]:
+def _as_deviations(noise: Any, candidates: Candidates) -> tuple[float, ...]:
     """One standard deviation where all are the same, or one per arm."""
-    given = as_noise(noise, K)
+    given = as_noise(in_order(noise, "noise", candidates.labels), candidates.K)
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
 
 

@@ -23,9 +23,10 @@ from mislid.study.batches import (
     refuse_too_many,
 )
 from mislid.study.candidates import Candidates
+from mislid.study.contradictions import Tallies
 from mislid.study.events import Asked, Fact, Failed, Observed, Renewed, Told
 from mislid.study.history import as_history, as_value
-from mislid.study.plausibility import plausible_range
+from mislid.study.plausibility import REPEATED, constant_words, plausible_range
 from mislid.study.reading import ReadableStudy
 from mislid.study.replay import Replay
 from mislid.study.requests import request_of
@@ -391,6 +392,8 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
         noise = np.zeros_like(noise)
     elif state.settings.noise_model != KNOWN:
         return []  # whatever is in the range is plausible
+    if _makes_constant(replay.tallies, arm, value) and state.settings.noise_model in UNDECLARED:
+        return [constant_words(REPEATED)]
     expected = plausible_range(replay.tallies, noise, arm)
     if expected is None or expected[0] <= value <= expected[1]:
         return []
@@ -400,6 +403,13 @@ def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
         f"study.correct({trial_id}, VALUE), or `mislid study correct NAME {trial_id} VALUE`"
     )
     return [words]
+
+
+def _makes_constant(tallies: Tallies, arm: int, value: float) -> bool:
+    """Whether this value is the first to look as if there were no noise."""
+    if tallies.counts.max() != REPEATED - 1 or tallies.counts[arm] != REPEATED - 1:
+        return False
+    return value == tallies.means[arm] and not tallies.squares.any()
 
 
 def _refuse_state(state: Any, value: Any) -> None:

@@ -10,14 +10,16 @@ import numpy as np
 from mislid._validation import Labels
 from mislid.engine import Engine
 from mislid.rules.dispersion import Dispersion
+from mislid.rules.noise import UNDECLARED
 from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
+from mislid.study.plausibility import REPEATED, constant_words, is_constant
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
 from mislid.study.settings import KNOWN, UNKNOWN
 from mislid.study.state import MISSPECIFICATION, NOISE
 
-DIVERGED, DISAGREEMENT, STUCK = "diverged", "disagreement", "stuck"
+DIVERGED, DISAGREEMENT, STUCK, CONSTANT = "diverged", "disagreement", "stuck", "constant"
 # Beside a candidate that cannot be measured any more, one with so many times its weight will do.
 ENOUGH = 10.0
 # More arms than these are only counted.
@@ -33,6 +35,7 @@ class StudyWarning(PlainRecord):
     kind
         `misspecification` or `noise`: the data contradict what was declared. `disagreement`: later
         data prefer another answer. `stuck`: what is open cannot be settled by what can be measured.
+        `constant`: no candidate has two different values, though nobody knows the noise.
         `diverged`: rules of this release, on this machine, choose other arms than the log has.
     message
         What was found, and what to do.
@@ -54,7 +57,7 @@ class StudyWarning(PlainRecord):
 def warnings_of(replay: Replay, level: float) -> tuple[StudyWarning, ...]:
     """All reasons for doubt that there are by now."""
     found = (_noise(replay, level), _misspecification(replay, level))
-    others = (_disagreement(replay), _stuck(replay), _diverged(replay))
+    others = (_constant(replay), _disagreement(replay), _stuck(replay), _diverged(replay))
     return tuple(warning for warning in (*found, *others) if warning is not None)
 
 
@@ -114,6 +117,14 @@ def _noise(replay: Replay, level: float) -> StudyWarning | None:
         statistic,
         threshold,
     )
+
+
+def _constant(replay: Replay) -> StudyWarning | None:
+    state = replay.state
+    if state.settings.noise_model not in UNDECLARED or not is_constant(replay.tallies):
+        return None
+    most = float(replay.tallies.counts.max())
+    return StudyWarning(CONSTANT, constant_words(int(most)), None, most, REPEATED - 1.0)
 
 
 def _disagreement(replay: Replay) -> StudyWarning | None:

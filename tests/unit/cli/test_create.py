@@ -223,7 +223,10 @@ def test_a_common_level_and_names_of_features(study_command: Call, opened) -> No
     done = study_command("create", "s", *words)
     assert done.status == 0, done.err
     assert "4, with 2 features each and a common level\n" in done.out
-    assert "\nfeatures          two candidates that differ by 0.1, the noise, take" in done.out
+    assert (
+        "\nfeatures          to tell apart two candidates whose means differ by 0.1, the noise, it"
+        in done.out
+    )
     assert opened().candidates.columns == ("mass", "charge", "(ones)")
     said = json.loads(study_command("create", "t", *words, "--format", "json").out)
     assert said["columns"] == ["mass", "charge", "(ones)"]
@@ -231,7 +234,7 @@ def test_a_common_level_and_names_of_features(study_command: Call, opened) -> No
     assert said["check"]["statement"] in done.out
     done = study_command("create", "u", *words, "--no-intercept", "--format", "csv")
     assert opened("u").candidates.columns == ("mass", "charge")
-    assert "two candidates that differ by 0.1" in done.out.splitlines()[1]
+    assert "two candidates whose means differ by 0.1" in done.out.splitlines()[1]
 
 
 def test_the_added_column_is_in_no_sheet(study_command: Call) -> None:

@@ -184,4 +184,6 @@ class TestCheck:
         X = np.random.default_rng(5).normal(size=(50, 2))
         found = study_of(X, noise=None, reward_range=(0, 4)).features_check()
         assert found.gap == 2.0
-        assert found.statement.startswith("two candidates that differ by 2, half of the range,")
+        assert (
+            "two candidates whose means differ by 2, half of the range, it takes" in found.statement
+        )

@@ -1,8 +1,10 @@
 """What a study can be about, and what is refused before anything is stored."""
 
 import math
+import re
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import mislid
@@ -164,3 +166,40 @@ def test_rules_of_earlier_releases_are_read_as_their_successor(name: str) -> Non
 def test_an_entry_that_cannot_be_read(kind: str, body: str) -> None:
     with pytest.raises(mislid.errors.CorruptStorageError, match=r"event 4 .* cannot be read"):
         event_of(Entry(4, 0.0, kind, body))
+
+
+LABELLED = {"D": 0.4, "C": 0.3, "B": 0.2, "A": 0.1}
+
+
+@pytest.mark.parametrize("given", [LABELLED, pd.Series(LABELLED)], ids=["dict", "Series"])
+def test_numbers_with_labels_go_to_their_candidates(given) -> None:
+    table = pd.DataFrame({"x": [1.0, 0.0, 1.0, 0.5]}, index=list("ABCD"))
+    study = mislid.create_study(
+        candidates=table, m=1, misspecification=0.1, noise=given, cost=given
+    )
+    assert study.settings.noise == (0.1, 0.2, 0.3, 0.4)
+    assert study.settings.cost == (0.1, 0.2, 0.3, 0.4)
+    study.add_candidates({"F": [0.1], "E": [0.2]}, noise={"E": 0.5, "F": 0.6},
+                         cost=pd.Series({"E": 5.0, "F": 6.0}), informed=False)  # fmt: skip
+    assert study.settings.noise[4:] == (0.6, 0.5)
+    assert study.settings.cost[4:] == (6.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"A": 0.1, "B": 0.2, "C": 0.3}, "it lacks 'D'"),
+        ({**LABELLED, "E": 1.0}, "it has 'E', which is none"),
+        (pd.Series([0.1] * 5, index=list("ABCDA")), "labels repeat"),
+        (pd.Series([0.1] * 4, index=list("ABCE")), "it lacks 'D'"),
+    ],
+)
+def test_other_labels_are_refused(given, words) -> None:
+    expected = f"noise must have one number for every candidate; {words}"
+    with pytest.raises(ProblemError, match=re.escape(expected)):
+        mislid.create_study(candidates=list("ABCD"), m=1, noise=given)
+
+
+def test_a_series_without_labels_is_taken_as_it_comes() -> None:
+    study = mislid.create_study(candidates=list("AB"), m=1, noise=pd.Series([0.1, 0.2]))
+    assert study.settings.noise == (0.1, 0.2)

@@ -3,11 +3,13 @@
 import dataclasses
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 import mislid
+from mislid.errors import ImplausibleValueWarning
 from mislid.study import Study
 from mislid.study.events import Asked, entry_of
 from mislid.study.storage import MemoryStorage
@@ -133,3 +135,39 @@ def test_a_log_that_the_rules_would_not_have_written() -> None:
     assert warning.statistic >= 1
     assert f"for {warning.statistic:.0f} of 3 trials" in warning.message
     assert study.warnings() == ()
+
+
+def constant_study(noise: str) -> Study:
+    return mislid.create_study(candidates=["a", "b"], m=1, noise=noise)
+
+
+@pytest.mark.parametrize("noise", ["unknown", "unknown-equal"])
+def test_values_without_noise_are_doubted_where_nobody_knows_it(noise: str) -> None:
+    study = constant_study(noise)
+    study.add_observations([("a", 0.3), ("b", 0.5)] * 2)
+    assert not study.warnings()
+    study.add_observations([("a", 0.3)])
+    [warning] = study.warnings()
+    assert (warning.kind, warning.statistic) == ("constant", 3.0)
+    assert "random seed" in warning.message
+    study.add_observations([("b", 0.6)])
+    assert not study.warnings()
+
+
+def test_the_value_that_makes_it_so_is_doubted_once() -> None:
+    study = constant_study("unknown")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in range(12):
+            trial = study.ask()
+            study.tell(trial, {"a": 0.3, "b": 0.5}[trial.arm])
+    assert [type(one.message) for one in found] == [ImplausibleValueWarning]
+
+
+def test_equal_values_are_no_wonder_where_the_noise_is_declared_or_others_differ() -> None:
+    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0)
+    study.add_observations([("a", 0.3), ("b", 0.5)] * 5)
+    assert not study.warnings()
+    study = constant_study("unknown")
+    study.add_observations([("a", 0.3)] * 4 + [("b", 0.5), ("b", 0.6)])
+    assert not study.warnings()
