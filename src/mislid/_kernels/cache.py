@@ -187,3 +187,20 @@ class KernelCache(FunctionCache):
         if found is None:
             self._missed()
         return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep it where that can be: what is compiled runs in any case."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as problem:
+            _say_once(problem.strerror or str(problem))
+
+
+@cache
+def _say_once(why: str) -> None:
+    warnings.warn(
+        f"a compiled kernel cannot be kept in {str(cache_folder())!r}: {why}. It is compiled again "
+        "in every new process until that is mended",
+        RuntimeWarning,
+        stacklevel=2,
+    )

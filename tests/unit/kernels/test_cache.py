@@ -234,6 +234,21 @@ def test_damaged_files_are_compiled_again(
     assert [hits(), hits()] == [0, 1]
 
 
+def test_a_folder_that_is_lost_keeps_no_kernel_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk, or for who may not write there any more."""
+    lost = tmp_path / "folder"
+    lost.write_text("a file")
+    monkeypatch.setattr(cache, "cache_folder", lambda: lost)
+    cache._say_once.cache_clear()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert [kernel(half)(3.0), kernel(half)(5.0)] == [1.5, 2.5]
+    [said] = found
+    assert f"cannot be kept in {str(lost)!r}" in str(said.message)
+
+
 SCRIPT = """
 import sys
 import numpy as np
