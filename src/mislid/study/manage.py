@@ -78,9 +78,9 @@ def create_study(
         proved before that.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
-        candidate; or "unknown", for Gaussian values of which every candidate has a standard
-        deviation of its own, or "unknown-equal", if all have the same. It must be given, or
-        `reward_range`, or `rewards`; docs/noise.md.
+        candidate, in their order or by label (a dict or a Series); or "unknown", for Gaussian
+        values of which every candidate has a standard deviation of its own, or "unknown-equal", if
+        all have the same. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction

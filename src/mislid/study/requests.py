@@ -7,6 +7,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mislid._words import shown
 from mislid.errors import ProblemError
 
@@ -45,7 +47,17 @@ def request_of(key: Any, *wanted: object) -> Request:
     >>> request_of("plate-7", "add_observations", (0, 1), (0.25, 0.5)).written
     'plate-7 5813d7f5'
     """
-    return Request(_as_key(key), hashlib.sha256(_spelled(wanted)).hexdigest()[:8])
+    whole = tuple(map(_whole, wanted))
+    return Request(_as_key(key), hashlib.sha256(_spelled(whole)).hexdigest()[:8])
+
+
+def _whole(given: object) -> object:
+    """Arrays and Series as plain values: what they print of themselves leaves out the middle."""
+    if isinstance(given, np.ndarray):
+        return given.tolist()
+    if hasattr(given, "to_numpy") and hasattr(given, "index"):
+        return tuple(given.index), given.to_numpy().tolist()
+    return given
 
 
 def _spelled(wanted: object) -> bytes:
