@@ -132,7 +132,7 @@ def as_top_m(m: Any, K: int) -> int:
     >>> as_top_m(3, K=5)
     3
     """
-    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m={shown(m)}"
+    rule = f"m must be an integer from 1 to {K - 1} with K={K} arms; got m="
     number = integer_from(m, 1, K - 1, rule)
     if number * (K - number) > MOST_PAIRS:
         raise ProblemError(
@@ -149,15 +149,15 @@ def as_arm(value: Any, name: str, K: int) -> int:
     >>> as_arm(4, "challenger", K=5)
     4
     """
-    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got {shown(value)}"
+    rule = f"{name} must be an arm index from 0 to {K - 1} with K={K} arms; got "
     return integer_from(value, 0, K - 1, rule)
 
 
 def integer_from(value: Any, low: int, high: int, rule: str) -> int:
-    """Give an integer from `low` to `high`, or say the `rule`."""
+    """Give an integer from `low` to `high`, or say the `rule` and what was given."""
     number = _integer_or_none(value)
     if number is None or not low <= number <= high:
-        raise ProblemError(rule)
+        raise ProblemError(rule + shown(value))
     return number
 
 

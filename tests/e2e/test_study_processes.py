@@ -15,7 +15,7 @@ import pytest
 
 import mislid
 from mislid.study import Study
-from mislid.study.events import Told
+from mislid.study.facts import Told
 
 WORKERS = 8
 # 20,000 is what studies have been tried with by hand, on both databases.

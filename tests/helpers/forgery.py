@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mislid.study import Study
-from mislid.study.chain import Chain
-from mislid.study.events import Entry, Event, Fact, entry_of
+from mislid.study.events import Chain, Entry, Event, entry_of
+from mislid.study.facts import Fact
 from mislid.study.storage import MemoryStorage
 
 

@@ -34,16 +34,6 @@ class Aims(Struct):
     listed: Indices  # (SHORTLIST + 2,)
 
 
-def new_aims(setting: Setting) -> Aims:
-    """The workspace."""
-    K, d = setting.X.shape
-    return Aims.zeros(
-        {"K": K, "d": d},
-        fit=LinearFit.zeros({"K": K, "d": d, "n": 0}),
-        listed=np.zeros(SHORTLIST + 2, np.int64),
-    )
-
-
 @inner
 def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
     """How long a pair can wait: very long, if no measurement that can be made helps it much."""

@@ -27,7 +27,7 @@ from mislid._kernels.linalg import (
     fill,
     times,
 )
-from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound, set_metric
+from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound
 from mislid._kernels.steps import (
     forget_information,
     graded_newton_step,
@@ -35,7 +35,7 @@ from mislid._kernels.steps import (
     newton_step,
     refine_multipliers,
 )
-from mislid._kernels.structs import Indices, Matrix, Vector
+from mislid._kernels.structs import Vector
 from mislid._kernels.walls import FREE, UPPER_LOWER, is_pinned, released
 
 SOLVED, STALLED, INFEASIBLE = 0, 1, 2
@@ -300,29 +300,3 @@ def means_below(space: NewtonSpace, out: Vector) -> None:
 
 solve_problem = for_python(solve)
 fill_below = for_python(means_below)
-
-
-def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> NewtonSpace:
-    """A workspace for the features X (K, d); `units` are spanner and rest where they are known."""
-    K, d = X.shape
-    if units is None:
-        spanner = _unit_rows(X)
-        rest = np.setdiff1d(np.arange(K), spanner)
-    else:
-        spanner, rest = units
-    return NewtonSpace.zeros(
-        {"K": K, "d": d},
-        X=X,
-        spanner=spanner,
-        rest=rest,
-        minimise=minimise.address,
-        set_metric=set_metric.address,
-        pair=np.zeros(2),
-    )
-
-
-def _unit_rows(X: Matrix) -> Indices:
-    """Arms whose rows of X form the identity; none at all unless there is one for every column."""
-    arms, columns = np.nonzero((X == 1.0) & (np.count_nonzero(X, axis=1) == 1)[:, None])
-    found, first = np.unique(columns, return_index=True)
-    return arms[first] if found.size == X.shape[1] else arms[:0]

@@ -13,7 +13,7 @@ to be selective asks `is_left`, or lets its search leave out what is not (`leave
 from __future__ import annotations
 
 from mislid._kernels.compile import inner
-from mislid._kernels.settled import Settled, give_rows, new_settled, settle
+from mislid._kernels.settled import Settled, give_rows, settle
 from mislid._kernels.structs import ArmOrder, Indices, Struct
 
 
@@ -23,18 +23,6 @@ class PairsLeft(Struct):
     settled: Settled
     accepted: ArmOrder  # 1 for arms that are among the m best
     dropped: ArmOrder  # 1 for arms that are not
-
-
-def new_pairs_left(K: int, m: int, settled: Settled | None = None) -> PairsLeft:
-    """All pairs are left, or those that `settled` leaves."""
-    return PairsLeft.zeros({"K": K}, settled=new_settled(K, m) if settled is None else settled)
-
-
-def forget_pairs(left: PairsLeft) -> None:
-    """All pairs are left: the data are others."""
-    settled = left.settled
-    settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
-    left.accepted[:], left.dropped[:] = 0, 0
 
 
 @inner

@@ -30,8 +30,7 @@ from mislid._kernels.linear_fit import (
     may_settle,
     set_volumes,
 )
-from mislid._kernels.search import search_space
-from mislid._kernels.settled import Settled, give_rows, is_settled, new_settled, settle
+from mislid._kernels.settled import Settled, give_rows, is_settled, settle
 from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
 from mislid._kernels.stopping import count_test, estimate, record
 from mislid._kernels.structs import PerArm, Struct
@@ -64,22 +63,6 @@ class Proof(Struct):
     threshold: float
     two_arms_total: float  # ln of the weight of a pair's displacements
     spread: Spread  # of a noise that arms share and that is not known
-
-
-def new_proof(setting: Setting, families: Families, spread: Spread) -> Proof:
-    """The rule before the first measurement."""
-    K, d = setting.X.shape
-    n = len(families.linear.scales)
-    return Proof.zeros(
-        {"K": K, "d": d},
-        families=families,
-        settled=new_settled(K, setting.m),
-        fit=LinearFit.zeros({"K": K, "d": d, "n": n}),
-        diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
-        all_arms=AllArms.zeros({"K": K}, left=np.inf),
-        two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
-        spread=spread,
-    )
 
 
 def begin_anew(rule: Proof) -> None:

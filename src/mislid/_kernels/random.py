@@ -37,8 +37,3 @@ def normal(key: np.uint64, position: int) -> float:
 def stream_of(number: float) -> np.uint64:
     """A stream's key from a number in [0, 1), for decisions that need more than one."""
     return np.uint64(number * 2.0**53)
-
-
-def key_of(seed: np.random.SeedSequence) -> np.uint64:
-    """A stream's key."""
-    return np.uint64(seed.generate_state(1, np.uint64)[0])

@@ -21,7 +21,7 @@ from mislid._kernels.linalg import (
     times,
     transposed_times,
 )
-from mislid._kernels.newton import SOLVED, STALLED, means_below, newton_space, solve
+from mislid._kernels.newton import SOLVED, STALLED, means_below, solve
 from mislid._kernels.order import ROOT, heapify, sift_down
 from mislid._kernels.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, PerFeature, Struct, Vector
@@ -65,10 +65,6 @@ class SearchSpace(Struct):
     level: float  # largest of the means
     base: float  # certified bound of the projection: a floor under every pair
     solved: int  # how many pairs were solved so far
-
-
-# Certificates that a search remembers: enough for every pair that ever comes close.
-MOST_SLOTS, MOST_NUMBERS = 256, 1 << 23
 
 
 @inner_loop
@@ -346,17 +342,3 @@ def search_pairs(
 
 call_project = linked(project_means)
 call_search = linked(search_pairs)
-
-
-def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None) -> SearchSpace:
-    """A workspace for the m(K - m) pairs of the features X (K, d)."""
-    K, d = X.shape
-    count = m * (K - m)
-    slots = max(1, min(count, MOST_SLOTS, MOST_NUMBERS // K))
-    return SearchSpace.zeros(
-        {"K": K, "d": d, "P": count, "slots": slots},
-        newton=newton_space(X, units),
-        project=project_means.address,
-        search=search_pairs.address,
-        kept_challenger=np.full(slots, -1, np.int64),
-    )

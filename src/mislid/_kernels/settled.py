@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
 from mislid._kernels.compile import inner
 from mislid._kernels.structs import ArmOrder, IndexTable, Indices, Struct
-
-SPARE_ROWS = 32
 
 
 class Settled(Struct):
@@ -24,17 +20,6 @@ class Settled(Struct):
     owners: Indices  # (R,) the arm of a row, -1 for nobody
     used: Indices  # (R,) when the owner was an incumbent last
     times: Annotated[IndexTable, ("R", "K")]
-
-
-def new_settled(K: int, m: int) -> Settled:
-    """No pair is settled."""
-    count = min(K, 2 * m + SPARE_ROWS)
-    return Settled.zeros(
-        {"K": K, "R": count},
-        rows=np.full(K, -1, np.int64),
-        owners=np.full(count, -1, np.int64),
-        used=np.zeros(count, np.int64),
-    )
 
 
 @inner

@@ -13,8 +13,8 @@ import numpy as np
 from mislid._kernels.compile import for_python, inner
 from mislid._kernels.linalg import copy
 from mislid._kernels.order import list_top
-from mislid._kernels.pairs_left import PairsLeft, new_pairs_left
-from mislid._kernels.search import SearchSpace, search_space
+from mislid._kernels.pairs_left import PairsLeft
+from mislid._kernels.search import SearchSpace
 from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
@@ -88,56 +88,6 @@ class State(Struct):
     left: PairsLeft  # pairs that the stopping rule has not settled
     work: PerArm
     heap: ArmOrder
-
-
-def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = None) -> State:
-    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
-
-    A stopping rule that settles pairs shares what is `left` of them.
-    """
-    K, m = setting.X.shape[0], setting.m
-    test = search_space(setting.X, m)
-    play = search_space(setting.X, m) if plays else test
-    left = new_pairs_left(K, m) if left is None else left
-    state = State.zeros({"K": K, "m": m}, test=test, play=play, left=left)
-    begin_with(setting, state, np.zeros(K), np.zeros(K))
-    state.incumbents[:] = np.arange(m)
-    return state
-
-
-def begin_with(
-    setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
-) -> None:
-    """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
-    for name in _PAST:
-        setattr(state, name, 0)
-    for pair in ("doubt", "lagging", "linear"):
-        setattr(state, f"{pair}_challenger", -1)
-        setattr(state, f"{pair}_incumbent", -1)
-    state.test.exempt[:] = 0
-    state.samples = int(counts.sum())
-    state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
-    state.scatter[:] = 0.0 if scatter is None else scatter
-    state.weights[:] = (counts + setting.phantom) / setting.variance
-    state.means[:] = sums / np.maximum(counts, 1.0)
-
-
-_PAST = (
-    "waiting",
-    "tests",
-    "last_test",
-    "judged",
-    "searched",
-    "answered",
-    "rounds",
-    "queued",
-    "stalls",
-    "statistic",
-    "threshold",
-    "challenger",
-    "incumbent",
-    "aim",
-)
 
 
 @inner

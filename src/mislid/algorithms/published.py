@@ -9,8 +9,6 @@ from __future__ import annotations
 PHANTOM, WIDENING = 1e-10, 1e-5
 
 
-def patience(algorithm: object, first: int, d: int, gamma: float) -> int:
+def patience(first: int, d: int, gamma: float) -> int:
     """How many samples to take before the first test, of which `first` are the design."""
-    if not getattr(algorithm, "authors", False):
-        return 0
     return max(5 * d, 10) if gamma > 1.0 else first

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from mislid._kernels import gains, game, learners, projected_test
 from mislid._kernels.adaptive import Adaptive, judge_adaptive
-from mislid._kernels.aims import new_aims
+from mislid._kernels.aims import SHORTLIST, Aims
+from mislid._kernels.all_arms import AllArms
 from mislid._kernels.best_response import BestResponse, any_response, best_response
 from mislid._kernels.compile import Kernel
+from mislid._kernels.diagonal import Diagonal
 from mislid._kernels.directed import directed_arm, new_directed
 from mislid._kernels.draw import (
     Source,
@@ -26,16 +29,17 @@ from mislid._kernels.families import Families, Family
 from mislid._kernels.frank_wolfe import frank_wolfe_arm, new_frank_wolfe
 from mislid._kernels.furthest import judge_furthest, new_furthest
 from mislid._kernels.lazy import lazy_arm, lazy_test, new_lazy_tracking
+from mislid._kernels.linear_fit import LinearFit
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
 from mislid._kernels.noise_tilted import Tilts
 from mislid._kernels.noise_variances import MOST_CELLS, Shifts
-from mislid._kernels.pairs_left import PairsLeft, new_pairs_left
+from mislid._kernels.pairs_left import PairsLeft
 from mislid._kernels.peps import new_peps, peps_arm
 from mislid._kernels.phases import Phases, new_phases, phases_arm, phases_left, phases_test
 from mislid._kernels.projected_test import judge_projected, new_projected_test
-from mislid._kernels.proof import judge_proof, new_proof
+from mislid._kernels.proof import Proof, judge_proof
 from mislid._kernels.rage import prepare_rage
 from mislid._kernels.ratio_test import RatioTest, judge_ratio
 from mislid._kernels.ridge import new_ridge_space
@@ -45,6 +49,7 @@ from mislid._kernels.structs import Matrix, Struct, Vector
 from mislid._kernels.top_two import new_top_two, top_two_arm
 from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test
+from mislid._kernels.workspaces import new_pairs_left, new_settled, search_space
 from mislid._kernels.xy import prepare_adaptive, prepare_static
 from mislid.algorithms import compositions, parts, phases, posterior, top_two, tracking
 from mislid.algorithms.published import PHANTOM, WIDENING
@@ -164,11 +169,17 @@ def _best_response(rule: Any, setting: Setting, question: Question, truth: Any) 
         {"K": question.K},
         power=rule.power,
         exploration=rule.exploration,
-        aims=new_aims(setting),
+        aims=_aims(setting),
         **_round_fields(rule, setting),
     )
     plain = struct.gain == gains.EMPIRICAL and struct.subset == 0 and not struct.published
     return Sampler(struct, best_response if plain else any_response, estimates=True)
+
+
+def _aims(setting: Setting) -> Aims:
+    K, d = setting.X.shape
+    fit, listed = LinearFit.zeros({"K": K, "d": d, "n": 0}), np.zeros(SHORTLIST + 2, np.int64)
+    return Aims.zeros({"K": K, "d": d}, fit=fit, listed=listed)
 
 
 def _selective(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
@@ -343,7 +354,7 @@ def _proof(setting: Setting) -> Stopping:
         np.sqrt(setting.variance),
         structured=setting.structured and not unknown,
     )
-    plain = new_proof(setting, _families(given), _spread(setting, given))
+    plain = _new_proof(setting, given)
     left = new_pairs_left(setting.X.shape[0], setting.m, plain.settled)
     if setting.noise_model in (KNOWN, EQUAL):
         return Stopping(plain, judge_proof, left)
@@ -357,6 +368,20 @@ def _proof(setting: Setting) -> Stopping:
     return Stopping(rule, judge_adaptive, left)
 
 
+def _new_proof(setting: Setting, given: evidence.Families) -> Proof:
+    (K, d), families = setting.X.shape, _families(given)
+    return Proof.zeros(
+        {"K": K, "d": d},
+        families=families,
+        settled=new_settled(K, setting.m),
+        fit=LinearFit.zeros({"K": K, "d": d, "n": len(families.linear.scales)}),
+        diagonal=Diagonal.zeros({"K": K}, search=search_space(setting.X, setting.m)),
+        all_arms=AllArms.zeros({"K": K}, left=np.inf),
+        two_arms_total=float(np.logaddexp.reduce(families.two_arms.logs)),
+        spread=_spread(setting, given),
+    )
+
+
 def _families(given: evidence.Families) -> Families:
     two_arms, linear, diagonal = (
         Family(scales=one.scales.copy(), logs=one.logs)
@@ -366,12 +391,13 @@ def _families(given: evidence.Families) -> Families:
 
 
 def _spread(setting: Setting, given: evidence.Families) -> Spread:
-    shared = setting.noise_model == EQUAL
+    if setting.noise_model != EQUAL:
+        return Spread.zeros({"S": 0, "R": 0, "J": 0}, units=_families(given))
     every = (given.two_arms, given.linear, given.diagonal)
     return Spread.zeros(
         {"S": max(len(family.scales) for family in every), "R": len(equal.TILTS)},
-        take=take_noise.address if shared else 0,
-        hold=hold_for_every_noise.address if shared else 0,
+        take=take_noise.address,
+        hold=hold_for_every_noise.address,
         units=_families(given),
         dimension=setting.X.shape[1],
         tilts=np.array(equal.TILTS),
@@ -453,6 +479,11 @@ DRAWS: dict[str, Kernel] = {
 def new_source(kind: str, parameters: Matrix, table: Matrix) -> Source:
     """A compiled source of rewards."""
     return Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
+
+
+def key_of(seed: SeedSequence) -> np.uint64:
+    """The key of a stream of random numbers."""
+    return np.uint64(seed.generate_state(1, np.uint64)[0])
 
 
 def sampler_of(

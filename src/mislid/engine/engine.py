@@ -23,6 +23,7 @@ from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
 from mislid.errors import ProblemError
 from mislid.question import Question
+from mislid.rules.noise import UNDECLARED
 from mislid.rules.stopping import as_stopping_rule
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ class Engine:
         # Rules that are written in Python may remember things: each engine has its own.
         self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
         self.stopping: Any = as_stopping_rule(copy.deepcopy(stopping))
-        refuse_unfit_rules(question, self.algorithm, self.stopping)
+        if question.noise_model in UNDECLARED:
+            refuse_unfit_rules(self.algorithm, self.stopping)
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
@@ -132,9 +134,8 @@ class Engine:
 
     def _new_rules(self) -> tuple[Rules, NDArray[np.int64]]:
         from mislid._kernels.loop import Rules
-        from mislid._kernels.random import key_of
         from mislid._kernels.simple import Uniform
-        from mislid._kernels.state import new_state
+        from mislid._kernels.workspaces import new_state
         from mislid.engine import compiled
 
         rule, question = self.algorithm, self.question
@@ -147,10 +148,11 @@ class Engine:
         every = self._every_arm
         if every is None:
             every = bool(getattr(rule, "every_arm", True))
-        can = np.arange(question.K, dtype=np.int64)
+        can, basis = np.arange(question.K, dtype=np.int64), setting.basis
         if self.cost is not None:
             can = can[np.isfinite(self.cost)]
-        design = can if every else first_arms(question.model, setting.basis, can)
+            basis = first_arms(question.model, basis, can)
+        design = can if every else basis
         if question.noise_model == "unknown":
             # Variances are to be estimated, and pairs proved by their own two arms.
             design = np.tile(can, FIRST_VALUES)
@@ -168,10 +170,16 @@ class Engine:
             stopping=stopping.struct,
             judge=stopping.judge.address,
             gamma=self.gamma,
-            patience=patience(rule, len(design), question.model.d, self.gamma),
-            key=key_of(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 1))),
+            patience=self._patience(design),
+            key=compiled.key_of(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 1))),
         )
         return rules, design
+
+    def _patience(self, design: NDArray[np.int64]) -> int:
+        """How many samples to take before the first test."""
+        if not getattr(self.algorithm, "authors", False):
+            return 0
+        return patience(len(design), self.question.model.d, self.gamma)
 
     @property
     def _state(self) -> State:
@@ -508,7 +516,7 @@ class Engine:
         scatter
             As the attribute of that name (K,); needed where the noise is unknown or bounded.
         """
-        from mislid._kernels.state import begin_with
+        from mislid._kernels.workspaces import begin_with
 
         if memory is not None:
             self._refuse_other_memory(memory)
@@ -555,8 +563,8 @@ class Engine:
 
     def _forget_settled(self) -> None:
         """Settle all pairs anew: what the rules remember is of other data."""
-        from mislid._kernels.pairs_left import forget_pairs
         from mislid._kernels.proof import Proof, begin_anew
+        from mislid._kernels.workspaces import forget_pairs
 
         forget_pairs(self._state.left)
         if isinstance(self._rules.stopping, Proof):
@@ -646,7 +654,7 @@ class Engine:
 
     def _new_pretended(self) -> State:
         """Proposals that pretend have a state of their own: a search leaves things for the next."""
-        from mislid._kernels.state import new_state
+        from mislid._kernels.workspaces import new_state
 
         state = self._rules.state
         return new_state(self._rules.setting, state.play is not state.test, state.left)
@@ -729,7 +737,7 @@ class Engine:
         """
         from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
-        refuse_impossible(script, self.question)
+        refuse_impossible(script, self.question, len(self._state.counts))
         if successor is not None or self.is_compiled:
             return follow_compiled(self, script, successor)
         return follow_in_python(self, script)

@@ -83,10 +83,8 @@ def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
         )
 
 
-def refuse_unfit_rules(question: Question, algorithm: Any, stopping: Any) -> None:
+def refuse_unfit_rules(algorithm: Any, stopping: Any) -> None:
     """Refuse rules that need to be told the standard deviation, where nobody knows it."""
-    if question.noise_model not in UNDECLARED:
-        return
     if stopping.name != "guaranteed":
         raise ProblemError(
             f"stopping must be 'guaranteed' where the noise is unknown, or the noise be declared; "

@@ -129,9 +129,8 @@ class Script:
             )
 
 
-def refuse_impossible(script: Script, question: Question) -> None:
+def refuse_impossible(script: Script, question: Question, K: int) -> None:
     """Refuse arms that there are not, and values that are no numbers or that cannot be."""
-    K = question.K
     arms, values = np.array(script.arms, dtype=np.int64), np.array(script.values, dtype=np.float64)
     if arms.size and not 0 <= arms.min() <= arms.max() < K:
         raise ProblemError(f"arms must be from 0 to {K - 1}; got {arms.min()} to {arms.max()}")

@@ -336,7 +336,8 @@ class AlternativeSearch:
     ) -> Alternative:
         from mislid._kernels.newton import STALLED
         from mislid._kernels.problem import prepare_centre, set_metric
-        from mislid._kernels.search import project_means, search_pairs, search_space
+        from mislid._kernels.search import project_means, search_pairs
+        from mislid._kernels.workspaces import search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:

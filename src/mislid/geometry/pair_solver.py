@@ -35,7 +35,7 @@ class PairSolver:
     """Solves pairs at fixed means (K,) and at the weights (K,) given last."""
 
     def __init__(self, model: Model, given: Vector, weights: Vector) -> None:
-        from mislid._kernels.newton import newton_space
+        from mislid._kernels.workspaces import newton_space
 
         self._model = model
         at = coordinates(model)

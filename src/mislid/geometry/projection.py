@@ -133,8 +133,9 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid._kernels.newton import STALLED, newton_space, solve_problem
+    from mislid._kernels.newton import STALLED, solve_problem
     from mislid._kernels.problem import NOBODY, set_metric
+    from mislid._kernels.workspaces import newton_space
 
     at, centred = coordinates(model), given - linear
     space = newton_space(np.array(at.matrix), (at.basis, at.rest))

@@ -235,7 +235,7 @@ class InitialDesign:
         ProblemError
             The design has no such pull.
         """
-        rule = f"t must be a pull from 0 to {self.length - 1}; got {shown(t)}"
+        rule = f"t must be a pull from 0 to {self.length - 1}; got "
         return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
 
     def __iter__(self) -> Iterator[int]:

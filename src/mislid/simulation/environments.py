@@ -1,4 +1,4 @@
-"""Where simulated rewards come from.
+"""Where simulated rewards come from, and what the rules are told of their noise.
 
 An environment is a record with the `means` (K,) of its arms and a sub-Gaussian scale `noise` (K,)
 of their rewards: E exp(x (reward - mean)) <= exp(x^2 noise^2 / 2) for all x, which is all that the
@@ -12,20 +12,31 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_array, as_noise, as_number
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
+from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike
-
 # Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
 Source = tuple[str, Matrix, Matrix]
+# What the rules are told: standard deviations, a noise model, or None for the instance's own.
+AssumedNoise = ArrayLike | str | None
 
-__all__ = ["Bernoulli", "Bounded", "Environment", "Gaussian", "Table", "as_environment"]
+__all__ = [
+    "Bernoulli",
+    "Bounded",
+    "Environment",
+    "Gaussian",
+    "Table",
+    "as_assumed",
+    "as_environment",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +336,56 @@ def as_environment(
         instance.noise,
     )
     return environment
+
+
+def as_assumed(
+    assume_noise: AssumedNoise, environment: Environment | None, instance: Instance
+) -> tuple[Environment, dict[str, Any]]:
+    """Where rewards come from, and arguments of the question.
+
+    Examples
+    --------
+    >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
+    >>> source, told = as_assumed("bernoulli", None, instance)
+    >>> type(source).__name__, told
+    ('Bernoulli', {'noise_model': 'bernoulli'})
+    """
+    if assume_noise is None:
+        return as_environment(environment, instance), {"noise": instance.noise}
+    if not isinstance(assume_noise, str):
+        declared = as_noise(assume_noise, instance.K, "assume_noise")
+        return as_environment(environment, instance, relied_on=False), {"noise": declared}
+    if assume_noise not in NOISE_MODELS[1:]:
+        names = ", ".join(repr(name) for name in NOISE_MODELS[1:])
+        raise ProblemError(
+            f"assume_noise must be None, standard deviations, or one of {names}; "
+            f"got {shown(assume_noise)}"
+        )
+    if environment is None and assume_noise not in UNDECLARED:
+        kind = Bounded if assume_noise == "bounded" else Bernoulli
+        environment = kind(instance.means)
+    source = as_environment(environment, instance, relied_on=False)
+    told: dict[str, Any] = {"noise_model": assume_noise}
+    if assume_noise == "bounded":
+        if isinstance(source, Gaussian):
+            raise ProblemError(
+                "environment must have rewards within a range for assume_noise='bounded', such as "
+                "Bounded, Bernoulli or Table; got Gaussian"
+            )
+        told["reward_range"] = source.reward_range
+    if assume_noise == "bernoulli" and not _is_zero_or_one(source):
+        raise ProblemError(
+            "environment must have rewards 0 and 1 for assume_noise='bernoulli', such as "
+            f"Bernoulli; got {type(source).__name__}"
+        )
+    return source, told
+
+
+def _is_zero_or_one(source: Environment) -> bool:
+    """Whether rewards are 0 or 1; those of others' environments are looked at as they come."""
+    if isinstance(source, Table):
+        return bool(np.isin(source.rewards, (0.0, 1.0)).all())
+    return not isinstance(source, Gaussian | Bounded)
 
 
 def _refuse_first(wrong: Any, rule: str, given: Vector, expected: Vector) -> None:

@@ -23,9 +23,8 @@ from mislid.question import Question
 from mislid.rules.intervals import mean_intervals
 from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.simulation.assumed import AssumedNoise, as_assumed
-from mislid.simulation.environments import Environment
-from mislid.simulation.progress import Callback, Evidence, Progress, Schedule, as_callback
+from mislid.simulation.environments import AssumedNoise, Environment, as_assumed
+from mislid.simulation.progress import Callback, Evidence, Progress, Schedule
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -222,7 +221,7 @@ def identify(
     )
     budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
     step = _as_positive(every, "every")
-    listener = as_callback(callback, step)
+    listener = _as_callback(callback, step)
     root = as_seed(seed)
     prices = None if cost is None else as_costs(cost, instance.K)
     engine = Engine(
@@ -243,6 +242,15 @@ def _as_positive(value: int | None, name: str) -> int | None:
     return as_count(value, name, 1)
 
 
+def _as_callback(callback: Callback | None, every: int | None) -> Callback | None:
+    """The callback, if it is one; a step is nothing without it."""
+    if callback is None and every is not None:
+        raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
+    if callback is not None and not callable(callback):
+        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
+    return callback
+
+
 class Run:
     """An engine, and where its rewards come from."""
 
@@ -256,13 +264,13 @@ class Run:
     def go(self, budget: int, callback: Callback | None = None, every: int | None = None) -> str:
         """Run to an answer or to the end of the budget; Ctrl-C ends it between two pauses."""
         engine = self.engine
-        schedule = Schedule(every, len(engine.design))
+        schedule = None if callback is None else Schedule(every, len(engine.design))
         compiled = engine.is_compiled and self.environment.source() is not None
         advance = self._advance if compiled else self._step
         try:
             while True:
                 due, code = budget, RUNNING
-                if callback is not None:
+                if schedule is not None:
                     due = schedule.after(engine.samples)
                 while code == RUNNING and engine.samples < due:
                     code = advance(budget, min(PAUSE, due - engine.samples))

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
-from mislid._words import shown
-from mislid.errors import ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative
 from mislid.model import Model
 
@@ -120,12 +118,3 @@ class Schedule:
         if self.every is not None:
             return (samples // self.every + 1) * self.every
         return max(self.first, samples + 1, math.ceil(GROWTH * samples))
-
-
-def as_callback(callback: Callback | None, every: int | None) -> Callback | None:
-    """The callback, if it is one; a step is nothing without it."""
-    if callback is None and every is not None:
-        raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
-    if callback is not None and not callable(callback):
-        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
-    return callback

@@ -38,11 +38,6 @@ class Limits:
     same_arm: int | None = None
     replicates: int = 1
 
-    @property
-    def is_free(self) -> bool:
-        """Whether any batch fits."""
-        return self == Limits()
-
     def most(self, K: int) -> int | None:
         """Trials that fit into one batch of K candidates; None where there is no end."""
         if self.same_arm is None:
@@ -75,10 +70,10 @@ def as_size(n: Any) -> int | None:
         if n == PHASE:
             return None
         raise ProblemError(f"n must be a whole number or {PHASE!r}; got {n!r}")
-    return as_count(1 if n is None else n, "n", 1, MOST_TRIALS)
+    return as_count(n, "n", 1, MOST_TRIALS)
 
 
-def phase_size(replay: Replay, limits: Limits, open_: int) -> int:
+def phase_size(replay: Replay, limits: Limits | None, open_: int) -> int:
     """Trials that complete a phase, besides the open ones that are handed out again."""
     left = replay.phase_left()
     if left is None:
@@ -91,6 +86,8 @@ def phase_size(replay: Replay, limits: Limits, open_: int) -> int:
             f"n={PHASE!r} needs what the open trials gave: all of the phase are handed out. Tell "
             "them, or ask for a number of trials"
         )
+    if limits is None:
+        return min(left + open_, MOST_TRIALS)
     left += -left % limits.replicates
     most = limits.most(len(replay.state.census.measurable))
     return min(left + open_, MOST_TRIALS if most is None else most)

@@ -16,7 +16,7 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.study.candidates import Candidates
-from mislid.study.events import Accepted, Added, Decided, Redeclared, Retired
+from mislid.study.facts import Accepted, Added, Decided, Redeclared, Retired
 from mislid.study.settings import Settings
 
 

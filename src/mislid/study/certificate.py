@@ -30,8 +30,9 @@ from mislid.rules.noise.pairs import scatter_after, scatter_over_time
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.contradictions import Tallies, tests_of
-from mislid.study.events import Added, Contradicted, Decided, Event, Retired
+from mislid.study.events import Event
 from mislid.study.evidence import Data, Judgement, PairEvidence
+from mislid.study.facts import Added, Contradicted, Decided, Retired
 from mislid.study.proof import Claim, Moment, Search, Settlement
 from mislid.study.settings import KNOWN, Settings, is_python, question_of
 from mislid.study.state import Correction, Observation

@@ -10,7 +10,7 @@ from mislid._validation import Labels, Vector, as_costs, as_flag, as_noise, in_o
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
-from mislid.study.events import Added, Fact, Retired
+from mislid.study.facts import Added, Fact, Retired
 from mislid.study.mending import as_reason
 from mislid.study.settings import KNOWN, question_of
 from mislid.study.state import StudyState

@@ -11,10 +11,9 @@ from typing import Any
 
 from mislid._words import shown
 from mislid.errors import CorruptStorageError, MislidError, ProblemError
-from mislid.study.chain import Chain
 from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words
-from mislid.study.events import Entry, events_of
+from mislid.study.events import Chain, Entry, events_of
 from mislid.study.replay import Replay
 from mislid.study.state import read_summary, summary_of
 from mislid.study.storage import Storage, as_storage

@@ -14,7 +14,7 @@ from mislid.rules.noise.equal import spread_of
 from mislid.rules.noise.pairs import by_own_values, scatter_after, scatter_over_time
 from mislid.rules.pairs import AnswerEvidence, Standing
 from mislid.study.candidates import Candidates
-from mislid.study.events import Decided
+from mislid.study.facts import Decided
 from mislid.study.replay import Replay
 from mislid.study.settings import EQUAL, KNOWN, Settings
 from mislid.study.timeline import Arms, intervals_of

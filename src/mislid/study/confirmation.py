@@ -7,8 +7,8 @@ import math
 from mislid.errors import CertificateError
 from mislid.study.certificate import Log
 from mislid.study.claims import GUARANTEED
-from mislid.study.events import Contradicted, Decided
 from mislid.study.evidence import Judgement
+from mislid.study.facts import Contradicted, Decided
 from mislid.study.replay import Replay
 from mislid.study.settings import is_python
 from mislid.study.state import DECISION, StudyState

@@ -19,7 +19,7 @@ from mislid.rules.dispersion import Dispersion
 from mislid.rules.noise.equal import spread_of
 from mislid.rules.residuals import Residuals
 from mislid.study.candidates import Candidates
-from mislid.study.events import Contradicted
+from mislid.study.facts import Contradicted
 from mislid.study.settings import KNOWN, Settings
 from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 

@@ -12,7 +12,7 @@ from mislid.engine import Engine, Verdict
 from mislid.errors import ProblemError
 from mislid.rules.stopping import PYTHON
 from mislid.study.candidates import Candidates
-from mislid.study.events import Decided
+from mislid.study.facts import Decided
 from mislid.study.settings import MAXIMIZE, Settings, is_python, question_of
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.errors import CertificateError
-from mislid.study.events import Decided
+from mislid.study.facts import Decided
 from mislid.study.settings import is_python
 from mislid.study.state import StudyState
 

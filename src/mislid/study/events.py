@@ -1,194 +1,36 @@
-"""What can happen in a study. Its log is all there is: whatever it knows is a replay of it."""
+"""Events as a log has them: written down, read again, and sealed in a chain.
+
+Every entry carries a seal of itself and of the one before. A seal is a SHA-256, without a secret:
+whoever changes, adds, drops or swaps entries has to write all later seals anew, and then the last
+one, the head, is another. docs/reliability.md says what that detects.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from mislid.errors import CorruptStorageError
 from mislid.files import as_plain
 from mislid.study.candidates import Candidates
+from mislid.study.facts import (
+    Accepted,
+    Added,
+    Asked,
+    Created,
+    Decided,
+    Fact,
+    Redeclared,
+    Told,
+)
 from mislid.study.settings import Settings, present_rule
 
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """The study began with this question."""
-
-    settings: Settings
-    candidates: Candidates
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
-
-    `again` names, per trial, the expired one that it asks again, or None for a new one. A rule
-    chose the arms of new ones or, where the batch had to fit limits, proposed the arms `proposed`,
-    one for each group of trials, which are as many in every group.
-    """
-
-    trials: tuple[int, ...]
-    arms: tuple[int, ...]
-    again: tuple[int | None, ...]
-    worker: str | None
-    expires: float | None
-    proposed: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """A worker who came back was given its own trials again, with a new lease."""
-
-    trials: tuple[int, ...]
-    worker: str
-    expires: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A trial gave this value, in the user's sign, and `more` that are looked at with it."""
-
-    trial: int
-    value: float
-    more: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A trial gave nothing."""
-
-    trial: int
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """Measurements that no trial asked for, in order, taken in at once."""
-
-    arms: tuple[int, ...]
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """The stopping rule was satisfied by the first `samples` measurements.
-
-    `answer` has the arms, best first; `statistic` reached `threshold` for the `pair` (challenger,
-    incumbent) that was hardest to tell apart.
-    """
-
-    answer: tuple[int, ...]
-    samples: int
-    rule: str
-    statistic: float
-    threshold: float
-    pair: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """The measurements of rows were mistakes, and were these values; any decision is made anew.
-
-    Rows are counted from 0 over all measurements of the log. One that was void counts again.
-    """
-
-    rows: tuple[int, ...]
-    values: tuple[float, ...]
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Voided:
-    """The measurements of rows do not count any more; any decision is made anew."""
-
-    rows: tuple[int, ...]
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Redeclared:
-    """From here on this is assumed, of what came before as well; any decision is made anew.
-
-    None leaves as it is what was declared before.
-    """
-
-    misspecification: float | None
-    noise: tuple[float, ...] | None
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The answer is wanted for every misspecification up to this; a decision for it follows."""
-
-    misspecification: float
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """The question is about these candidates as well; any decision is made anew.
-
-    `noise` and `cost` are theirs, where candidates differ in that. `informed` says whether they may
-    have been chosen after a look at values of the study.
-    """
-
-    candidates: Candidates
-    noise: tuple[float, ...] | None
-    cost: tuple[float, ...] | None
-    informed: bool
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Retired:
-    """An arm cannot be measured any more; one that `leaves` is not in the question either.
-
-    Any decision is then made anew. `informed` as for `Added`; one that stays has no use for it.
-    """
-
-    arm: int
-    leaves: bool
-    informed: bool
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Contradicted:
-    """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
-
-    The logarithm of the evidence, `statistic`, exceeded `threshold`, which it ever does with
-    probability at most `level` if the declaration is right. No less than `least` (a
-    misspecification, or a factor of the noise) would not be contradicted.
-    """
-
-    what: str
-    samples: int
-    level: float
-    statistic: float
-    threshold: float
-    least: float
-
-
-Fact = (
-    Created
-    | Asked
-    | Renewed
-    | Told
-    | Failed
-    | Observed
-    | Decided
-    | Corrected
-    | Voided
-    | Redeclared
-    | Accepted
-    | Contradicted
-    | Added
-    | Retired
-)
 _KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
 # Facts with numbers that JSON does not have: infinity.
 _UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
@@ -300,3 +142,176 @@ def _fact(kind: str, plain: dict[str, Any]) -> Fact:
         if isinstance(value, list):
             plain[name] = tuple(value)
     return fact(**plain)
+
+
+def seal_of(before: str, entry: Entry) -> str:
+    """The seal of an entry that follows one with the seal `before`, which is empty for none.
+
+    >>> seal_of("", Entry(1, 12.5, "told", '{"trial":0,"value":0.7}'))[:12]
+    '86b0ee57c5bf'
+    """
+    line = f"{before}\n{entry.sequence} {entry.time!r} {entry.kind} {entry.body}"
+    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Chain:
+    """Follows a log from its beginning, or from a seal that is known.
+
+    Entries of a storage that kept no seals have none. They may begin a log, and none may follow one
+    that has a seal.
+
+    Attributes
+    ----------
+    sequence, head
+        Number and seal of the last entry.
+    first
+        Seal of the first entry: the study's identity, which its copies share.
+    """
+
+    def __init__(self, sequence: int = 0, head: str = "", first: str = "") -> None:
+        self.sequence, self.head, self.first = sequence, head, first
+        self._sealed = bool(head)
+
+    def take_in(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The next entries of the log, with their seals; refuses what was not written so."""
+        return [self._checked(entry) for entry in entries]
+
+    def seal(self, entries: Sequence[Entry]) -> list[Entry]:
+        """New entries, with their seals."""
+        return [self._link(entry) for entry in entries]
+
+    def _checked(self, entry: Entry) -> Entry:
+        if entry.sequence != self.sequence + 1:
+            raise broken(
+                f"event {self.sequence + 1} of the study is missing, event {entry.sequence!r} was "
+                "found in its place"
+            )
+        given, linked = entry.seal, self._link(entry)
+        if given != linked.seal and (given or self._sealed):
+            found = "its seal is missing" if not given else "its seal is of something else"
+            raise broken(f"event {entry.sequence} of the study is not what was written: {found}")
+        self._sealed = bool(given)
+        return linked
+
+    def _link(self, entry: Entry) -> Entry:
+        self.head = seal_of(self.head, entry)
+        self.sequence = entry.sequence
+        self.first = self.first or self.head
+        return entry if entry.seal == self.head else replace(entry, seal=self.head)
+
+
+def broken(found: str) -> CorruptStorageError:
+    """The error for a log that was changed.
+
+    Parameters
+    ----------
+    found
+        What is wrong, as the beginning of a sentence.
+
+    Returns
+    -------
+    CorruptStorageError
+        To be raised.
+    """
+    return CorruptStorageError(
+        f"{found}. Nothing is decided from it: `mislid study check` looks at the whole log; "
+        "restore the storage from a backup"
+    )
+
+
+def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
+    """Refuse entries that do not go on from the last one.
+
+    Parameters
+    ----------
+    last
+        Sequence number of the last entry that is stored, 0 where there is none.
+    entries
+        What is to be added.
+
+    Raises
+    ------
+    CorruptStorageError
+        If their sequence numbers are not last + 1, last + 2, ...
+    """
+    for place, entry in enumerate(entries, start=last + 1):
+        if entry.sequence != place:
+            raise CorruptStorageError(
+                f"event {place} must come next; got event {entry.sequence}: the log was cut off "
+                "meanwhile, or not read before adding to it"
+            )
+
+
+def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
+    """Refuse entries of a database in which one is missing, or has lost its seal.
+
+    Parameters
+    ----------
+    after, until
+        Sequence numbers: all entries above the first, up to the second, must be there.
+    entries
+        What was found, in order.
+
+    Raises
+    ------
+    CorruptStorageError
+        If an entry is missing, or one has no seal.
+    """
+    for place, entry in zip(range(after + 1, until + 1), entries, strict=False):
+        if entry.sequence != place:
+            raise broken(f"event {place} of the study is missing")
+        if not entry.seal:
+            raise broken(f"event {place} of the study is not what was written: it has no seal")
+    if len(entries) != until - after:
+        raise broken(
+            f"event {after + len(entries) + 1} of the study is missing, of {until} or more that "
+            "were written"
+        )
+
+
+class Log(ABC):
+    """One study's log, while nobody else can add to it."""
+
+    def now(self) -> float:
+        """The time, in seconds since 1970: this computer's, unless the storage has a clock.
+
+        Returns
+        -------
+        float
+            The same clock for all who write, where that can be.
+        """
+        return time.time()
+
+    @abstractmethod
+    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
+        """The entries whose sequence number is above `after`, in order.
+
+        Parameters
+        ----------
+        after
+            A sequence number; 0 for all entries.
+        most
+            How many at most, the first ones; None for no limit.
+
+        Returns
+        -------
+        list of Entry
+            Empty where there are none.
+        """
+
+    @abstractmethod
+    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
+        """Add entries, numbered on from the last one; `refuse_gap` otherwise.
+
+        Parameters
+        ----------
+        entries
+            In order; where there are none, nothing changes.
+        summary
+            Of all entries by then, for `Storage.lines`; one of fewer is dropped.
+
+        Raises
+        ------
+        CorruptStorageError
+            If another entry would have to come next.
+        """

@@ -24,7 +24,7 @@ from mislid.engine import Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.events import Decided
+from mislid.study.facts import Decided
 from mislid.study.forward import Forward, Measured, data_of, likely_deviations
 from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord

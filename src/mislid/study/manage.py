@@ -20,8 +20,8 @@ from mislid.errors import (
 )
 from mislid.study import snapshots
 from mislid.study.candidates import as_candidates, as_intended
-from mislid.study.chain import Chain
-from mislid.study.events import Created, Entry, Event, entry_of, events_of
+from mislid.study.events import Chain, Entry, Event, entry_of, events_of
+from mislid.study.facts import Created
 from mislid.study.result import StudySummary
 from mislid.study.settings import UNKNOWN, as_settings, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of

@@ -12,7 +12,7 @@ from mislid.errors import ProblemError
 from mislid.study.aggregates import refuse_all_outside
 from mislid.study.certificate import Log
 from mislid.study.claims import GUARANTEED, Claims
-from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
+from mislid.study.facts import Accepted, Corrected, Decided, Fact, Redeclared, Voided
 from mislid.study.replay import Replay
 from mislid.study.sensitivity import proved_range
 from mislid.study.settings import UNKNOWN, Settings, redeclared

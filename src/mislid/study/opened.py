@@ -17,17 +17,16 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study import snapshots
-from mislid.study.chain import Chain
 from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
-from mislid.study.events import Contradicted, Decided, Entry, entry_of, events_of
+from mislid.study.events import Chain, Entry, entry_of, events_of
+from mislid.study.facts import Contradicted, Decided
 from mislid.study.replay import Replay
-from mislid.study.requests import GENERATED, Request
+from mislid.study.requests import GENERATED, Attempt, Decide, Lost, Request, log_time
 from mislid.study.result import Trial
 from mislid.study.state import StudyState, written_summary
 from mislid.study.storage import Collision, Log, Storage
-from mislid.study.writing import Attempt, Decide, Lost, log_time
 
 # How often a transaction that the database undid is done again.
 _ATTEMPTS = 20

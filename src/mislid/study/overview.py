@@ -19,7 +19,7 @@ from mislid.study.census import Census
 from mislid.study.certificate import sha256_of
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.contradictions import in_words
-from mislid.study.events import Contradicted
+from mislid.study.facts import Contradicted
 from mislid.study.forecast import CostToGo, Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary

@@ -14,19 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.study.census import Census
-from mislid.study.events import (
-    Accepted,
-    Added,
-    Contradicted,
-    Created,
-    Decided,
-    Entry,
-    Event,
-    Redeclared,
-    Retired,
-    entry_of,
-    event_of,
-)
+from mislid.study.events import Entry, Event, entry_of, event_of
+from mislid.study.facts import Accepted, Added, Contradicted, Created, Decided, Redeclared, Retired
 from mislid.study.replay import Replay
 from mislid.study.requests import Kept
 from mislid.study.state import Correction, Observation, StudyState, TrialRecord, Withdrawal

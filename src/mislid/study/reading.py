@@ -11,11 +11,10 @@ from mislid._validation import as_count, as_number
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.certificate import Certificate, Mended
-from mislid.study.chain import Chain
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words
 from mislid.study.estimates import EstimateRow, estimate_rows_of
-from mislid.study.events import Event, events_of
+from mislid.study.events import Chain, Event, events_of
 from mislid.study.opened import OpenStudy
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial

@@ -14,14 +14,14 @@ from mislid.errors import CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
 from mislid.study.digits import holds, is_coarse
-from mislid.study.events import (
+from mislid.study.events import Event
+from mislid.study.facts import (
     Accepted,
     Added,
     Asked,
     Contradicted,
     Corrected,
     Decided,
-    Event,
     Fact,
     Observed,
     Redeclared,

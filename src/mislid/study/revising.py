@@ -8,7 +8,7 @@ from typing import Any
 from mislid.errors import ProblemError
 from mislid.study.candidates import as_candidates
 from mislid.study.changes import addition, retirement
-from mislid.study.events import Fact
+from mislid.study.facts import Fact
 from mislid.study.history import as_value
 from mislid.study.mending import acceptance, correction, declaration
 from mislid.study.opened import OpenStudy

@@ -416,7 +416,8 @@ def _check_rules(
         rule.check(question)
     if cost is not None:
         as_cost(question, rule, np.array(cost))
-    refuse_unfit_rules(question, rule, as_stopping_rule(stopping))
+    if question.noise_model in UNDECLARED:
+        refuse_unfit_rules(rule, as_stopping_rule(stopping))
 
 
 def refuse_others(

@@ -14,7 +14,8 @@ from mislid.errors import (
 )
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
-from mislid.study.events import (
+from mislid.study.events import Event
+from mislid.study.facts import (
     Accepted,
     Added,
     Asked,
@@ -22,7 +23,6 @@ from mislid.study.events import (
     Corrected,
     Created,
     Decided,
-    Event,
     Failed,
     Observed,
     Redeclared,
@@ -418,7 +418,7 @@ def summary_of(name: str, state: StudyState) -> StudySummary:
         name=name,
         status=state.status,
         m=state.settings.m,
-        candidates=state.candidates.K,
+        candidates=len(state.census.arms),
         observations=len(state.observations),
         pending=len(state.waiting),
         created=state.created_at,

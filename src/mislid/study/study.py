@@ -24,7 +24,7 @@ from mislid.study.batches import (
 )
 from mislid.study.candidates import Candidates
 from mislid.study.contradictions import Tallies
-from mislid.study.events import Asked, Fact, Failed, Observed, Renewed, Told
+from mislid.study.facts import Asked, Fact, Failed, Observed, Renewed, Told
 from mislid.study.history import as_history, as_value
 from mislid.study.plausibility import REPEATED, constant_words, plausible_range
 from mislid.study.reading import ReadableStudy
@@ -130,8 +130,8 @@ class Study(ReadableStudy, RevisableStudy):
         Trial or list of Trial
             What to measure: the label in `arm`.
         """
-        size = as_size(n)
-        limits = as_limits(size or 0, at_most, same_arm, replicates)
+        size = 1 if n is None else as_size(n)
+        limits = _as_limits(size or 0, at_most, same_arm, replicates)
         _refuse_worker(worker, key)
         if lease is not None:
             lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
@@ -143,7 +143,8 @@ class Study(ReadableStudy, RevisableStudy):
         def decide(replay: Replay, now: float) -> list[Fact]:
             expires = None if lease is None else now + lease
             count = size or phase_size(replay, limits, _again(replay, worker, now))
-            refuse_too_many(count, limits, len(replay.state.census.measurable))
+            if limits is not None:
+                refuse_too_many(count, limits, len(replay.state.census.measurable))
             facts, given = _hand_out(replay, count, limits, worker, now, expires)
             trial_ids[:] = given
             return facts
@@ -335,8 +336,21 @@ def _again(replay: Replay, worker: str | None, now: float) -> int:
     return len(own) + sum(trial.is_expired(elapsed) for trial in trials if trial not in own)
 
 
+def _as_limits(n: int, at_most: Any, same_arm: Any, replicates: Any) -> Limits | None:
+    """What a batch has to fit; None where any does."""
+    single = type(replicates) is int and replicates == 1
+    if single and at_most is None and same_arm is None:
+        return None
+    return as_limits(n, at_most, same_arm, replicates)
+
+
 def _hand_out(
-    replay: Replay, n: int, limits: Limits, worker: str | None, now: float, expires: float | None
+    replay: Replay,
+    n: int,
+    limits: Limits | None,
+    worker: str | None,
+    now: float,
+    expires: float | None,
 ) -> tuple[list[Fact], list[int]]:
     """What is recorded when n trials are asked for, and their ids.
 
@@ -353,7 +367,7 @@ def _hand_out(
     lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(elapsed)]
     proposed: tuple[int, ...] = ()
     fresh: Sequence[int]
-    if limits.is_free:
+    if limits is None:
         lapsed = lapsed[: n - len(own)]
         fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
     else:

@@ -21,7 +21,7 @@ from mislid.rules.noise.pairs import scatter_after, scatter_over_time
 from mislid.study import proof
 from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine, stand_ins
-from mislid.study.events import Decided
+from mislid.study.facts import Decided
 from mislid.study.settings import EQUAL, KNOWN, UNKNOWN, Settings, is_python
 
 Arms = NDArray[np.int64]

@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mislid.study.events import (
+from mislid.study.events import Event
+from mislid.study.facts import (
     Added,
     Asked,
     Contradicted,
     Corrected,
     Created,
     Decided,
-    Event,
     Failed,
     Observed,
     Redeclared,
@@ -112,7 +112,7 @@ def _undecidable(state: StudyState, decided: Decided) -> str | None:
 
 def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
     """Whether an arm is not in the register, or has left the question."""
-    wrong = _not_among(arms, state.census.register.K, "arm")
+    wrong = _not_among(arms, len(state.census.register.labels), "arm")
     left = [arm for arm in arms if arm in state.census.gone]
     return wrong or (f"names arm {left[0]}, which left the question" if left else None)
 

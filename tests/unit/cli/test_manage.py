@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.study_calls import Call, question, refused
-from mislid.study.chain import seal_of
-from mislid.study.events import Entry
+from mislid.study.events import Entry, seal_of
 from mislid.study.storage.upgrade import UpgradeReport
 
 

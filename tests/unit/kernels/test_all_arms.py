@@ -11,8 +11,8 @@ from mislid._kernels.aims import lagging_arm
 from mislid._kernels.all_arms import ROUNDS, begin_with_gaps, nats_a_sample
 from mislid._kernels.best_response import TURN, best_response
 from mislid._kernels.compile import for_python
-from mislid._kernels.search import search_space
 from mislid._kernels.state import ALL_ARMS, TWO_ARMS
+from mislid._kernels.workspaces import search_space
 from mislid.engine import Engine
 from mislid.experiments.demo import demo_instance
 from mislid.question import Question

@@ -9,7 +9,8 @@ import pytest
 
 from mislid import Model
 from mislid._kernels.equal import hold_for_every_noise, take_noise
-from mislid._kernels.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_state
+from mislid._kernels.state import ALL_ARMS, LINEAR, TWO_ARMS
+from mislid._kernels.workspaces import begin_with, new_state
 from mislid.engine.compiled import _families, _spread, new_setting
 from mislid.question import Question
 from mislid.rules.evidence import by_features, by_two_arms, families_of

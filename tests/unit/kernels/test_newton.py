@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid._kernels.newton import SOLVED, newton_space, solve_problem
+from mislid._kernels.newton import SOLVED, solve_problem
 from mislid._kernels.problem import set_metric
+from mislid._kernels.workspaces import newton_space
 from mislid.geometry.coordinates import coordinates
 
 

@@ -9,13 +9,12 @@ from mislid._kernels.pairs_left import (
     begin_to_settle,
     count_left,
     draw_conclusions,
-    forget_pairs,
     is_left,
     leave_out_pairs,
-    new_pairs_left,
     settle_pair,
 )
 from mislid._kernels.structs import Indices
+from mislid._kernels.workspaces import forget_pairs, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
 

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 from helpers.measured import Data, engine_of, random_data, samples, setting_of, state_of
 from mislid._kernels.compile import kernel
 from mislid._kernels.search import call_project
-from mislid._kernels.state import Setting, State, new_state, take_in
+from mislid._kernels.state import Setting, State, take_in
 from mislid._kernels.stopping import closest
 from mislid._kernels.two_arms import ACCURACY, Closest
+from mislid._kernels.workspaces import new_state
 from mislid.engine.compiled import STOPPING, Stopping
 from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.duality import all_pairs, top_arms

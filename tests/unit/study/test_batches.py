@@ -13,7 +13,8 @@ from helpers.engines import assert_same, memory_of
 from helpers.report_studies import Turns
 from mislid.errors import ProblemError
 from mislid.study import Study, Trial
-from mislid.study.events import Asked, entry_of
+from mislid.study.events import entry_of
+from mislid.study.facts import Asked
 from mislid.study.replay import Replay
 from mislid.study.storage import MemoryStorage
 

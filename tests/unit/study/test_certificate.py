@@ -16,7 +16,8 @@ from helpers.tampering import changed, digest, sealed
 from mislid.errors import CertificateError, ContradictedWarning
 from mislid.study import Study
 from mislid.study.certificate import Certificate, Log
-from mislid.study.events import Decided, Entry
+from mislid.study.events import Entry
+from mislid.study.facts import Decided
 from mislid.study.storage import MemoryStorage
 from mislid.verification import answer
 

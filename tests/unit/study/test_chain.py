@@ -15,8 +15,8 @@ import mislid
 from helpers.forgery import entries_of, entry, renumbered, with_log
 from mislid.errors import CorruptStorageError
 from mislid.study import Study
-from mislid.study.chain import Chain, seal_of
-from mislid.study.events import Decided, Entry, Told
+from mislid.study.events import Chain, Entry, seal_of
+from mislid.study.facts import Decided, Told
 from mislid.study.storage import MemoryStorage, Storage
 
 VALUES = {"good": 0.9, "bad": 0.1, "other": 0.4}

@@ -10,7 +10,7 @@ from mislid import Instance, Model
 from mislid._kernels import compile as compiling
 from mislid.study import Study
 from mislid.study.decisions import warm_up
-from mislid.study.events import Observed
+from mislid.study.facts import Observed
 from mislid.study.replay import Replay
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 3))

@@ -16,7 +16,7 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study import Study
-from mislid.study.events import Accepted, Contradicted, Corrected, Decided, Redeclared, Voided
+from mislid.study.facts import Accepted, Contradicted, Corrected, Decided, Redeclared, Voided
 from mislid.study.storage import MemoryStorage, Storage
 
 NAMES = ["a", "b", "c"]

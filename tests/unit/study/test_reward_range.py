@@ -8,7 +8,8 @@ import pytest
 
 import mislid
 from mislid.errors import ProblemError
-from mislid.study.events import Created, Entry, Event, entry_of, event_of
+from mislid.study.events import Entry, Event, entry_of, event_of
+from mislid.study.facts import Created
 from mislid.study.storage import MemoryStorage
 
 ARMS = ["a", "b", "c"]

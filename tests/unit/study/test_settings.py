@@ -13,7 +13,8 @@ from mislid.engine import View
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.study.candidates import as_candidates
-from mislid.study.events import Created, Decided, Entry, Event, entry_of, event_of
+from mislid.study.events import Entry, Event, entry_of, event_of
+from mislid.study.facts import Created, Decided
 from mislid.study.settings import as_settings
 from mislid.study.storage import MemoryStorage
 

@@ -4,19 +4,8 @@ import pytest
 
 from mislid.errors import CorruptStorageError
 from mislid.study.candidates import as_candidates
-from mislid.study.events import (
-    Asked,
-    Created,
-    Decided,
-    Entry,
-    Event,
-    Failed,
-    Observed,
-    Renewed,
-    Told,
-    entry_of,
-    event_of,
-)
+from mislid.study.events import Entry, Event, entry_of, event_of
+from mislid.study.facts import Asked, Created, Decided, Failed, Observed, Renewed, Told
 from mislid.study.settings import as_settings
 from mislid.study.state import StudyState
 

@@ -11,7 +11,8 @@ import pytest
 import mislid
 from mislid.errors import ImplausibleValueWarning
 from mislid.study import Study
-from mislid.study.events import Asked, entry_of
+from mislid.study.events import entry_of
+from mislid.study.facts import Asked
 from mislid.study.storage import MemoryStorage
 
 pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")

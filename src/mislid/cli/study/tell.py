@@ -243,7 +243,7 @@ def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, flo
 
 
 def _refuse_known(study: Study, file: str, pairs: list[tuple[Any, float]]) -> None:
-    from mislid.study.events import Observed
+    from mislid.study.facts import Observed
 
     positions = study.register.positions
     rows = Observed(

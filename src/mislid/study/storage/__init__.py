@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from mislid._words import shown, without_password
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.study.storage.interface import Collision, Line, Log, Storage
+from mislid.study.events import Log, refuse_gap
+from mislid.study.storage.interface import (
+    Collision,
+    Line,
+    Storage,
+    name_taken_error,
+    study_deleted_error,
+)
 from mislid.study.storage.memory import MemoryStorage
-from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
 
 if TYPE_CHECKING:
     from mislid.study.storage.upgrade import UpgradeReport

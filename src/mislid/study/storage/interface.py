@@ -6,15 +6,14 @@ suite of tests, `mislid.testing.StorageSuite`, is for all of them and for others
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, cast
 
 from mislid._words import shown
-from mislid.errors import StorageError, UnknownStudyError
-from mislid.study.events import Entry
+from mislid.errors import DuplicatedStudyError, StorageError, UnknownStudyError
+from mislid.study.events import Entry, Log
 
 
 class Collision(StorageError):
@@ -38,54 +37,6 @@ class Line(NamedTuple):
     key: int
     last: int
     summary: str | None
-
-
-class Log(ABC):
-    """One study's log, while nobody else can add to it."""
-
-    def now(self) -> float:
-        """The time, in seconds since 1970: this computer's, unless the storage has a clock.
-
-        Returns
-        -------
-        float
-            The same clock for all who write, where that can be.
-        """
-        return time.time()
-
-    @abstractmethod
-    def read(self, after: int = 0, most: int | None = None) -> list[Entry]:
-        """The entries whose sequence number is above `after`, in order.
-
-        Parameters
-        ----------
-        after
-            A sequence number; 0 for all entries.
-        most
-            How many at most, the first ones; None for no limit.
-
-        Returns
-        -------
-        list of Entry
-            Empty where there are none.
-        """
-
-    @abstractmethod
-    def append(self, entries: Sequence[Entry], summary: str | None = None) -> None:
-        """Add entries, numbered on from the last one; `refuse_gap` otherwise.
-
-        Parameters
-        ----------
-        entries
-            In order; where there are none, nothing changes.
-        summary
-            Of all entries by then, for `Storage.lines`; one of fewer is dropped.
-
-        Raises
-        ------
-        CorruptStorageError
-            If another entry would have to come next.
-        """
 
 
 class Storage(ABC):
@@ -237,3 +188,33 @@ class Storage(ABC):
                 f"study_name must be of a study in this storage, {known}{more}; got {shown(name)}"
             )
         return names[name]
+
+
+def name_taken_error(name: str) -> DuplicatedStudyError:
+    """The error for a name that is taken.
+
+    Parameters
+    ----------
+    name
+        Of the study that is there already.
+
+    Returns
+    -------
+    DuplicatedStudyError
+        To be raised.
+    """
+    return DuplicatedStudyError(
+        f"study_name must be new; got {name!r}, which is there already: give another name, or "
+        "load_if_exists=True to go on with it"
+    )
+
+
+def study_deleted_error() -> UnknownStudyError:
+    """The error for a study that was there before.
+
+    Returns
+    -------
+    UnknownStudyError
+        To be raised.
+    """
+    return UnknownStudyError("the study has been deleted meanwhile: create it anew to go on")

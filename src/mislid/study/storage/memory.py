@@ -7,9 +7,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mislid.study.events import Entry
-from mislid.study.storage.interface import Line, Log, Storage
-from mislid.study.storage.refusals import name_taken_error, refuse_gap, study_deleted_error
+from mislid.study.events import Entry, Log, refuse_gap
+from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 
 
 class _MemoryLog(Log):

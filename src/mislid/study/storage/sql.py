@@ -10,15 +10,9 @@ from sqlalchemy.engine import URL, Connection
 
 import mislid
 from mislid.errors import SchemaVersionError
-from mislid.study.events import Entry
+from mislid.study.events import Entry, Log, refuse_gap, refuse_holes
 from mislid.study.storage.database import TIMEOUT, Database, translated
-from mislid.study.storage.interface import Line, Log, Storage
-from mislid.study.storage.refusals import (
-    name_taken_error,
-    refuse_gap,
-    refuse_holes,
-    study_deleted_error,
-)
+from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 from mislid.study.storage.trust import refuse_strange
 
 # Version 1 had no summaries, version 2 no seals. `upgrade` has the way from each to the next.

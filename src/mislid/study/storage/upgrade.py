@@ -30,8 +30,7 @@ from mislid.errors import (
     SchemaVersionError,
     StorageError,
 )
-from mislid.study.chain import Chain
-from mislid.study.events import Entry
+from mislid.study.events import Chain, Entry
 from mislid.study.storage.database import Database
 from mislid.study.storage.sql import (
     EVENTS,
