@@ -6,7 +6,7 @@ Finished runs are kept, as those of `samples` are, and a benchmark that was stop
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -39,9 +39,9 @@ SEED = 4321
 # Cases in a table.
 COLUMNS = 6
 # Runs of a rule on an instance, and lower bounds after which one is given up.
-RUNS, BUDGET = 100, 40
+RUNS, BUDGET = 200, 40
 LONG = {"D": Effort(10, 10, 25), "E": Effort(10, 10, 25)}
-DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(15, 15, BUDGET)
+DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(40, 40, BUDGET)
 MANY_EFFORT, QUICK = Effort(3, 3, BUDGET), Effort(2, 2, BUDGET)
 
 
@@ -76,10 +76,21 @@ def cases(quick: bool) -> Iterator[Case]:
         yield Case(family.name, family_problems(family, 2, FIRST_INSTANCE), MANY_EFFORT)
 
 
-def result(
-    case: Case, algorithm: str, stopping: str, only_kept: bool
-) -> tuple[Result, float] | None:
-    """All runs, and microseconds a sample; None for a rule that does not answer such questions."""
+class Found(NamedTuple):
+    """All runs of a rule on a case."""
+
+    result: Result
+    error: float  # standard error of the mean, the instances being given
+    microseconds: float  # a sample
+
+    @property
+    def relative(self) -> float:
+        """The standard error as a share of the mean."""
+        return self.error / self.result.mean
+
+
+def result(case: Case, algorithm: str, stopping: str, only_kept: bool) -> Found | None:
+    """All runs; None for a rule that does not answer such questions."""
     try:
         found = [
             [(row, problem.bound) for row in rows]
@@ -92,44 +103,54 @@ def result(
         return None
     rows = list(chain.from_iterable(found))
     seconds, samples = sum(row.seconds for row, _ in rows), sum(row.samples for row, _ in rows)
-    return Result.of(case.name, algorithm, rows), 1e6 * seconds / samples
+    error = standard_error([[row.samples for row, _ in one] for one in found])
+    return Found(Result.of(case.name, algorithm, rows), error, 1e6 * seconds / samples)
 
 
-def spread(found: Result) -> float:
-    """The standard error of the mean."""
-    return float(found.samples.std(ddof=1) / np.sqrt(found.samples.size))
+def standard_error(groups: Sequence[Sequence[float]]) -> float:
+    """Of the mean of all, in groups of the same size that differ in their means.
+
+    >>> standard_error([[1.0, 3.0], [101.0, 103.0]])
+    0.7071067811865476
+    """
+    spreads = [np.var(group, ddof=1) / len(group) for group in groups]
+    return float(np.sqrt(np.sum(spreads)) / len(groups))
 
 
-def ratio(found: Result, own: Result) -> str:
+def ratio(found: Found, own: Found) -> str:
     """Samples over those of the default, with the standard error of that."""
-    share = found.mean / own.mean
-    spreads = [spread(one) / one.mean for one in (found, own)]
-    cut = "≥ " if found.unanswered > 0 else ""
-    wrong = " †" if found.wrong > 0.1 else ""
-    return f"{cut}{share:.2f} ± {share * float(np.hypot(*spreads)):.2f}{wrong}"
+    share = found.result.mean / own.result.mean
+    error = share * float(np.hypot(found.relative, own.relative))
+    cut = "≥ " if found.result.unanswered > 0 else ""
+    wrong = " †" if found.result.wrong > 0.1 else ""
+    return f"{cut}{share:.2f} ± {error:.2f}{wrong}"
 
 
 class Compared(NamedTuple):
-    """All rules on one case: samples, with microseconds each, of those that have runs."""
+    """All rules on one case, of those that have runs."""
 
     case: Case
-    found: dict[str, tuple[Result, float]]
+    found: dict[str, Found]
 
     @property
-    def own(self) -> Result:
-        return self.found[DEFAULT][0]
+    def own(self) -> Found:
+        return self.found[DEFAULT]
+
+    @property
+    def title(self) -> str:
+        return f"{self.case.name} ({self.own.result.samples.size})"
 
     def cell(self, name: str) -> str:
         if name not in self.found:
             return ""
         if name == DEFAULT:
-            return f"{self.own.mean:,.0f} ± {spread(self.own):,.0f}"
-        return ratio(self.found[name][0], self.own)
+            return f"{self.own.result.mean:,.0f} ± {self.own.error:,.0f}"
+        return ratio(self.found[name], self.own)
 
 
 def compared(case: Case, stopping: str, only_kept: bool) -> Compared | None:
     """None where not even the default has runs."""
-    found: dict[str, tuple[Result, float]] = {}
+    found: dict[str, Found] = {}
     for name in (DEFAULT, *RIVALS):
         one = result(case, name, stopping, only_kept)
         if one is None and name == DEFAULT:
@@ -144,7 +165,7 @@ def compared(case: Case, stopping: str, only_kept: bool) -> Compared | None:
 
 def microseconds(columns: list[Compared], name: str) -> str:
     """The median over cases."""
-    times = [column.found[name][1] for column in columns if name in column.found]
+    times = [column.found[name].microseconds for column in columns if name in column.found]
     return digits(float(np.median(times))) if times else ""
 
 
@@ -154,7 +175,10 @@ def section(stopping: str, quick: bool, only_kept: bool = False) -> str:
     columns = [column for column in found if column is not None]
     tables = []
     for group in batched(columns, COLUMNS):
-        header = ["rule", *(f"{column.case.name} ({column.own.samples.size})" for column in group)]
+        header = [
+            "rule",
+            *(f"{column.case.name} ({column.own.result.samples.size})" for column in group),
+        ]
         rows = [
             [f"`{name}`", *(column.cell(name) for column in group)] for name in (DEFAULT, *RIVALS)
         ]

@@ -17,13 +17,17 @@ def tracked(folder: Path) -> list[Path]:
     listed = subprocess.run(
         ["git", "-C", folder, "ls-files", "-z"], capture_output=True, text=True, check=True
     )
+    files = [folder / name for name in listed.stdout.split("\0")]
     # What is deleted but not yet committed is still listed.
-    return [folder / name for name in listed.stdout.split("\0") if (folder / name).is_file()]
+    return [file for file in files if file.is_symlink() or file.is_file()]
 
 
 def problems(folder: Path, file: Path) -> Iterator[str]:
     """Say what keeps a file from belonging into the tree."""
     place = file.relative_to(folder)
+    if file.is_symlink():
+        yield f"{place}: a link, which leads elsewhere on other machines (git rm --cached {place})"
+        return
     if place.parts[0] == "docs" and file.suffix in PICTURES:
         return
     content = file.read_bytes()

@@ -52,6 +52,14 @@ def test_other_files_are_named(tree: Path, name: str, content: bytes, reason: st
     assert said.endswith("1 tracked files, 1 problems\n")
 
 
+def test_a_link_is_named_wherever_it_leads(tree: Path) -> None:
+    (tree / ".venv").symlink_to(tree / ".venv")
+    subprocess.run(["git", "-C", tree, "add", "--force", ".venv"], check=True)
+    status, said = check(tree)
+    assert status == 1
+    assert said.startswith(".venv: a link")
+
+
 def test_a_deleted_file_is_no_problem_any_more(tree: Path) -> None:
     track(tree, "tool.whl", b"PK\3\4\0")
     (tree / "tool.whl").unlink()
