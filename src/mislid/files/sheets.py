@@ -146,6 +146,11 @@ def _refuse_headings(headings: list[str], path: str) -> None:
         if heading in seen:
             raise FileFormatError(f"{path!r} must have distinct headings; got {heading!r} twice")
         seen.add(heading)
+    if all(NUMBER.fullmatch(heading) for heading in headings):
+        raise FileFormatError(
+            f"{path!r} must begin with a line of headings, such as 'name' for labels; got "
+            f"{', '.join(map(_shown, headings[:3]))}, which look like values: put headings above"
+        )
 
 
 def parsed(cell: str) -> float | str:

@@ -272,7 +272,9 @@ def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] 
                 f"{shown(rewards)}"
             )
         if noise is not None or reward_range not in (None, (0.0, 1.0)):
-            raise ProblemError("noise and reward_range must be left out for rewards='bernoulli'")
+            raise ProblemError(
+                "noise and reward range must be left out where rewards are 'bernoulli'"
+            )
         if given["direction"] == MINIMIZE:
             raise ProblemError(
                 "rewards='bernoulli' is for direction='maximize': tell 1 for what is wanted, or "

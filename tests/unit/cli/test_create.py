@@ -56,7 +56,7 @@ def test_labels_alone(study_command: Call, folder: Path, opened) -> None:
     (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
     done = study_command("create", "s", "--candidates", "names.csv", "--m", 1, "--noise", 1)
     assert done.status == 0, done.err
-    assert "3, with no features each" in done.out
+    assert "3 (3, 1, 2), with no features each" in done.out
     assert opened().candidates.labels == (3, 1, 2)
     assert opened().candidates.features is None
 
@@ -222,7 +222,7 @@ def test_a_common_level_and_names_of_features(study_command: Call, opened) -> No
     words = ("--candidates", "compounds.csv", "--m", 1, "--misspecification", 0.2, "--noise", 0.1)
     done = study_command("create", "s", *words)
     assert done.status == 0, done.err
-    assert "4, with 2 features each and a common level\n" in done.out
+    assert "4 (A12, B07, C33, D01), with 2 features each and a common level\n" in done.out
     assert (
         "\nfeatures          to tell apart two candidates whose means differ by 0.1, the noise, it"
         in done.out

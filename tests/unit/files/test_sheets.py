@@ -59,6 +59,10 @@ def test_a_separator_inside_quotation_marks_is_none(read):
     assert read('"mass, kg";value\n1;2\n').sheet.headings == ["mass, kg", "value"]
 
 
+def test_headings_may_be_wavelengths(read):
+    assert read("sample,400,450\na,0.1,0.2\n").sheet.headings == ["sample", "400", "450"]
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -68,6 +72,8 @@ def test_a_separator_inside_quotation_marks_is_none(read):
         ("trial,value\n", "a heading line and one line per trial"),
         ("trial,,value\n0,1,2\n", "column 2 has none"),
         ("trial,trial\n0,1\n", "distinct headings; got 'trial' twice"),
+        ("1,2\n2,1\n", "must begin with a line of headings, such as 'name' for labels; got '1', "),
+        ("0.7\n0.2\n", "got '0.7', which look like values: put headings above"),
         (b"trial,value\n\xfc,1\n", "must be UTF-8 text"),
         ("", "a file with one line per trial"),
     ],

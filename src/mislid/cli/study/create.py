@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mislid._words import the_best
+from mislid._words import the_best, visible
 from mislid.cli.options import (
     F,
     examples,
@@ -156,7 +156,7 @@ def command(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
         facts = _facts(study)
-        table = _table(facts, study.settings.noise_words)
+        table = _table(facts, study.candidates.labels, study.settings.noise_words)
     if form == "csv":
         for name in ("check", "expected"):
             facts[name] = facts[name] and facts[name]["statement"]
@@ -192,10 +192,10 @@ def _said(check: FeatureCheck | BudgetCheck) -> dict[str, Any]:
     return {**check.to_dict(), "statement": check.statement}
 
 
-def _table(facts: dict[str, Any], noise: str) -> list[tuple[str, str]]:
+def _table(facts: dict[str, Any], labels: Labels, noise: str) -> list[tuple[str, str]]:
     lines = [
         ("study", facts["study"]),
-        ("candidates", _sizes(facts)),
+        ("candidates", _sizes(facts, labels)),
         ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
         ("noise", noise),
@@ -210,14 +210,21 @@ def _table(facts: dict[str, Any], noise: str) -> list[tuple[str, str]]:
     return [line for line in lines if line[0] != "tolerance" or facts["tolerance"]]
 
 
-def _sizes(facts: dict[str, Any]) -> str:
+def _sizes(facts: dict[str, Any], labels: Labels) -> str:
     from mislid.study.candidates import ONES
 
     added = ONES in (facts["columns"] or ())
     given = facts["features"] - added
-    return f"{facts['candidates']}, with {given or 'no'} features each" + (
+    features = "a feature" if given == 1 else f"{given or 'no'} features"
+    return f"{facts['candidates']} ({_some(labels)}), with {features} each" + (
         " and a common level" if added else ""
     )
+
+
+def _some(labels: Labels) -> str:
+    """The first and the last, so that a wrong column is seen."""
+    words = [visible(str(label)) for label in labels]
+    return ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
 
 
 class Given(NamedTuple):

@@ -205,7 +205,7 @@ def name_taken_error(name: str) -> DuplicatedStudyError:
     """
     return DuplicatedStudyError(
         f"study_name must be new; got {name!r}, which is there already: give another name, or "
-        "load_if_exists=True to go on with it"
+        "go on with it by load_if_exists=True (--load-if-exists)"
     )
 
 
