@@ -1,15 +1,11 @@
 """Named compositions of rules, and the parts to compose others from."""
 
 from mislid.algorithms.compositions import (
-    LUCB,
     Algorithm,
     BestResponse,
-    LinGapE,
-    LinGIFA,
     MisLid,
     Oracle,
     Selective,
-    UGapE,
     Uniform,
 )
 from mislid.algorithms.names import ALGORITHMS, algorithm_names, as_algorithm
@@ -24,10 +20,20 @@ from mislid.algorithms.parts import (
     FollowTheLeader,
     Optimistic,
 )
-from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
-from mislid.algorithms.posterior import PEPS, TopTwoIDS
-from mislid.algorithms.top_two import TopTwo
-from mislid.algorithms.tracking import FrankWolfe, LazyTrackAndStop
+from mislid.algorithms.rivals import (
+    LUCB,
+    PEPS,
+    RAGE,
+    FrankWolfe,
+    LazyTrackAndStop,
+    LinGapE,
+    LinGIFA,
+    TopTwo,
+    TopTwoIDS,
+    UGapE,
+    XYAdaptive,
+    XYStatic,
+)
 
 __all__ = [
     "ALGORITHMS",

@@ -141,67 +141,6 @@ class BestResponse(Algorithm):
 
 
 @dataclass(frozen=True)
-class Rival(Algorithm):
-    """An index rule that does not look for alternatives; all arms once first, and its own test."""
-
-    own_test = True
-    every_arm = True
-
-
-@dataclass(frozen=True)
-class LUCB(Rival):
-    """LUCB on the empirical means.
-
-    Attributes
-    ----------
-    authors
-        Whether intervals have the width of the published runs instead of sqrt(2 beta / N).
-    """
-
-    authors: bool = False
-
-
-@dataclass(frozen=True)
-class LinGapE(Rival):
-    """LinGapE for top-m: trusts the linear model, with a ridge of one.
-
-    Attributes
-    ----------
-    growth
-        Pairs are chosen by widths sqrt(2 (ln(1/delta) + growth ln(t + 1))); None for those that the
-        stopping rule asks for.
-    """
-
-    can_select = True
-    growth: float | None = None
-
-    def check(self, question: Question) -> None:
-        """Refuse widths that do not grow."""
-        if self.growth is not None and not 0.0 < self.growth < float("inf"):
-            raise ProblemError(f"growth must be None or a positive number; got {self.growth!r}")
-
-
-@dataclass(frozen=True)
-class LinGIFA(Rival):
-    """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms.
-
-    Attributes
-    ----------
-    greedy
-        Whether to measure the arm that tells most about the most ambiguous pair, instead of the
-        less certain one of the pair.
-    """
-
-    can_select = True
-    greedy: bool = True
-
-
-@dataclass(frozen=True)
-class UGapE(Rival):
-    """UGapE (Gabillon, Ghavamzadeh and Lazaric 2012): gap indices of arms, without features."""
-
-
-@dataclass(frozen=True)
 class Uniform(Algorithm):
     """Every arm in turn."""
 

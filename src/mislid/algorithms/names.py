@@ -9,22 +9,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mislid._words import shown
-from mislid.algorithms.compositions import (
+from mislid.algorithms.compositions import Algorithm, BestResponse, MisLid, Oracle, Uniform
+from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
+from mislid.algorithms.rivals import (
     LUCB,
-    Algorithm,
-    BestResponse,
+    PEPS,
+    RAGE,
+    FrankWolfe,
+    LazyTrackAndStop,
     LinGapE,
     LinGIFA,
-    MisLid,
-    Oracle,
+    TopTwo,
+    TopTwoIDS,
     UGapE,
-    Uniform,
+    XYAdaptive,
+    XYStatic,
 )
-from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
-from mislid.algorithms.phases import RAGE, XYAdaptive, XYStatic
-from mislid.algorithms.posterior import PEPS, TopTwoIDS
-from mislid.algorithms.top_two import TopTwo
-from mislid.algorithms.tracking import FrankWolfe, LazyTrackAndStop
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test
 from mislid._kernels.workspaces import new_pairs_left, new_settled, search_space
 from mislid._kernels.xy import prepare_adaptive, prepare_static
-from mislid.algorithms import compositions, parts, phases, posterior, top_two, tracking
+from mislid.algorithms import compositions, parts, rivals
 from mislid.algorithms.published import PHANTOM, WIDENING
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
@@ -322,21 +322,21 @@ def _ugape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampl
 SAMPLERS: dict[type, Callable[[Any, Setting, Question, Instance | None], Sampler]] = {
     compositions.BestResponse: _best_response,
     compositions.MisLid: _game,
-    compositions.LUCB: _lucb,
-    compositions.LinGapE: _lingape,
-    compositions.LinGIFA: _lingifa,
+    rivals.LUCB: _lucb,
+    rivals.LinGapE: _lingape,
+    rivals.LinGIFA: _lingifa,
     compositions.Uniform: _uniform,
     compositions.Oracle: _oracle,
     compositions.Selective: _selective,
-    tracking.FrankWolfe: _frank_wolfe,
-    tracking.LazyTrackAndStop: _lazy,
-    posterior.PEPS: _peps,
-    top_two.TopTwo: _top_two,
-    posterior.TopTwoIDS: _directed,
-    phases.RAGE: _rage,
-    compositions.UGapE: _ugape,
-    phases.XYAdaptive: _xy_adaptive,
-    phases.XYStatic: _xy_static,
+    rivals.FrankWolfe: _frank_wolfe,
+    rivals.LazyTrackAndStop: _lazy,
+    rivals.PEPS: _peps,
+    rivals.TopTwo: _top_two,
+    rivals.TopTwoIDS: _directed,
+    rivals.RAGE: _rage,
+    rivals.UGapE: _ugape,
+    rivals.XYAdaptive: _xy_adaptive,
+    rivals.XYStatic: _xy_static,
 }
 
 

@@ -90,8 +90,8 @@ def refuse_unfit_rules(algorithm: Any, stopping: Any) -> None:
             f"stopping must be 'guaranteed' where the noise is unknown, or the noise be declared; "
             f"got {stopping.name!r}"
         )
-    from mislid.algorithms.compositions import LinGapE, LinGIFA, without_wrapper
-    from mislid.algorithms.phases import Phased
+    from mislid.algorithms.compositions import without_wrapper
+    from mislid.algorithms.rivals import LinGapE, LinGIFA, Phased
 
     rule = without_wrapper(algorithm)
     if isinstance(rule, LinGapE | LinGIFA | Phased):

@@ -15,7 +15,7 @@ from mislid._kernels.designs import apportion, own_design, xy_design
 from mislid._kernels.phases import Phases
 from mislid._kernels.state import Setting
 from mislid.algorithms import RAGE, XYAdaptive, XYStatic
-from mislid.algorithms.phases import Phased
+from mislid.algorithms.rivals import Phased
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.question import Question
