@@ -29,7 +29,7 @@ def as_array(value: Any, name: str, ndim: int, what: str) -> npt.NDArray[np.floa
             f"{name} must be {_dimensions(ndim)} of numbers, {what}; got {_shape_in_words(given)}"
         )
     if given.dtype.kind == "O":
-        given = _from_objects(given, name)
+        given = _from_objects(given, name, value)
     elif given.dtype.kind not in "biuf":
         sample = f", such as {given.flat[0].item()!r}" if given.size else ""
         raise ProblemError(
@@ -37,7 +37,7 @@ def as_array(value: Any, name: str, ndim: int, what: str) -> npt.NDArray[np.floa
         )
     with np.errstate(over="ignore"):
         numbers = np.array(given, dtype=np.float64, order="C")
-    _refuse_not_finite(numbers, name)
+    _refuse_not_finite(numbers, name, value)
     return numbers
 
 
@@ -383,7 +383,7 @@ def _unconverted(value: Any, name: str, what: str) -> npt.NDArray[Any]:
     return given
 
 
-def _from_objects(given: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+def _from_objects(given: npt.NDArray[Any], name: str, source: Any) -> npt.NDArray[np.float64]:
     numbers = np.empty(given.shape)
     for index, entry in np.ndenumerate(given):
         try:
@@ -393,24 +393,39 @@ def _from_objects(given: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]
             numbers[index] = float(entry)
         except (TypeError, ValueError, OverflowError):
             raise ProblemError(
-                f"{name} must hold real numbers; got {shown(entry)} at {_place(index)}"
+                f"{name} must hold real numbers; got {shown(entry)} at {_place(index, source)}"
+                f"{_way_out(index, entry, source)}"
             ) from None
     return numbers
 
 
-def _refuse_not_finite(numbers: npt.NDArray[np.float64], name: str) -> None:
+def _refuse_not_finite(numbers: npt.NDArray[np.float64], name: str, source: Any) -> None:
     finite = np.isfinite(numbers)
     if not finite.all():
         index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ProblemError(
-            f"{name} must be finite; got {float(numbers[index])!r} at {_place(index)}"
+            f"{name} must be finite; got {float(numbers[index])!r} at {_place(index, source)}"
         )
 
 
-def _place(index: tuple[int, ...]) -> str:
+def _place(index: tuple[int, ...], source: Any) -> str:
+    """Where an entry is: by its names, if it is one of a DataFrame."""
+    if len(index) == 2 and _is_table(source):
+        return f"row {shown(source.index[index[0]])}, column {shown(source.columns[index[1]])}"
     if len(index) == 2:
         return f"row {index[0]}, column {index[1]}"
     return f"index {index[0]}"
+
+
+def _way_out(index: tuple[int, ...], entry: Any, source: Any) -> str:
+    if not (isinstance(entry, str) and len(index) == 2 and _is_table(source)):
+        return ""
+    column = shown(source.columns[index[1]])
+    return f": if the column has names of candidates, make it the index by set_index({column})"
+
+
+def _is_table(source: Any) -> bool:
+    return hasattr(source, "columns") and hasattr(source, "index")
 
 
 def _dimensions(ndim: int) -> str:

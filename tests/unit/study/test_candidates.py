@@ -52,6 +52,16 @@ def test_candidates_without_features(given: Any, labels: tuple[Any, ...]) -> Non
     ("given", "names", "message"),
     [
         (None, None, "candidates must be a DataFrame .* got None"),
+        (
+            pd.DataFrame({"name": ["a", "b"], "mass": [1, 2]}),
+            None,
+            r"got 'a' at row 0, column 'name': .* make it the index by set_index\('name'\)",
+        ),
+        (
+            pd.DataFrame({"mass": [1.0, float("nan")]}, index=["a", "b"]),
+            None,
+            "must be finite; got nan at row 'b', column 'mass'",
+        ),
         ("abc", None, "candidates must be a DataFrame .* got 'abc'"),
         (5, None, "candidates must be a DataFrame .* got 5"),
         (["a"], None, "candidates must be at least 2; got 1"),
