@@ -156,7 +156,7 @@ def test_index_of_a_frame_names_the_arms():
 
 def test_frames_refuse_what_arrays_refuse():
     frame = pd.DataFrame({"x": [1.0, 2.0], "y": ["one", "two"]})
-    with pytest.raises(ProblemError, match="got 'one' at row 0, column 1"):
+    with pytest.raises(ProblemError, match="got 'one' at row 0, column 'y'"):
         Model(frame, 0.1)
     with pytest.raises(ProblemError, match="index of features must be distinct; got 'a'"):
         Model(pd.DataFrame([[1.0], [2.0]], index=["a", "a"]), 0.1)
