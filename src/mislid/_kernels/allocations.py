@@ -16,6 +16,20 @@ NEGLIGIBLE = 1e-100
 # Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
 # in turn, are neglected then: a learner that is taught nothing would play the same for ever.
 COARSER = (1e-30, 1e-15, 1e-8)
+# Of linear means, no share counts as less. Smaller ones would still decide where an alternative puts
+# arms that its pair has nothing to do with, and in the solver's rounding it puts them anywhere: a
+# learner that sees such gains plays all arms alike for long.
+LEAST_SHARE = 1e-9
+
+
+@inner
+def _set_weights(setting: Setting, plan: Vector, neglected: float, weights: Vector) -> None:
+    """Shares (K,) over variances; in a tube, without those that are neglected."""
+    for k in range(plan.shape[0]):
+        share = plan[k] if plan[k] > neglected else 0.0
+        if setting.eps == 0.0:
+            share = max(plan[k], LEAST_SHARE)
+        weights[k] = share / setting.variance[k]
 
 
 @inner
@@ -28,8 +42,7 @@ def closest_at_plan(setting: Setting, state: State, plan: Vector, weights: Vecto
     found = (STALLED, 0.0, -1, -1)
     for attempt in range(1 + len(COARSER)):
         least = NEGLIGIBLE if attempt == 0 else COARSER[attempt - 1]
-        for k in range(plan.shape[0]):
-            weights[k] = plan[k] / setting.variance[k] if plan[k] > least else 0.0
+        _set_weights(setting, plan, least, weights)
         aim_at_projection(weights, state.test, state.play)
         found = search_around(setting, state, weights, state.play)
         if found[0] != STALLED:
@@ -46,8 +59,7 @@ def answer_plan(
     Whether there is one that tells: not where two arms of the closest are level, nor where the
     search certified nothing.
     """
-    for k in range(plan.shape[0]):
-        weights[k] = plan[k] / setting.variance[k]
+    _set_weights(setting, plan, 0.0, weights)
     aim_at_projection(weights, state.test, state.play)
     if not find_near(setting, state, weights, state.play, near):
         return False
