@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-100
 # Weights over many orders of magnitude can be more than the solver certifies. Shares below these,
 # in turn, are neglected then: a learner that is taught nothing would play the same for ever.
 COARSER = (1e-30, 1e-15, 1e-8)
-# Of linear means, no share counts as less. Smaller ones would still decide where an alternative puts
+# Of linear means no share counts as less. Smaller ones would still decide where an alternative puts
 # arms that its pair has nothing to do with, and in the solver's rounding it puts them anywhere: a
 # learner that sees such gains plays all arms alike for long.
 LEAST_SHARE = 1e-9
