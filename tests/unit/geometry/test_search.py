@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from helpers.instances import Problem
-from mislid._kernels import search as kernels
+from mislid._kernels import workspaces
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.alternatives import Alternative, AlternativeSearch, closest_alternative
 from mislid.model import Model
@@ -198,7 +198,7 @@ class TestMemory:
         means = model.features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=25)
         most = 0
         plenty.closest(means, np.ones(25))  # the first call makes room
-        monkeypatch.setattr(kernels, "MOST_SLOTS", 2)
+        monkeypatch.setattr(workspaces, "MOST_SLOTS", 2)
         for _ in range(30):
             means = means + 0.3 * rng.normal(size=25)
             weights = rng.dirichlet(np.ones(25))
