@@ -9,22 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mislid._words import shown
+from mislid.algorithms import rivals
 from mislid.algorithms.compositions import Algorithm, BestResponse, MisLid, Oracle, Uniform
 from mislid.algorithms.parts import AdaHedge, CTracking, Empirical, Optimistic
-from mislid.algorithms.rivals import (
-    LUCB,
-    PEPS,
-    RAGE,
-    FrankWolfe,
-    LazyTrackAndStop,
-    LinGapE,
-    LinGIFA,
-    TopTwo,
-    TopTwoIDS,
-    UGapE,
-    XYAdaptive,
-    XYStatic,
-)
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -43,10 +30,10 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "mislid-authors-greedy": BestResponse(
             exploration=0.0, every_arm=False, pulls=None, subset=None, authors=True
         ),
-        "lingape": LinGapE(),
-        "lingifa": LinGIFA(),
-        "lucb": LUCB(),
-        "lucb-authors": LUCB(authors=True),
+        "lingape": rivals.LinGapE(),
+        "lingifa": rivals.LinGIFA(),
+        "lucb": rivals.LUCB(),
+        "lucb-authors": rivals.LUCB(authors=True),
         "lingame": MisLid(
             learner=AdaHedge(gap=0.01),
             gain=Optimistic(bonus="linear"),
@@ -56,15 +43,15 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         ),
         "uniform": Uniform(),
         "oracle": Oracle(),
-        "fws": FrankWolfe(),
-        "lazy-track-and-stop": LazyTrackAndStop(),
-        "peps": PEPS(),
-        "eb-tci": TopTwo(),
-        "top-two-ids": TopTwoIDS(),
-        "rage": RAGE(),
-        "ugape": UGapE(),
-        "xy-adaptive": XYAdaptive(),
-        "xy-static": XYStatic(),
+        "fws": rivals.FrankWolfe(),
+        "lazy-track-and-stop": rivals.LazyTrackAndStop(),
+        "peps": rivals.PEPS(),
+        "eb-tci": rivals.TopTwo(),
+        "top-two-ids": rivals.TopTwoIDS(),
+        "rage": rivals.RAGE(),
+        "ugape": rivals.UGapE(),
+        "xy-adaptive": rivals.XYAdaptive(),
+        "xy-static": rivals.XYStatic(),
     }
 )
 """The sampling rules of the package, by their names; docs/algorithms.md says what each does."""
