@@ -177,10 +177,7 @@ def section(stopping: str, quick: bool, only_kept: bool = False) -> str:
     columns = [column for column in found if column is not None]
     tables = []
     for group in batched(columns, COLUMNS):
-        header = [
-            "rule",
-            *(f"{column.case.name} ({column.own.result.samples.size})" for column in group),
-        ]
+        header = ["rule", *(column.title for column in group)]
         rows = [
             [f"`{name}`", *(column.cell(name) for column in group)] for name in (DEFAULT, *RIVALS)
         ]

@@ -36,8 +36,8 @@ def _set_weights(setting: Setting, plan: Vector, neglected: float, weights: Vect
 def closest_at_plan(setting: Setting, state: State, plan: Vector, weights: Vector) -> Closest:
     """The alternative closest to the estimate where arms have these shares (K,).
 
-    Weights over many orders of magnitude can be more than the solver certifies: then small shares
-    are neglected.
+    Weights over many orders of magnitude can be more than the solver certifies: then, in a tube,
+    small shares are neglected.
     """
     found = (STALLED, 0.0, -1, -1)
     for attempt in range(1 + len(COARSER)):
@@ -45,7 +45,7 @@ def closest_at_plan(setting: Setting, state: State, plan: Vector, weights: Vecto
         _set_weights(setting, plan, least, weights)
         aim_at_projection(weights, state.test, state.play)
         found = search_around(setting, state, weights, state.play)
-        if found[0] != STALLED:
+        if found[0] != STALLED or setting.eps == 0.0:
             break
     return found
 
