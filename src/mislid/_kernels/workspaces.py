@@ -15,8 +15,11 @@ from mislid._kernels.settled import Settled
 from mislid._kernels.state import Setting, State
 from mislid._kernels.structs import Indices, Matrix, Vector
 
-# Certificates that a search remembers: enough for every pair that ever comes close.
-MOST_SLOTS, MOST_NUMBERS = 256, 1 << 23
+# Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
+# otherwise enough for those that ever come close. A rule that visits more pairs than are remembered
+# solves each of them anew in every round.
+ROOM = 1 << 18
+NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 # Of what was settled, besides two for each of the m best.
 SPARE_ROWS = 32
 # Numbers of a state that are 0 as long as it has no past.
@@ -56,7 +59,8 @@ def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None
     """A workspace for the m(K - m) pairs of the features X (K, d)."""
     K, d = X.shape
     count = m * (K - m)
-    slots = max(1, min(count, MOST_SLOTS, MOST_NUMBERS // K))
+    near = min(count, NEAR_SLOTS, max(1, NEAR_ROOM // K))
+    slots = count if count * K <= ROOM else near
     return SearchSpace.zeros(
         {"K": K, "d": d, "P": count, "slots": slots},
         newton=newton_space(X, units),

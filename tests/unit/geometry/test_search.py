@@ -198,7 +198,8 @@ class TestMemory:
         means = model.features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=25)
         most = 0
         plenty.closest(means, np.ones(25))  # the first call makes room
-        monkeypatch.setattr(workspaces, "MOST_SLOTS", 2)
+        monkeypatch.setattr(workspaces, "NEAR_SLOTS", 2)
+        monkeypatch.setattr(workspaces, "ROOM", 0)
         for _ in range(30):
             means = means + 0.3 * rng.normal(size=25)
             weights = rng.dirichlet(np.ones(25))
