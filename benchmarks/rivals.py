@@ -31,7 +31,7 @@ from .samples import (
 DEFAULT = "mislid"
 RIVALS = (
     *("lucb", "ugape", "lingape", "lingifa", "lingame", "mislid-paper", "fws"),
-    *("lazy-track-and-stop", "eb-tci", "top-two-ids", "peps", "rage", "xy-adaptive", "xy-static"),
+    *("lazy-tas", "top-two", "top-two-ids", "peps", "rage", "xy-adaptive", "xy-static"),
     *("uniform", "oracle"),
 )
 STOPPING = ("guaranteed", "heuristic")

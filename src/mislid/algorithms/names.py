@@ -44,9 +44,9 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "uniform": Uniform(),
         "oracle": Oracle(),
         "fws": rivals.FrankWolfe(),
-        "lazy-track-and-stop": rivals.LazyTrackAndStop(),
+        "lazy-tas": rivals.LazyTrackAndStop(),
         "peps": rivals.PEPS(),
-        "eb-tci": rivals.TopTwo(),
+        "top-two": rivals.TopTwo(),
         "top-two-ids": rivals.TopTwoIDS(),
         "rage": rivals.RAGE(),
         "ugape": rivals.UGapE(),
@@ -56,6 +56,9 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
 )
 """The sampling rules of the package, by their names; docs/algorithms.md says what each does."""
 
+
+# Names that studies may have been created with before the ones above were settled.
+_FORMER = {"lazy-track-and-stop": "lazy-tas", "eb-tci": "top-two"}
 
 # Other packages add algorithms to this group of entry points, by name.
 ENTRY_POINTS = "mislid.algorithms"
@@ -133,6 +136,7 @@ def _unknown_error(algorithm: object) -> ProblemError:
 
 
 def _named(name: str) -> Any:
+    name = _FORMER.get(name, name)
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     for point in _entry_points():

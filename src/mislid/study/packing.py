@@ -17,8 +17,14 @@ from mislid.study.census import Census
 from mislid.study.events import Entry, Event, entry_of, event_of
 from mislid.study.facts import Accepted, Added, Contradicted, Created, Decided, Redeclared, Retired
 from mislid.study.replay import Replay
-from mislid.study.requests import Kept
-from mislid.study.state import Correction, Observation, StudyState, TrialRecord, Withdrawal
+from mislid.study.state import (
+    Correction,
+    Kept,
+    Observation,
+    StudyState,
+    TrialRecord,
+    Withdrawal,
+)
 
 _STATES = ("open", "replaced", "complete", "fail", "void")
 # What a state is made of: one that has more is not kept until it is known here how.

@@ -11,9 +11,8 @@ from mislid.study.changes import addition, retirement
 from mislid.study.facts import Fact
 from mislid.study.history import as_value
 from mislid.study.mending import acceptance, correction, declaration
-from mislid.study.opened import OpenStudy
+from mislid.study.opened import OpenStudy, request_of
 from mislid.study.replay import Replay
-from mislid.study.requests import request_of
 from mislid.study.result import Label, Trial, as_trial_id
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from mislid.errors import (
     ConflictingTellError,
@@ -14,7 +15,7 @@ from mislid.errors import (
 )
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
-from mislid.study.events import Event
+from mislid.study.events import Event, complaint
 from mislid.study.facts import (
     Accepted,
     Added,
@@ -31,16 +32,16 @@ from mislid.study.facts import (
     Told,
     Voided,
 )
-from mislid.study.requests import GENERATED, Kept
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Settings
-from mislid.study.wellformed import complaint
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
 # What a log may record although its measurements do not bear it out.
 DECISION = "decision"
 OPEN, REPLACED, COMPLETE, FAIL, VOID = "open", "replaced", "complete", "fail", "void"
+# What keys of requests begin with that nobody gave.
+GENERATED = "~"
 
 
 @dataclass(slots=True)
@@ -108,6 +109,14 @@ class Withdrawal:
     time: float
     decision: Decided
     cause: str
+
+
+class Kept(NamedTuple):
+    """What a log has of a request."""
+
+    digest: str
+    sequence: int
+    trials: tuple[int, ...]
 
 
 @dataclass(slots=True)

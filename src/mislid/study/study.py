@@ -26,10 +26,10 @@ from mislid.study.candidates import Candidates
 from mislid.study.contradictions import Tallies
 from mislid.study.facts import Asked, Fact, Failed, Observed, Renewed, Told
 from mislid.study.history import as_history, as_value
+from mislid.study.opened import request_of
 from mislid.study.plausibility import REPEATED, constant_words, plausible_range
 from mislid.study.reading import ReadableStudy
 from mislid.study.replay import Replay
-from mislid.study.requests import request_of
 from mislid.study.result import Label, Trial, as_trial_id
 from mislid.study.revising import RevisableStudy
 from mislid.study.settings import KNOWN
