@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mislid.algorithms import PEPS, TopTwoIDS
 from mislid.errors import ProblemError
 
 from .cases import PUBLISHED, MissingData
@@ -45,6 +46,10 @@ DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(40, 40, BUDGET
 # Families with 100 and 200 arms; with more, some rules take hours.
 LARGER = 4
 MANY_EFFORT, QUICK = Effort(3, 3, BUDGET), Effort(2, 2, BUDGET)
+# Rules that draw take a projection of 103 arms for every draw on E, some 20 microseconds: there they
+# have a fifth of the draws that they have elsewhere, and are given up earlier.
+FEWER_DRAWS = {"peps": PEPS(draws=20), "top-two-ids": TopTwoIDS(draws=20)}
+DRAWING_EFFORT = Effort(10, 10, 10)
 
 
 class Case(NamedTuple):
@@ -91,13 +96,21 @@ class Found(NamedTuple):
         return self.error / self.result.mean
 
 
+def as_run(case: Case, algorithm: str) -> tuple[Any, Effort]:
+    """The rule as it is run on a case, and how often and how long."""
+    if case.name == "E" and algorithm in FEWER_DRAWS:
+        return FEWER_DRAWS[algorithm], DRAWING_EFFORT
+    return algorithm, case.effort
+
+
 def result(case: Case, algorithm: str, stopping: str, only_kept: bool) -> Found | None:
     """All runs; None for a rule that does not answer such questions."""
+    rule, effort = as_run(case, algorithm)
     try:
         found = [
             [(row, problem.bound) for row in rows]
             for problem in case.problems
-            for rows in [finished(problem, algorithm, stopping, case.effort, SEED, only_kept)]
+            for rows in [finished(problem, rule, stopping, effort, SEED, only_kept)]
         ]
     except ProblemError:
         return None

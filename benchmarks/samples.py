@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def family_problems(family: Family, count: int, first: int = FIRST) -> list[Prob
 
 def finished(
     problem: Problem,
-    algorithm: str,
+    algorithm: Any,
     stopping: str,
     effort: Effort,
     seed: int = SEED,
