@@ -46,7 +46,7 @@ DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(40, 40, BUDGET
 # Families with 100 and 200 arms; with more, some rules take hours.
 LARGER = 4
 MANY_EFFORT, QUICK = Effort(3, 3, BUDGET), Effort(2, 2, BUDGET)
-# Rules that draw take a projection of 103 arms for every draw on E, some 20 microseconds: there they
+# Rules that draw project 103 arms for every draw on E, some 20 microseconds: there they
 # have a fifth of the draws that they have elsewhere, and are given up earlier.
 FEWER_DRAWS = {"peps": PEPS(draws=20), "top-two-ids": TopTwoIDS(draws=20)}
 DRAWING_EFFORT = Effort(10, 10, 10)
