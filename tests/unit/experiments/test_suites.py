@@ -36,6 +36,44 @@ def test_the_draw_hardly_matters() -> None:
     assert np.ptp(times, axis=0).max() < 0.01 * np.min(times)
 
 
+def frank_wolfe_time(features: np.ndarray, means: np.ndarray, m: int, steps: int) -> float:
+    """1 / (least cost of a pair) at the mean of so many arms, each the best answer to the last."""
+    theta = np.linalg.lstsq(features, means)[0]
+    order = np.argsort(-means, kind="stable")
+    apart = features[order[:m], None] - features[None, order[m:]]
+    apart = apart.reshape(-1, theta.size)
+    gaps = apart @ theta
+
+    def closest(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        inverse = np.linalg.inv(features.T @ (weights[:, None] * features))
+        variances = np.einsum("pa,ab,pb->p", apart, inverse, apart)
+        costs = gaps**2 / (2.0 * variances)
+        pair = int(costs.argmin())
+        return costs[pair], inverse @ apart[pair]
+
+    weights = np.full(len(means), 1.0 / len(means))
+    for step in range(steps):
+        _, direction = closest(weights)
+        weights *= 1.0 - 1.0 / (step + 2)
+        weights[np.argmax((features @ direction) ** 2)] += 1.0 / (step + 2)
+    return float(1.0 / closest(weights)[0])
+
+
+@pytest.mark.parametrize(
+    ("m", "excess", "published"), [(1, 0.10, (2304, 2325)), (5, 0.005, (3685, 3720))]
+)
+def test_published_times_are_those_of_frank_wolfe(
+    m: int, excess: float, published: tuple[float, float]
+) -> None:
+    """It stalls where several alternatives are equally close; ours is proved from both sides."""
+    instance = FewBasisArms().draw(0, 0.0)
+    time = characteristic_time(instance.model, instance.means, m)
+    stalled = frank_wolfe_time(instance.model.features, instance.means, m, 6_000)
+    assert published[0] < stalled < published[1]
+    assert stalled > (1.0 + 0.9 * excess) * time.upper
+    assert time.check()
+
+
 def test_rows_have_the_settings_of_the_table() -> None:
     assert (ELIMINATION.delta, ELIMINATION.runs) == (0.01, 100)
     best, top = ELIMINATION.cases
