@@ -166,7 +166,7 @@ class Model(WithFeatures):
             misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
         )
         other = _restore_model(self.features, width, self.names, self.reduction)
-        other._cache.update(self._cache)
+        _fill(other, _cache=self._cache)  # all in it comes from the features alone
         return other
 
     def __repr__(self) -> str:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import as_means, as_weights
 from mislid.errors import CertificateError
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import Check
-from mislid.geometry.spanner import Arms, spanner_coordinates
 from mislid.model import Model, as_model, refuse_other_labels
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ class OrthogonalParameters:
         gap = float(np.max(np.abs(features @ self.theta - self.linear)))
         if not gap <= 1e-12 * float(np.max(np.abs(features) @ np.abs(self.theta))) + 1e-14 * size:
             failures.append(f"linear differs from A theta by {gap!r}")
-        arms, X = _coordinates(self.model)
+        arms, X, _ = coordinates(self.model)
         columns = root[:, None] * X
         products = np.abs(columns.T @ self.residual)
         # The linear part is a sum of these terms, so it is known to their rounding only.
@@ -128,7 +128,7 @@ def orthogonal_parameters(
     refuse_other_labels(model, means=means, weights=weights)
     means = as_means(means, model.K)
     weights = as_weights(weights, model.K)
-    arms, X = _coordinates(model)
+    arms, X, _ = coordinates(model)
     at_arms = _weighted_least_squares(X, means, weights)
     linear = X @ at_arms
     return OrthogonalParameters(
@@ -139,13 +139,6 @@ def orthogonal_parameters(
         linear=linear,
         deviation=means - linear,
     )
-
-
-def _coordinates(model: Model) -> tuple[Arms, Array]:
-    if "spanner" not in model._cache:
-        model._cache["spanner"] = spanner_coordinates(model.features)
-    coordinates: tuple[Arms, Array] = model._cache["spanner"]
-    return coordinates
 
 
 def _weighted_least_squares(X: Array, means: Array, weights: Array) -> Array:

@@ -81,8 +81,13 @@ class Candidates:
         Without features it is a common level with deviations of any size: that allows all means,
         and its one column costs less than K of them.
         """
+        return self._linear.with_misspecification(misspecification)
+
+    @cached_property
+    def _linear(self) -> Model:
+        """Made once: every value that a study is told asks for a model."""
         features = np.ones((self.K, 1)) if self.features is None else self.features
-        model = Model(features, misspecification)
+        model = Model(features, 0.0)
         if self.late:
             set_late(model, self.late)
         return model

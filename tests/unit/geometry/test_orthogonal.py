@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mislid.errors import ProblemError
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model
 from oracles.rational import fractions, solution
@@ -118,3 +119,11 @@ def test_bad_arguments_are_named():
         orthogonal_parameters(model, [1.0], [1.0, 1.0])
     with pytest.raises(ProblemError, match=r"model must be a mislid\.Model"):
         orthogonal_parameters([[1.0], [2.0]], [1.0, 2.0], [1.0, 1.0])
+
+
+def test_models_of_the_same_features_share_their_coordinates() -> None:
+    first = Model(np.random.default_rng(3).normal(size=(6, 2)), 0.1)
+    second = first.with_misspecification(0.5)
+    assert coordinates(second) is coordinates(first)
+    assert first.with_misspecification(0.0).misspecification == 0.0
+    assert (first.misspecification, second.misspecification) == (0.1, 0.5)
