@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from mislid.experiments.words import wrapped
+
 from .cases import MissingData
 from .report import machine, progress, with_section
 
@@ -77,7 +79,7 @@ def main(given: Sequence[str] | None = None) -> None:
         except MissingData as missing:
             found = str(missing)
             progress(f"{name}: {found}")
-        body = f"{found}\n\n{machine()}"
+        body = wrapped(f"{found}\n\n{machine()}")
         print(f"## {name}\n\n{body}\n", flush=True)
         if options.output is not None:
             text = options.output.read_text(encoding="utf-8")

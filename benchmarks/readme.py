@@ -22,7 +22,7 @@ from .tables import DOCS, benchmark, number, section
 
 README = DOCS.parent / "README.md"
 EXAMPLE = re.compile(r"(?ms)^```python\n(?P<code>.*?)^```")
-WIDTH = 120
+WIDTH = 119
 # Of the first lines of docs/reproduction.md.
 EFFORT = re.compile(
     r"The (?P<runs>[\d,]+) runs below took (?P<minutes>[\d,]+) minutes of one processor .*; "

@@ -1,4 +1,4 @@
-"""Check what git tracks: text, pictures of the documentation, and nothing large.
+"""Check what git tracks: text, pictures of the documentation, nothing large, no wide documents.
 
 Wheels, archives, compiled kernels and databases are not UTF-8 text, so none of them passes.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST = 1_000_000
+# Characters of a line of Markdown, but for tables, pictures and code.
+WIDEST = 119
 PICTURES = {".png", ".svg"}
 
 
@@ -39,6 +41,23 @@ def problems(folder: Path, file: Path) -> Iterator[str]:
         text = "\0"
     if "\0" in text:
         yield f"{place}: a binary file; only pictures in docs/ may be (git rm --cached {place})"
+    if file.suffix == ".md":
+        for number in wide_lines(text):
+            yield f"{place}:{number}: more than {WIDEST} characters; wrap the line"
+
+
+def wide_lines(text: str) -> Iterator[int]:
+    """Give the numbers of lines of Markdown that are too wide to read side by side.
+
+    >>> list(wide_lines("short" + chr(10) + "long " * 30 + chr(10) + "| cell " * 30))
+    [2]
+    """
+    code = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        start = line.lstrip()
+        code = code != start.startswith("```")
+        if len(line.rstrip()) > WIDEST and not code and not start.startswith(("|", "![", "```")):
+            yield number
 
 
 def main(arguments: list[str]) -> int:

@@ -28,7 +28,9 @@ def track(tree: Path, name: str, content: bytes) -> None:
 
 
 def test_text_and_pictures_of_the_documentation_pass(tree: Path) -> None:
-    track(tree, "notes.md", "misspecification ε, then é\n".encode())
+    wide = "word " * 30
+    text = f"misspecification ε, then é\n| {wide} |\n```\n{wide}\n```\n"
+    track(tree, "notes.md", text.encode())
     track(tree, "docs/large.png", b"\x89PNG\0" * 300_000)
     (tree / "untracked.whl").write_bytes(b"PK\3\4\0")
     assert check(tree) == (0, "2 tracked files, 0 problems\n")
@@ -41,11 +43,12 @@ def test_text_and_pictures_of_the_documentation_pass(tree: Path) -> None:
         ("kernel.nbc", b"\x80\x04\x95", "a binary file"),
         ("docs/data.tar.gz", b"\x1f\x8b\x08", "a binary file"),
         ("picture.png", b"\x89PNG", "a binary file"),
+        ("notes.md:2", b"# Wide\n" + b"word " * 30, "more than 119 characters"),
         ("runs.csv", b"1,2\n" * 250_001, "1,000,004 bytes, more than 1,000,000"),
     ],
 )
 def test_other_files_are_named(tree: Path, name: str, content: bytes, reason: str) -> None:
-    track(tree, name, content)
+    track(tree, name.partition(":")[0], content)
     status, said = check(tree)
     assert status == 1
     assert said.startswith(f"{name}: {reason}")

@@ -22,6 +22,7 @@ from mislid.experiments.words import (
     method_table,
     notes,
     stopping_table,
+    wrapped,
 )
 from mislid.files import write_whole
 from mislid.simulation.replicate import Row
@@ -42,7 +43,7 @@ def write_report(result: Result) -> None:
         "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
         "runs.csv": runs_text(result),
         "table.md": table_text(result),
-        "report.md": report_text(result),
+        "report.md": wrapped(report_text(result)),
     }
     for name, text in texts.items():
         write_whole(result.folder / name, text.encode())
@@ -154,7 +155,7 @@ def write_page(results: Sequence[Result], page: Path) -> None:
         drawn = result.folder / FIGURE
         if drawn.exists():
             shutil.copyfile(drawn, figures / f"{result.experiment.name}.png")
-    write_whole(page, page_text(results, figures.name).encode())
+    write_whole(page, wrapped(page_text(results, figures.name)).encode())
 
 
 def page_text(results: Sequence[Result], figures: str) -> str:

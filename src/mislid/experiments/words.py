@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 
 from mislid.experiments.comparison import Comparison, compare, rate_interval
 from mislid.experiments.published import Statistics
@@ -15,6 +16,21 @@ _HEADING = (
 )
 # Of fewer runs a single one may well move the mean.
 FEW = 50
+
+
+def wrapped(text: str) -> str:
+    """Markdown with lines of text below 120 characters; tables and pictures stay as they are.
+
+    >>> [len(line) for line in wrapped("- " + "word " * 24 + "end").splitlines()]
+    [116, 10]
+    """
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith(("|", "![", "#")) else _fill(line) for line in lines)
+
+
+def _fill(line: str) -> str:
+    indent = "  " if line.startswith("- ") else ""
+    return fill(line, 119, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def method_table(outcomes: Sequence[Outcome], exact: bool) -> str:
