@@ -235,7 +235,7 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     text = page.read_text()
     assert text.split() == page_text([result], "reproduction").split()
     assert all(len(line) < 120 or line.startswith("|") for line in text.splitlines())
-    text = closed_up(text)
+    text = " ".join(closed_up(text).split())
     assert "| A_eps0 | LinGapE | 40 | 577 ± 27 | 577 ± 16 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
