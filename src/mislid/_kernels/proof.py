@@ -32,7 +32,7 @@ from mislid._kernels.linear_fit import (
 )
 from mislid._kernels.settled import Settled, give_rows, is_settled, settle
 from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
-from mislid._kernels.stopping import count_test, estimate, record
+from mislid._kernels.stopping import count_test, estimate, is_of_the_answer, record
 from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
 
@@ -256,14 +256,7 @@ def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> N
 @inner
 def _is_open(rule: Proof, state: State, i: int, j: int) -> bool:
     """Whether (i, j) is a pair of the present answer that is not settled."""
-    if i < 0:
-        return False
-    claimed = False
-    for b in range(state.incumbents.shape[0]):
-        if state.incumbents[b] == i:
-            return False
-        claimed = claimed or state.incumbents[b] == j
-    return claimed and not is_settled(rule.settled, i, j)
+    return is_of_the_answer(state, i, j) and not is_settled(rule.settled, i, j)
 
 
 @inner

@@ -79,21 +79,26 @@ def keep_doubt(state: State, given: Vector, i: int, j: int) -> None:
 
 
 @inner
+def is_of_the_answer(state: State, i: int, j: int) -> bool:
+    """Whether j is an incumbent by now and i is none; no pair at all has i = -1."""
+    inside = False
+    for b in range(state.incumbents.shape[0]):
+        if state.incumbents[b] == i:
+            return False
+        inside = inside or state.incumbents[b] == j
+    return inside and i >= 0
+
+
+@inner
 def is_doubt_valid(state: State) -> bool:
     """Whether the alternative found last reverses a pair of the present answer, and is recent.
 
     Its cost is above that of the closest one, which is searched for again before long, so that the
     evidence is not overstated by much.
     """
-    i, j = state.doubt_challenger, state.doubt_incumbent
-    if i < 0 or state.samples > RENEWAL * state.searched:
+    if state.samples > RENEWAL * state.searched:
         return False
-    reversed_ = False
-    for b in range(state.incumbents.shape[0]):
-        if state.incumbents[b] == i:
-            return False
-        reversed_ = reversed_ or state.incumbents[b] == j
-    return reversed_
+    return is_of_the_answer(state, state.doubt_challenger, state.doubt_incumbent)
 
 
 @inner
