@@ -46,8 +46,8 @@ DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(40, 40, BUDGET
 # Families with 100 and 200 arms; with more, some rules take hours.
 LARGER = 4
 MANY_EFFORT, QUICK = Effort(3, 3, BUDGET), Effort(2, 2, BUDGET)
-# Rules that take 50 microseconds and more for a sample on E, and what is tried there in their place:
-# a draw of `top-two-ids` projects 103 arms, so it has a fifth of its draws. They are given up after
+# Rules that take 50 microseconds and more for a sample on E, and what is tried there instead: a
+# draw of `top-two-ids` projects 103 arms, so it has a fifth of its draws. They are given up after
 # fewer lower bounds.
 SLOW_ON_E = {
     "mislid-paper": "mislid-paper",
