@@ -69,12 +69,12 @@ def _aim_higher(rule: FrankWolfe) -> None:
 
 
 @inner
-def _furthest_behind(plan: Vector, counts: Vector) -> int:
+def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
     """The arm with the largest plan / count, one that was never measured first."""
     best, largest = 0, -1.0
     for k in range(plan.shape[0]):
         ratio = plan[k] / counts[k] if counts[k] > 0.0 else np.inf
-        if ratio > largest:
+        if ratio > largest and price[k] < np.inf:
             best, largest = k, ratio
     return best
 
@@ -103,4 +103,4 @@ def frank_wolfe_arm(setting: Setting, rule: FrankWolfe, state: State, uniform: f
         fill(rule.towards, 1.0 / K)
     for k in range(K):
         rule.plan[k] += (rule.towards[k] - rule.plan[k]) / t
-    return _furthest_behind(rule.plan, state.counts)
+    return _furthest_behind(rule.plan, state.counts, setting.price)

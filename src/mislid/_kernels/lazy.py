@@ -99,14 +99,14 @@ def _plan_anew(setting: Setting, rule: LazyTracking, state: State) -> None:
 
 
 @inner
-def _furthest_behind(tracked: Vector, counts: Vector) -> int:
-    """The arm with the largest deficit, of those that ever had a share."""
+def _furthest_behind(tracked: Vector, counts: Vector, price: Vector) -> int:
+    """The arm with the largest deficit, of those that ever had a share and can be measured."""
     best = -1
     for k in range(counts.shape[0]):
-        behind = tracked[k] - counts[k]
-        if tracked[k] > 0.0 and (best < 0 or behind > tracked[best] - counts[best]):
+        behind, can = tracked[k] - counts[k], tracked[k] > 0.0 and price[k] < np.inf
+        if can and (best < 0 or behind > tracked[best] - counts[best]):
             best = k
-    return best
+    return max(best, 0)
 
 
 @kernel
@@ -129,7 +129,7 @@ def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float)
         arm: int = setting.basis[rule.turn]
         rule.turn = (rule.turn + 1) % d
         return arm
-    return _furthest_behind(rule.tracked, state.counts)
+    return _furthest_behind(rule.tracked, state.counts, setting.price)
 
 
 @inner

@@ -25,6 +25,7 @@ class Rules(Struct):
     propose: int  # address of a kernel, as `_propose` below
     own_test: int  # of one as `_own_test`, 0 where the sampling rule has none
     estimates: bool  # whether the sampling rule looks at the projected means
+    phased: bool  # whether it plans many measurements at once
     stopping: Struct
     judge: int  # of one as `_judge`
     gamma: float  # tests are at least this factor apart in samples

@@ -4,7 +4,8 @@ A pair is a challenger i and an incumbent j. It is left unless j was proved bett
 accepted, or i is dropped. An arm is accepted once K - m others were proved worse or are dropped,
 and for m = 1 dropped once another was proved better, which is elimination of arms: if all that was
 proved is true, so are these, whatever the incumbents are by then. For m > 1 dropping would be as
-true; the published rule does without.
+true; the published rule does without. With a tolerance "better" means hardly worse, which does not
+carry over from one pair to the next: then nothing is dropped.
 
 A stopping rule that settles pairs one by one leaves them in `state.left`; a sampling rule that is
 to be selective asks `is_left`, or lets its search leave out what is not (`leave_out_pairs`).
@@ -68,7 +69,7 @@ def _is_beaten(left: PairsLeft, i: int) -> bool:
 
 
 @inner
-def draw_conclusions(left: PairsLeft, m: int) -> None:
+def draw_conclusions(left: PairsLeft, m: int, tol: float) -> None:
     """Accept and drop arms, after pairs were settled, until nothing more follows."""
     K, more = left.accepted.shape[0], True
     while more:
@@ -76,7 +77,7 @@ def draw_conclusions(left: PairsLeft, m: int) -> None:
         for k in range(K):
             if left.accepted[k] == 0 and _worse(left, k) >= K - m:
                 left.accepted[k], more = 1, True
-            if m == 1 and left.dropped[k] == 0 and _is_beaten(left, k):
+            if m == 1 and tol == 0.0 and left.dropped[k] == 0 and _is_beaten(left, k):
                 left.dropped[k], more = 1, True
 
 

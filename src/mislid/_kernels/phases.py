@@ -9,7 +9,8 @@ with the variance of the difference and what the misspecification may add to it.
 that is elimination as published. Estimates are by least squares along the features or, where the
 bias of these is above what a phase is to resolve, the means of the two arms.
 
-In a study trials may be open. They never end a phase: their values are not known yet.
+In a study trials may be open. They never end a phase: their values are not known yet. It ends when
+as many as were planned have come, whatever is open; values that come later count in the next one.
 """
 
 from __future__ import annotations

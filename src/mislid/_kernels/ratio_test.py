@@ -104,5 +104,5 @@ def judge_ratio(setting: Setting, rule: RatioTest, state: State, testing: bool) 
         return state.statistic > threshold
     begin_to_settle(state.left, incumbents, state.samples)
     if _look_at_pairs(setting, rule, state, threshold):
-        draw_conclusions(state.left, setting.m)
+        draw_conclusions(state.left, setting.m, setting.tol)
     return count_left(state.left, incumbents, challengers) == 0

@@ -118,6 +118,8 @@ def _choose(rules: Rules, pretended: State, waiting: Indices, trial: int, chosen
         made, waiting = 1, chosen[:1]
         if chosen.shape[0] == 1:
             return
+    elif rules.phased:
+        propose(rules, state, trial)  # a phase whose values are all told ends, whatever is open
     # A rule that needs no estimate has none before the first test.
     if state.judged == 0:
         estimate(rules, state)

@@ -68,7 +68,7 @@ def _settle_far(setting: Setting, state: State, threshold: float) -> None:
                 settle_pair(state.left, i, j, state.samples)
                 changed = True
     if changed:
-        draw_conclusions(state.left, m)
+        draw_conclusions(state.left, m, setting.tol)
 
 
 @inner
@@ -78,7 +78,7 @@ def _settle_all(setting: Setting, state: State) -> None:
             i, j = state.test.challengers[a], state.incumbents[b]
             if is_left(state.left, i, j):
                 settle_pair(state.left, i, j, state.samples)
-    draw_conclusions(state.left, setting.m)
+    draw_conclusions(state.left, setting.m, setting.tol)
 
 
 @inner

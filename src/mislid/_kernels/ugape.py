@@ -70,9 +70,8 @@ def ugape_arm(setting: Setting, rule: UGapE, state: State, uniform: float) -> in
 
 @kernel
 def ugape_test(setting: Setting, rule: UGapE, state: State) -> bool:
-    """Whether the index settles the question: then `incumbents` have the best scores."""
+    """Whether the index had settled the question before the last measurement; its answer then."""
     if not rule.index <= rule.limit:
         return False
-    score_arms(setting, rule, state)
     list_top(rule.scores, rule.heap, rule.flags, state.incumbents)
     return True

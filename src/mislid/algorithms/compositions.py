@@ -184,6 +184,11 @@ class Selective(Algorithm):
         return bool(self.algorithm.every_arm)
 
     @property
+    def own_test(self) -> bool:  # type: ignore[override]
+        """As for the rule itself."""
+        return bool(self.algorithm.own_test)
+
+    @property
     def authors(self) -> bool:  # type: ignore[override]
         """As for the rule itself."""
         return bool(self.algorithm.authors)

@@ -167,6 +167,7 @@ class Engine:
             propose=0 if sampler is None else sampler.propose.address,
             own_test=0 if own is None else own.address,
             estimates=estimates,
+            phased=sampler is not None and sampler.left is not None,
             stopping=stopping.struct,
             judge=stopping.judge.address,
             gamma=self.gamma,
@@ -351,6 +352,11 @@ class Engine:
 
         return int(next_arm(self._rules, self._state, where))
 
+    @property
+    def is_phased(self) -> bool:
+        """Whether the sampling rule plans many measurements at once."""
+        return bool(self._rules.phased)
+
     def phase_left(self, waiting: Sequence[int] = ()) -> int | None:
         """How many measurements are left of what a rule plans as a whole, such as a phase of RAGE.
 
@@ -375,6 +381,7 @@ class Engine:
         # A copy proposes: whether somebody asks must not change what happens next.
         probe = self.copy()
         if waiting:
+            probe.propose()
             probe = probe._pretending(waiting)
         probe.propose()
         rules = probe._rules

@@ -226,6 +226,8 @@ def _choose(engine: Engine, step: Step) -> list[int]:
     if not waiting:
         chosen.append(engine.propose(step.trial))
         waiting = chosen.copy()
+    elif engine.is_phased:
+        engine.propose(step.trial)
     if len(chosen) == step.n:
         return chosen
     pretended, estimate = engine._pretending(waiting), engine.estimate

@@ -275,7 +275,7 @@ class Run:
                 while code == RUNNING and engine.samples < due:
                     code = advance(budget, min(PAUSE, due - engine.samples))
                 if callback is not None:
-                    callback(self._progress(finished=code != RUNNING))
+                    callback(self._progress(code))
                 if code != RUNNING:
                     return STATUS[code]
         except KeyboardInterrupt:
@@ -297,20 +297,29 @@ class Run:
             return self.engine.best_measured
         return self.engine.verdict.answer or self.engine.incumbents
 
-    def _progress(self, *, finished: bool) -> Progress:
+    def _seems_best(self, code: int) -> tuple[int, ...] | None:
+        """The answer, or what is ahead without one; a rule with its own test says so at the end."""
+        engine = self.engine
+        if not self.own:
+            return self._answer() if engine.is_estimated else None
+        if code == EXHAUSTED and not engine.is_estimated:
+            best = np.argsort(-engine.means, kind="stable")[: engine.question.m]
+            return tuple(int(arm) for arm in best)
+        return None if code == RUNNING else self._answer()
+
+    def _progress(self, code: int) -> Progress:
         engine = self.engine
         verdict = Verdict(False) if self.own else engine.verdict
-        known = finished if self.own else engine.is_estimated
         return Progress(
             samples=engine.samples,
             counts=engine.counts,
             means=engine.means,
-            answer=self._answer() if known else None,
+            answer=self._seems_best(code),
             statistic=verdict.statistic,
             threshold=verdict.threshold,
             pair=verdict.pair,
             tested=0 if self.own else engine.last_test,
-            finished=finished,
+            finished=code != RUNNING,
         )
 
     def outcome(self, status: str, instance: Instance, seconds: float) -> Identification:

@@ -19,10 +19,16 @@ from oracles.elimination import PlainPairs, possible_answers
 
 
 @kernel
-def settle_one(left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int) -> None:
+def settle_within(
+    left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int, tol: float
+) -> None:
     begin_to_settle(left, incumbents, samples)
     settle_pair(left, i, j, samples)
-    draw_conclusions(left, incumbents.shape[0])
+    draw_conclusions(left, incumbents.shape[0], tol)
+
+
+def settle_one(left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int) -> None:
+    settle_within(left, incumbents, i, j, samples, 0.0)
 
 
 @kernel
@@ -89,3 +95,14 @@ def test_a_search_leaves_out_what_is_settled_unless_that_is_all() -> None:
     assert exempt.tolist() == [0, 0, 0, 0]
     forget_pairs(left)
     assert counted(left, inside, outside) == 4
+
+
+def test_with_a_tolerance_better_does_not_carry_over() -> None:
+    """Arm 1 is hardly worse than 0 or better, and 2 than 1: 2 may be worse by two tolerances."""
+    left = new_pairs_left(3, 1)
+    settle_within(left, np.array([1]), 0, 1, 1, 0.1)
+    settle_within(left, np.array([2]), 1, 2, 2, 0.1)
+    assert not left.dropped.any()
+    assert look(left, 0, 2)
+    settle_within(left, np.array([2]), 0, 2, 3, 0.1)
+    assert left.accepted.tolist() == [0, 0, 1]

@@ -10,6 +10,7 @@ from mislid import Instance, Model
 from mislid.algorithms import ALGORITHMS
 from mislid.errors import ProblemError
 from mislid.simulation.identify import identify
+from mislid.simulation.progress import Progress
 
 FEATURES = np.random.default_rng(2).normal(size=(8, 3))
 MEANS = np.array([2.0, 1.6, 0.9, 0.7, 0.4, 0.1, -0.3, -0.8])
@@ -149,3 +150,15 @@ def test_ctrl_c_in_a_callback_interrupts() -> None:
 def test_bad_callbacks(options: dict, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         identify(INSTANCE, 2, **options)
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["ugape", "lucb", "rage", "xy-static", "xy-adaptive", "lingape", "lazy-tas"]
+)
+def test_a_run_without_an_answer_ends_with_what_seems_best(algorithm: str) -> None:
+    instance = Instance(Model(np.eye(5), np.inf), [0.0, 0.1, 0.2, 5.0, 9.0], noise=0.5)
+    seen: list[Progress] = []
+    options = {"stopping": "heuristic", "max_samples": 6, "delta": 1e-30, "seed": 1}
+    found = identify(instance, 2, algorithm=algorithm, callback=seen.append, **options)
+    assert (found.status, found.answer) == ("budget exhausted", None)
+    assert seen[-1].answer == (4, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -425,3 +426,19 @@ def test_a_key_is_of_noise_and_cost_as_well() -> None:
     for other in ({"noise": 0.4, "cost": 3.0}, {"noise": 0.3, "cost": 4.0}):
         with pytest.raises(ProblemError, match="key must be new"):
             study.add_candidates(["c"], **other, informed=False, key="second plate")
+
+
+@pytest.mark.parametrize("algorithm", ["fws", "lazy-tas"])
+def test_rules_that_follow_a_plan_go_on_without_a_retired_candidate(
+    algorithm: str, rng: np.random.Generator
+) -> None:
+    """It stays the furthest behind: all others would have to take turns."""
+    means = dict(zip("abcde", [1.0, 0.8, 0.2, 0.1, 0.0], strict=True))
+    study = mislid.create_study(candidates=list("abcde"), m=1, noise=1.0, algorithm=algorithm)
+    for at in range(300):
+        if at == 12:
+            study.retire("e")
+        trial = study.ask()
+        study.tell(trial, means[trial.arm] + float(rng.normal()))
+    counts = Counter(row.arm for row in study.observation_rows())
+    assert min(counts["a"], counts["b"]) > 1.5 * max(counts["c"], counts["d"])

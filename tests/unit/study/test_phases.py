@@ -137,3 +137,27 @@ def test_what_cannot_be_asked_for(n: Any, algorithm: str, message: str) -> None:
 def test_candidates_without_features(rng: np.random.Generator) -> None:
     study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=1.0, algorithm="rage")
     assert [trial.arm for trial in study.ask("phase")] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("algorithm", "samples"), [("rage", 2_400), ("xy-adaptive", 500)])
+def test_a_trial_that_nobody_tells_does_not_keep_a_phase_from_ending(
+    algorithm: str, samples: int, rng: np.random.Generator
+) -> None:
+    """Two arms are close, four far below: these are dropped, and hardly measured from then on."""
+    means = [1.0, 0.95, 0.0, 0.0, 0.0, 0.0]
+    rules = {"algorithm": algorithm, "noise": 0.3, "delta": 0.001}
+    storage = MemoryStorage()
+    study = mislid.create_study(
+        study_name="s", storage=storage, candidates=list("ABCDEF"), m=1, **rules
+    )
+    lost = study.ask()
+    for _ in range(samples):
+        trial = study.ask()
+        study.tell(trial, means["ABCDEF".index(trial.arm)] + 0.3 * float(rng.normal()))
+    counts = Counter(row.arm for row in study.observation_rows())
+    assert min(counts["A"], counts["B"]) > 2 * max(counts[arm] for arm in "CDEF")
+    study.tell(lost, 1.0)  # counts, late as it is
+    target = MemoryStorage()
+    copy_study(from_study_name="s", from_storage=storage, to_storage=target)
+    again = load_study(study_name="s", storage=target)
+    assert [trial.arm for trial in again.ask(4)] == [trial.arm for trial in study.ask(4)]
