@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.gains import set_slopes
 from mislid._kernels.game import drawn
 from mislid._kernels.linalg import fill
 from mislid._kernels.newton import INFEASIBLE, STALLED, means_below, solve
@@ -125,13 +124,12 @@ def _find_pair(
 
 @kernel
 def directed_arm(setting: Setting, rule: Directed, state: State, uniform: float) -> int:
-    """The arm to measure next: k with a probability in proportion to N_k times its slope."""
+    """The arm to measure next: k in proportion to what its measurements add to the pair's cost."""
     i, j, found = _find_pair(setting, rule, state, stream_of(uniform))
     shares, total = rule.shares, 0.0
     if found:
-        set_slopes(setting, state.test.below, shares)
         for k in range(shares.shape[0]):
-            shares[k] *= state.counts[k]
+            shares[k] = 0.5 * state.weights[k] * state.test.below[k] ** 2
             total += shares[k]
         state.rounds += 1
     if not 0.0 < total < np.inf:

@@ -53,8 +53,10 @@ def _draw_values(setting: Setting, state: State, key: np.uint64, at: int, out: P
     """How far values (K,) as uncertain as the empirical means are from these."""
     K = out.shape[0]
     for k in range(K):
-        deviation = math.sqrt(setting.variance[k] / max(state.counts[k], AT_LEAST))
-        out[k] = deviation * normal(key, at * K + k)
+        # Weights have the variance that values show, where a stopping rule estimates it.
+        weight = state.weights[k]
+        variance = 1.0 / weight if weight > 0.0 else setting.variance[k] / AT_LEAST
+        out[k] = math.sqrt(variance) * normal(key, at * K + k)
 
 
 @inner

@@ -17,7 +17,7 @@ from helpers.plan_runs import (
     proposals,
     random_instance,
 )
-from mislid import Instance, Model
+from mislid import Engine, Instance, Model, Question
 from mislid._kernels.compile import kernel
 from mislid._kernels.posterior import Posterior, draw
 from mislid._kernels.state import Setting, State
@@ -82,3 +82,20 @@ def test_an_impossible_number_of_draws_is_refused(draws: Any) -> None:
 @pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
 def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
     assert_right(PEPS(), rng, K, d, eps, m)
+
+
+@pytest.mark.parametrize("eps", [0.0, math.inf])
+def test_draws_have_the_spread_that_bounded_values_show(eps: float) -> None:
+    """Means of a few per cent: half of the range would be many times as much."""
+    counts, sums = np.full(4, 1000), np.array([10, 15, 20, 30])
+    question = Question(Model(np.eye(4), eps), 1, noise_model="bernoulli", reward_range=(0.0, 1.0))
+    engine = Engine(question, PEPS(), "guaranteed")
+    engine.reset(counts, sums)
+    engine.judge(test=False)
+    rules, drawn = engine._rules, Posterior.zeros({"K": 4, "d": 4})
+    shifts = np.zeros((2000, 4))
+    for at in range(len(shifts)):
+        assert draw_shift(rules.setting, rules.state, 7, at, drawn)
+        shifts[at] = drawn.shift
+    known = np.sqrt(sums / counts * (1.0 - sums / counts) / counts)
+    assert_allclose(shifts.std(axis=0), known, rtol=0.3)
