@@ -18,34 +18,42 @@ NEGLIGIBLE = 1e-100
 COARSER = (1e-30, 1e-15, 1e-8)
 # Of linear means no share counts as less. Smaller ones would still decide where an alternative puts
 # arms that its pair has nothing to do with, and in the solver's rounding it puts them anywhere: a
-# learner that sees such gains plays all arms alike for long.
-LEAST_SHARE = 1e-9
+# learner that sees such gains plays all arms alike for long. So it is in a tube where the solver's
+# first attempt fails: its others would take a hundred times as long.
+LEAST_SHARE, FLOORED = 1e-9, -1.0
 
 
 @inner
 def _set_weights(setting: Setting, plan: Vector, neglected: float, weights: Vector) -> None:
-    """Shares (K,) over variances; in a tube, without those that are neglected."""
+    """Shares (K,) over variances, without those that are neglected, or none but FLOORED ones."""
     for k in range(plan.shape[0]):
         share = plan[k] if plan[k] > neglected else 0.0
-        if setting.eps == 0.0:
+        if neglected == FLOORED:
             share = max(plan[k], LEAST_SHARE)
         weights[k] = share / setting.variance[k]
 
 
 @inner
-def closest_at_plan(setting: Setting, state: State, plan: Vector, weights: Vector) -> Closest:
+def closest_at_plan(
+    setting: Setting, state: State, plan: Vector, weights: Vector, patient: bool
+) -> Closest:
     """The alternative closest to the estimate where arms have these shares (K,).
 
-    Weights over many orders of magnitude can be more than the solver certifies: then, in a tube,
-    small shares are neglected.
+    In a tube by the shares as they are, if the solver certifies that, at its first attempt unless
+    `patient`. Otherwise no share counts as less than LEAST_SHARE, or small ones are neglected.
     """
+    newton, linear = state.play.newton, setting.eps == 0.0
     found = (STALLED, 0.0, -1, -1)
     for attempt in range(1 + len(COARSER)):
         least = NEGLIGIBLE if attempt == 0 else COARSER[attempt - 1]
+        if linear or (attempt == 1 and not patient):
+            least = FLOORED
         _set_weights(setting, plan, least, weights)
         aim_at_projection(weights, state.test, state.play)
+        newton.hasty = attempt == 0 and not linear and not patient
         found = search_around(setting, state, weights, state.play)
-        if found[0] != STALLED or setting.eps == 0.0:
+        newton.hasty = False
+        if found[0] != STALLED or linear:
             break
     return found
 
@@ -59,7 +67,7 @@ def answer_plan(
     Whether there is one that tells: not where two arms of the closest are level, nor where the
     search certified nothing.
     """
-    _set_weights(setting, plan, 0.0, weights)
+    _set_weights(setting, plan, FLOORED if setting.eps == 0.0 else 0.0, weights)
     aim_at_projection(weights, state.test, state.play)
     if not find_near(setting, state, weights, state.play, near):
         return False

@@ -75,7 +75,7 @@ def allocated_arm(game: Game, state: State, uniform: float) -> int:
 @inner
 def _answer(setting: Setting, game: Game, state: State) -> bool:
     """Let the closest alternative answer the allocation; whether it could be certified."""
-    status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights)
+    status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights, game.published)
     if status != STALLED:
         keep_recent(game, i)
     return status != STALLED

@@ -85,7 +85,7 @@ def _next_power(t: int) -> int:
 def _plan_anew(setting: Setting, rule: LazyTracking, state: State) -> None:
     """Frank-Wolfe from the last plan on; an alternative at no distance has no slope to follow."""
     for step in range(1, STEPS + 1):
-        status, cost, _, _ = closest_at_plan(setting, state, rule.plan, rule.weights)
+        status, cost, _, _ = closest_at_plan(setting, state, rule.plan, rule.weights, True)
         if status == STALLED:
             state.stalls += 1
         if status != SOLVED or not 0.0 < cost < np.inf:

@@ -251,7 +251,8 @@ def solve(theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
 
     The proximal terms of later attempts reach from far below the lightest arm to above it: flat
     directions need the one or the other. What no attempt certifies to `rtol` is certified to
-    LOOSE. Where that fails too, all is tried again from zero, then given up as STALLED.
+    LOOSE. Where that fails too, all is tried again from zero, then given up as STALLED. `hasty`
+    spaces give up after the first attempt.
     """
     scale, worst, rounding, spread = cost_scales(space)
     copy(theta, space.start)
@@ -277,7 +278,7 @@ def solve(theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
                 atol,
                 space,
             )
-            if outcome[0] != STALLED:
+            if outcome[0] != STALLED or space.hasty:
                 return outcome
         if round_ > 0 or dot(space.start, space.start) == 0.0:
             break

@@ -51,6 +51,7 @@ class NewtonSpace(Struct):
     j: int  # incumbent
     tol: float
     level: float  # of the means before they were centred: the size whose rounding they carry
+    hasty: bool  # whether to give up where the first attempt certifies nothing
     upper: PerArm  # distance of the mean above the tube's upper wall
     lower: PerArm  # and above its lower wall
     step_x: PerArm  # what the step does to the linear values

@@ -68,7 +68,7 @@ def test_arms_that_have_hardly_a_share_are_moved_as_in_exact_arithmetic(seed: in
     engine.reset(np.ones(given.K), given.means)
     engine.judge(test=False)
     rules, weights = engine._rules, np.zeros(given.K)
-    _, cost, i, j = closest(rules.setting, rules.state, shares, weights)
+    _, cost, i, j = closest(rules.setting, rules.state, shares, weights, False)
     assert (i, j) in [(k, 0) for k in range(1, given.K)]
     np.testing.assert_array_equal(weights, np.maximum(shares, LEAST_SHARE))
     expected = moved(given.model.features, weights, given.means, i, j)
