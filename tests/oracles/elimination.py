@@ -15,10 +15,14 @@ Pairs = set[tuple[int, int]]
 
 @dataclass
 class PlainPairs:
-    """Which pairs (challenger, incumbent) were settled, and what follows for single arms."""
+    """Which pairs (challenger, incumbent) were settled, and what follows for single arms.
+
+    With a tolerance a settled pair says that j is hardly worse than i, which is no order.
+    """
 
     K: int
     m: int
+    tolerance: float = 0.0
     settled: Pairs = field(default_factory=set)
     accepted: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
@@ -33,7 +37,7 @@ class PlainPairs:
                 better = {j for i, j in self.settled if i == k} | (self.accepted - {k})
                 if len(worse) >= self.K - self.m:
                     self.accepted.add(k)
-                if self.m == 1 and better:
+                if self.m == 1 and self.tolerance == 0.0 and better:
                     self.dropped.add(k)
 
     def is_left(self, i: int, j: int) -> bool:

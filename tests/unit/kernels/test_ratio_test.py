@@ -23,7 +23,7 @@ def compare_along(rng: np.random.Generator, rule: LikelihoodRatio, m: int, algor
     question = Question(Model(features, 0.0), m, noise=noise, delta=0.1, tolerance=tolerance)
     engine = Engine(question, algorithm, rule, every_arm=True)
     plain = PlainRatioTest(
-        PlainPairs(K, m), rule.selective, 0.1, tolerance, rule.threshold == "heuristic"
+        PlainPairs(K, m, tolerance), rule.selective, 0.1, tolerance, rule.threshold == "heuristic"
     )
     for t in range(2000):
         arm = t if t < K else engine.propose()
