@@ -191,6 +191,12 @@ class TestMemory:
         assert again.pair == first.pair
         assert_allclose(again.cost, first.cost, rtol=1e-9)
 
+    def test_all_pairs_have_a_slot_where_that_takes_little_room(self) -> None:
+        rng = np.random.default_rng(1)
+        sizes = {K: workspaces.search_space(rng.normal(size=(K, 2)), 4) for K in (103, 400)}
+        assert sizes[103].kept_age.size == 4 * 99  # a rule may visit all of them in every round
+        assert sizes[400].kept_age.size == workspaces.NEAR_SLOTS
+
     def test_few_slots_change_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         rng = np.random.default_rng(2)
         model = Model(rng.normal(size=(25, 4)), 1.0)

@@ -50,6 +50,17 @@ def test_the_answer_has_the_best_scores_not_the_best_means() -> None:
     assert run.answer() == [0]
 
 
+def test_the_answer_is_the_one_that_the_index_was_of() -> None:
+    """The measurement after the last choice has no part in it, whatever it says."""
+    run = new_run(np.eye(3), 1, UGapE())
+    for arm, value in [(0, 1.0), (1, 0.2), (2, 0.0)]:
+        for _ in range(400):
+            run.measure(arm, value)
+    run.choose()
+    run.measure(1, 1e6)
+    assert run.answer() == [0]
+
+
 @pytest.mark.parametrize(("name", "mean"), [("A_eps0", 1_208), ("A_eps5", 3_104)])
 def test_it_needs_what_lucb_does(shared_data: Path, name: str, mean: float) -> None:
     """Numbers of a prototype of LUCB; the two have the same bound."""
