@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 import mislid
 import mislid.server
 from helpers.browser import Window, window
+from helpers.commands import every_command
 from helpers.site import (
     Page,
     build,
@@ -27,7 +27,6 @@ from helpers.site import (
     served,
     style_loads,
 )
-from mislid.cli.app import app
 
 pytestmark = pytest.mark.slow
 SHOWN = ["index", "benchmarks", "studies", "reference/api/mislid/Study", "reference/commands/study"]
@@ -101,18 +100,8 @@ def test_public_methods_are_on_the_pages_of_their_classes(
         assert f"mislid.Study.{name}" in page.anchors
 
 
-def all_commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    yield path
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from all_commands(found, (*path, name))
-
-
 def test_every_command_has_a_page(site: Path, read: dict[Path, Page]) -> None:
-    paths = list(all_commands(app, ()))
+    paths = [path for path, _ in every_command()]
     assert len(paths) > 30
     for path in paths:
         page = read[site / "reference/commands" / f"{'-'.join(path) or 'index'}.html"]

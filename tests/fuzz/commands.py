@@ -15,8 +15,8 @@ import click
 
 from fuzz import nasty
 from fuzz.functions import instance
+from helpers.commands import Words, every_command
 from mislid.cli import main
-from mislid.cli.app import app
 
 # Those that measure for minutes, go on for ever or need a network get wrong words alone.
 LONG = {"demo", "reproduce", "data fetch", "serve"}
@@ -48,30 +48,11 @@ GOOD = {
 }
 
 
-def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command, by the words that call it."""
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from leaves(found, (*path, name))
-    else:
-        yield path
-
-
-def parameters(path: tuple[str, ...]) -> list[click.Parameter]:
-    command: Any = app
-    for name in path:
-        command = command.get_command(click.Context(command), name)
-    return list(command.params)
-
-
-def words_for(path: tuple[str, ...], dice: random.Random) -> list[str]:
+def words_for(path: Words, command: click.Command, dice: random.Random) -> list[str]:
     """What stands behind the command's name."""
     words: list[str] = []
     spoiled = dice.random() < 0.85
-    for about in parameters(path):
+    for about in command.params:
         usual = GOOD.get(about.name or "")
         odd = spoiled and dice.random() < 0.3
         if isinstance(about, click.Argument):
@@ -145,8 +126,10 @@ DAMAGED = (
 )
 
 
-def prepared(path: tuple[str, ...], dice: random.Random) -> tuple[str, Callable[[], Any]]:
-    words = [*path, *words_for(path, dice)]
+def prepared(
+    path: Words, command: click.Command, dice: random.Random
+) -> tuple[str, Callable[[], Any]]:
+    words = [*path, *words_for(path, command, dice)]
     damage = dice.choice(DAMAGED) if dice.random() < 0.3 else None
     if damage is not None and dice.random() < 0.5:
         words = [damage if word in DAMAGED else word for word in words]
@@ -173,5 +156,9 @@ def prepared(path: tuple[str, ...], dice: random.Random) -> tuple[str, Callable[
 
 
 def targets() -> dict[str, Callable[[random.Random], Any]]:
-    """The commands, by name."""
-    return {f"mislid {' '.join(path)}": partial(prepared, path) for path in leaves(app)}
+    """The commands that are no groups, by name."""
+    return {
+        f"mislid {' '.join(path)}": partial(prepared, path, command)
+        for path, command in every_command()
+        if not isinstance(command, click.Group)
+    }

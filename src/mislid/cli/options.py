@@ -26,6 +26,16 @@ def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Calla
     return click.option(name, type=kind, default=default, show_default=True, help=text, **more)
 
 
+def flag(option: str, text: str, *name: str) -> Callable[[F], F]:
+    """An option without a value."""
+    return click.option(option, *name, is_flag=True, help=text)
+
+
+def file_option(option: str, text: str, metavar: str = "FILE", *name: str) -> Callable[[F], F]:
+    """An option that names a file."""
+    return click.option(option, *name, metavar=metavar, type=click.Path(), help=text)
+
+
 file_argument = click.argument("file", type=click.Path())
 seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
 
@@ -37,6 +47,11 @@ def format_option(default: str = "table") -> Callable[[F], F]:
     return click.option(
         "--format", "form", type=forms, default=default, show_default=True, help=text
     )
+
+
+def printed(default: str = "table") -> Callable[[F], F]:
+    """--format, and errors of one sentence."""
+    return lambda command: format_option(default)(one_sentence_errors(command))
 
 
 def m_option(*, required: bool = True) -> Callable[[F], F]:
@@ -134,7 +149,7 @@ def output_folder_option(text: str, **more: Any) -> Callable[[F], F]:
 
 def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
     """--quiet."""
-    return click.option("--quiet", is_flag=True, help=text)
+    return flag("--quiet", text)
 
 
 def instance_options(command: F) -> F:

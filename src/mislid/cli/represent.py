@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import click
 
 from mislid.cli.options import (
     file_argument,
+    flag,
     format_option,
     m_option,
     one_sentence_errors,
@@ -78,7 +78,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
     "variance",
     "Which directions are kept: the largest spread, or the predictions first.",
 )
-@click.option("--whiten", is_flag=True, help="Scale features to the same spread: no loss.")
+@flag("--whiten", "Scale features to the same spread: no loss.")
 @setting("--noise", click.FloatRange(0, min_open=True), 1.0, "Standard deviation of rewards.")
 @setting(
     "--hidden",
@@ -205,12 +205,12 @@ def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -
 def _drawing(picture: str) -> Callable[[TradeOff], None]:
     """What saves the picture; found missing before the training, not after it."""
     from mislid.files import new_place
-    from mislid.plotting import save_trade_off
+    from mislid.plotting import draw_trade_off, save
 
     place = new_place(picture, "--picture")
     if find_spec("matplotlib") is None:
         raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
-    return partial(save_trade_off, place)
+    return lambda found: save(draw_trade_off(found), place)
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from mislid.cli.options import (
     assume_noise_option,
     cluster,
     examples,
-    format_option,
+    flag,
     instance_options,
     load,
     one_sentence_errors,
     output_folder_option,
+    printed,
     quiet_option,
     rule_options,
     setting,
@@ -74,8 +75,6 @@ def command(
     misspecification: float | None,
     noise: float | None,
     form: str,
-    runs: int,
-    seed: int,
     jobs: int,
     dask: str | None,
     output: str | None,
@@ -93,15 +92,13 @@ def command(
     instance = load(file, misspecification, noise)
     if options["assume_noise"] is None:
         del options["assume_noise"]  # directories of earlier releases do not name it
-    settings = replicate_settings(instance, m, runs=runs, seed=seed, **options)
+    settings = replicate_settings(instance, m, **options)
     if options["tolerance"] == 0.0 and options["max_samples"] is None:
         _warn_of_tie(instance, m)
     with cluster(dask, jobs) as client:
         rows = replicate_rows(
             instance,
             m,
-            runs=runs,
-            seed=seed,
             jobs=jobs,
             client=client,
             shard=shard,
@@ -115,9 +112,8 @@ def command(
 @click.command("merge", epilog=examples("mislid merge results/* --output merged"))
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path())
 @output_folder_option("Where to write settings.json, runs.csv and figure.png.", required=True)
-@click.option("--partial", is_flag=True, help="Also when runs are missing.")
-@format_option()
-@one_sentence_errors
+@flag("--partial", "Also when runs are missing.")
+@printed()
 def merge_command(folders: tuple[str, ...], output: str, partial: bool, form: str) -> None:
     """Join the directories that `mislid run --shard` filled, and print what `mislid run` without
     shards would have printed. Directories of different settings are refused, and runs that are

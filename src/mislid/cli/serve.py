@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mislid.cli.options import examples, one_sentence_errors
+from mislid.cli.options import examples, file_option, flag, one_sentence_errors
 from mislid.cli.study._opening import open_storage
 from mislid.errors import MissingPackageError
 
@@ -21,12 +21,10 @@ from mislid.errors import MissingPackageError
 @click.argument("storage")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen to.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8600, show_default=True)
-@click.option("--write", is_flag=True, help="Let those who know the token change studies.")
-@click.option(
+@flag("--write", "Let those who know the token change studies.")
+@file_option(
     "--token-file",
-    metavar="FILE",
-    type=click.Path(),
-    help="A file with the token; without it, one is made up and printed where one is needed.",
+    "A file with the token; without it, one is made up and printed where one is needed.",
 )
 @click.option(
     "--name",

@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from mislid.cli.options import rule_options
+from mislid.cli.study import command as study_commands
 from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
 
 
@@ -48,3 +49,22 @@ def test_retired_rules_are_taken_and_said_to_be(command: click.Command, name: st
     assert not any(retired + "'" in unknown.output.split("one of")[1] for retired in RETIRED)
     words = CliRunner().invoke(command, ["--help"]).output
     assert name not in words
+
+
+@pytest.mark.parametrize(
+    ("words", "misspelt", "meant"),
+    [
+        (["tell", "p", "0", "--fial"], "--fial", "--fail"),
+        (["tell", "p", "0", "-0.5", "--formt=csv"], "--formt", "--format"),
+        (["threshold", "p", "-1.5", "--fromat", "json"], "--fromat", "--format"),
+        (["correct", "p", "0", "-0.4", "--raeson", "typo"], "--raeson", "--reason"),
+    ],
+)
+def test_misspelt_options_beside_negative_numbers(
+    words: list[str], misspelt: str, meant: str
+) -> None:
+    done = CliRunner().invoke(study_commands, [*words, "--storage", "none.db"])
+    assert done.exit_code == 2
+    assert "No such option" in done.output
+    assert misspelt in done.output
+    assert meant in done.output

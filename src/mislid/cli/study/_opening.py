@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mislid._words import without_password
-from mislid.cli.options import F, warnings_as_lines
+from mislid.cli.options import F, examples, warnings_as_lines
 from mislid.errors import MislidError, ProblemError, StorageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 STORAGE = "MISLID_STORAGE"
 
-name_argument = click.argument("name")
 storage_option = click.option(
     "--storage",
     metavar="ADDRESS",
@@ -27,6 +27,33 @@ storage_option = click.option(
     help="Where the study is: a file such as lab.db, or postgresql://user@host/database; "
     f"by default what {STORAGE} names.",
 )
+
+
+class Signed(click.Command):
+    """A command whose arguments may be negative numbers, which click takes for options."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse two dashes that begin no option."""
+        known = [option for each in self.get_params(ctx) for option in each.opts]
+        for word in args[: args.index("--")] if "--" in args else args:
+            option = word.partition("=")[0]
+            if option.startswith("--") and option not in known:
+                near = get_close_matches(option, known)
+                raise click.NoSuchOption(option, possibilities=near, ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+def study_command(name: str, *calls: str, signed: bool = False) -> Callable[[F], click.Command]:
+    """A command about study NAME in --storage, with examples; `signed` as above."""
+    kind = Signed if signed else click.Command
+
+    def made(function: F) -> click.Command:
+        named = click.argument("name")(storage_option(function))
+        return click.command(name, kind, epilog=examples(*calls))(named)
+
+    return made
 
 
 def sheet_option(text: str) -> Callable[[F], F]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid._words import moment
-from mislid.cli.options import examples, format_option, one_sentence_errors, setting
+from mislid.cli.options import flag, printed, setting
 from mislid.cli.output import aligned, as_csv, as_json
-from mislid.cli.study._opening import name_argument, open_study, sheet_option, storage_option
+from mislid.cli.study._opening import open_study, sheet_option, study_command
 from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
@@ -59,17 +59,13 @@ _NOTES = {
 _USED_UP = "the budget is used up; `mislid study now` says what to report"
 
 
-@click.command(
+@study_command(
     "ask",
-    epilog=examples(
-        "mislid study ask potency",
-        "mislid study ask potency -n 8 --worker lab-1 --lease 2d --csv plate.csv",
-        "mislid study ask potency -n 24 --at-most 6 --replicates 2 --csv plate.csv",
-        "mislid study ask potency --pending --worker lab-1 --csv again.csv",
-    ),
+    "mislid study ask potency",
+    "mislid study ask potency -n 8 --worker lab-1 --lease 2d --csv plate.csv",
+    "mislid study ask potency -n 24 --at-most 6 --replicates 2 --csv plate.csv",
+    "mislid study ask potency --pending --worker lab-1 --csv again.csv",
 )
-@name_argument
-@storage_option
 @setting("-n", _Size(1), 1, "Number of trials, or `phase` for all that the rule has planned.")
 @click.option("--worker", metavar="NAME", help="Who asks; asking again gives its open trials back.")
 @click.option(
@@ -87,12 +83,9 @@ _USED_UP = "the budget is used up; `mislid study now` says what to report"
     "Trials of each chosen candidate in the batch; -n counts trials.",
 )
 @sheet_option("Write a sheet to fill in, .csv or .xlsx.")
-@click.option("--force", is_flag=True, help="Overwrite the sheet.")
-@click.option(
-    "--pending", is_flag=True, help="Hand out nothing new: all open trials, or those of --worker."
-)
-@format_option()
-@one_sentence_errors
+@flag("--force", "Overwrite the sheet.")
+@flag("--pending", "Hand out nothing new: all open trials, or those of --worker.")
+@printed()
 def command(
     name: str,
     storage: str | None,

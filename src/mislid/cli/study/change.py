@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.study._opening import name_argument, storage_option
+from mislid.cli.options import flag, printed
+from mislid.cli.study._opening import study_command
 from mislid.cli.study.create import (
     candidates_option,
     cost_option,
@@ -24,15 +26,11 @@ informed_option = click.option(
 )
 
 
-@click.command(
+@study_command(
     "add",
-    epilog=examples(
-        "mislid study add potency --candidates plate2.csv --reason 'second delivery'",
-        "mislid study add potency --candidates plate2.csv --uninformed",
-    ),
+    "mislid study add potency --candidates plate2.csv --reason 'second delivery'",
+    "mislid study add potency --candidates plate2.csv --uninformed",
 )
-@name_argument
-@storage_option
 @candidates_option("As for `create`, with the same columns.")
 @label_option
 @ignore_option
@@ -44,26 +42,22 @@ informed_option = click.option(
 @cost_option
 @informed_option
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def add_command(
     name: str,
     storage: str | None,
-    file: str,
-    label_column: str | None,
-    ignored: tuple[str, ...],
     noise: str | None,
-    cost: str | None,
     informed: bool,
     reason: str | None,
     form: str,
+    **table: Any,
 ) -> None:
     """Ask about the candidates in FILE as well.
 
     No measurement is lost. A decision is withdrawn, and made anew once the new candidates are
     compared.
     """
-    given = read_candidates(file, label_column, noise, ignored, cost)
+    given = read_candidates(noise=noise, **table)
     arms = given.candidates()
     print_change(
         form,
@@ -81,25 +75,16 @@ def add_command(
     )
 
 
-@click.command(
+@study_command(
     "retire",
-    epilog=examples(
-        "mislid study retire potency cmpd-7 --reason 'used up'",
-        "mislid study retire potency cmpd-7 --leave --uninformed --reason 'no longer sold'",
-    ),
+    "mislid study retire potency cmpd-7 --reason 'used up'",
+    "mislid study retire potency cmpd-7 --leave --uninformed --reason 'no longer sold'",
 )
-@name_argument
 @click.argument("arm")
-@storage_option
-@click.option(
-    "--leave",
-    is_flag=True,
-    help="It leaves the question; by default it stays in the comparison with what it has.",
-)
+@flag("--leave", "It leaves the question; by default it stays in the comparison with what it has.")
 @informed_option
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def retire_command(
     name: str,
     arm: str,

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.study._opening import name_argument, open_storage, storage_option
+from mislid.cli.options import printed
+from mislid.cli.study._opening import open_storage, study_command
 from mislid.cli.study._words import print_facts
 
 BROKEN = 1
 
 
-@click.command(
-    "check",
-    epilog=examples(
-        "mislid study check potency",
-        "mislid study check potency --head 3f1c...",
-    ),
-)
-@name_argument
-@storage_option
+@study_command("check", "mislid study check potency", "mislid study check potency --head 3f1c...")
 @click.option("--head", metavar="SEAL", help="One that was written down: the log must have it.")
-@format_option()
-@one_sentence_errors
+@printed()
 def command(name: str, storage: str | None, head: str | None, form: str) -> int:
     """Check every seal and every event in the log of study NAME, and derive its decision anew from
     the measurements. Exit status 1, and what is wrong, if anything does not hold.

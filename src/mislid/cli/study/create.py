@@ -11,15 +11,14 @@ import click
 from mislid._words import the_best, visible
 from mislid.cli.options import (
     F,
-    examples,
-    format_option,
-    one_sentence_errors,
+    flag,
+    printed,
     question_options,
     rule_options,
     seed_option,
     setting,
 )
-from mislid.cli.study._opening import as_address, name_argument, open_storage, storage_option
+from mislid.cli.study._opening import as_address, open_storage, study_command
 from mislid.cli.study._words import print_facts
 from mislid.errors import FileFormatError, ProblemError
 
@@ -59,16 +58,12 @@ cost_option = click.option(
 )
 
 
-@click.command(
+@study_command(
     "create",
-    epilog=examples(
-        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
-        "mislid study create taste --candidates names.csv --m 1 --noise 1 --storage taste.db",
-        "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
-    ),
+    "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
+    "mislid study create taste --candidates names.csv --m 1 --noise 1 --storage taste.db",
+    "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
 )
-@name_argument
-@storage_option
 @candidates_option(".csv or .xlsx with a label and features in every line, or a .npz instance.")
 @label_option
 @ignore_option
@@ -113,13 +108,8 @@ cost_option = click.option(
 )
 @rule_options()
 @seed_option
-@click.option(
-    "--load-if-exists",
-    is_flag=True,
-    help="Go on with a study of this name and these settings; others are refused.",
-)
-@format_option()
-@one_sentence_errors
+@flag("--load-if-exists", "Go on with a study of this name and these settings; others are refused.")
+@printed()
 def command(
     name: str,
     storage: str | None,
@@ -144,7 +134,7 @@ def command(
     as_address(storage)
     from mislid.study import create_study
 
-    given = read_candidates(file, label_column, noise, ignored, cost)
+    given = read_candidates(file, label_column, ignored, noise, cost)
     declared = given.misspecification if misspecification is None else misspecification
     settings |= given.candidates() | {"misspecification": declared, "reward_range": reward_range}
     settings |= {"rewards": rewards, "cost": given.cost}
@@ -245,23 +235,23 @@ class Given(NamedTuple):
 
 
 def read_candidates(
-    path: str,
-    label: str | None,
-    noise: str | None,
+    file: str,
+    label_column: str | None,
     ignored: Sequence[str],
-    cost: str | None = None,
+    noise: str | None,
+    cost: str | None,
 ) -> Given:
     """Read the file; `noise` is a number or the column that has one per candidate."""
-    if Path(path).suffix.lower() != ".npz":
-        return _from_csv(path, label, noise, ignored, cost)
-    apart = {"--label-column": label, "--ignore": ignored, "--cost": cost}
+    if Path(file).suffix.lower() != ".npz":
+        return _from_csv(file, label_column, noise, ignored, cost)
+    apart = {"--label-column": label_column, "--ignore": ignored, "--cost": cost}
     if any(apart.values()):
         option = next(name for name, value in apart.items() if value)
-        raise ProblemError(f"{option} must be left out for {path!r}: a .npz file has no columns")
+        raise ProblemError(f"{option} must be left out for {file!r}: a .npz file has no columns")
     from mislid.files import read_table
 
-    table = read_table(path)
-    spread = table.noise if noise is None else _number(noise, path, [])
+    table = read_table(file)
+    spread = table.noise if noise is None else _number(noise, file, [])
     names = tuple(range(len(table.features))) if table.names is None else table.names
     declared = None if spread is None or isinstance(spread, float | str) else spread.tolist()
     return Given(

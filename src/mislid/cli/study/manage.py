@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mislid._words import moment, without_password
-from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.options import examples, file_option, flag, printed
 from mislid.cli.study._opening import (
     as_address,
-    name_argument,
     one_sentence_about,
     open_storage,
     refuse_missing,
     storage_option,
+    study_command,
 )
 from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
 from mislid.errors import MislidError
@@ -45,8 +45,7 @@ _COLUMNS = (
     ),
 )
 @storage_option
-@format_option()
-@one_sentence_errors
+@printed()
 def list_command(storage: str | None, form: str) -> None:
     """Print a line about every study in the storage."""
     with open_storage(storage) as place:
@@ -78,19 +77,14 @@ def _is_proven(line: StudySummary) -> bool:
     return line.status != "contradicted" and is_proven(line.stopping)
 
 
-@click.command(
+@study_command(
     "copy",
-    epilog=examples(
-        "mislid study copy potency --to backup.db",
-        "mislid study copy potency --as rehearsal",
-    ),
+    "mislid study copy potency --to backup.db",
+    "mislid study copy potency --as rehearsal",
 )
-@name_argument
-@storage_option
 @click.option("--to", "target", metavar="ADDRESS", help="Storage; by default the same.")
 @click.option("--as", "new_name", metavar="NAME", help="Its new name; by default the same.")
-@format_option()
-@one_sentence_errors
+@printed()
 def copy_command(
     name: str, storage: str | None, target: str | None, new_name: str | None, form: str
 ) -> None:
@@ -112,18 +106,13 @@ def copy_command(
     print_facts(form, facts, list(facts.items()))
 
 
-@click.command(
+@study_command(
     "delete",
-    epilog=examples(
-        "mislid study delete rehearsal",
-        "mislid study delete rehearsal --yes",
-    ),
+    "mislid study delete rehearsal",
+    "mislid study delete rehearsal --yes",
 )
-@name_argument
-@storage_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@format_option()
-@one_sentence_errors
+@flag("--yes", "Do not ask.")
+@printed()
 def delete_command(name: str, storage: str | None, yes: bool, form: str) -> None:
     """Delete study NAME and its log, for good. On a terminal you are asked first; elsewhere it
     takes --yes.
@@ -155,9 +144,8 @@ def _confirm(name: str, size: int) -> None:
     ),
 )
 @storage_option
-@click.option("--backup", metavar="FILE", type=click.Path(), help="Where the backup goes.")
-@format_option()
-@one_sentence_errors
+@file_option("--backup", "Where the backup goes.")
+@printed()
 def upgrade_command(storage: str | None, backup: str | None, form: str) -> None:
     """Bring the tables of a storage up to date with this release; a backup is made first. One that
     is up to date is left alone.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.options import printed
+from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import after, after_words, print_facts
 from mislid.errors import ProblemError
 
@@ -24,22 +24,16 @@ row_option = click.option(
 reason_option = click.option("--reason", help="Why, for the log and the certificate.")
 
 
-# A negative value is no option.
-@click.command(
+@study_command(
     "correct",
-    context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "mislid study correct potency 3 0.91 --reason 'decimal point forgotten'",
-        "mislid study correct potency --row 17 0.44",
-    ),
+    "mislid study correct potency 3 0.91 --reason 'decimal point forgotten'",
+    "mislid study correct potency --row 17 0.44",
+    signed=True,
 )
-@name_argument
 @click.argument("words", nargs=-1, metavar="[TRIAL] VALUE")
-@storage_option
 @row_option
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def correct_command(
     name: str,
     words: tuple[str, ...],
@@ -55,7 +49,6 @@ def correct_command(
     """
     from mislid.files import decimal
 
-    _refuse_options(words)
     if len(words) != (1 if row is not None else 2):
         raise click.UsageError("give TRIAL and VALUE, or --row ROW and VALUE")
     value = decimal(words[-1].strip())
@@ -67,20 +60,15 @@ def correct_command(
     )
 
 
-@click.command(
+@study_command(
     "void",
-    epilog=examples(
-        "mislid study void potency 3 --reason 'plate dropped'",
-        "mislid study void potency --row 17",
-    ),
+    "mislid study void potency 3 --reason 'plate dropped'",
+    "mislid study void potency --row 17",
 )
-@name_argument
 @click.argument("trial", required=False)
-@storage_option
 @row_option
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def void_command(
     name: str,
     trial: str | None,
@@ -99,22 +87,17 @@ def void_command(
     print_change(form, name, storage, lambda study: study.void(which, row=row, reason=reason))
 
 
-@click.command(
+@study_command(
     "redeclare",
-    epilog=examples(
-        "mislid study redeclare potency --misspecification 0.8",
-        "mislid study redeclare potency --noise 0.5 --reason 'replicates of plate 2'",
-    ),
+    "mislid study redeclare potency --misspecification 0.8",
+    "mislid study redeclare potency --noise 0.5 --reason 'replicates of plate 2'",
 )
-@name_argument
-@storage_option
 @click.option(
     "--misspecification", type=click.FloatRange(0), help="Largest deviation from linearity."
 )
 @click.option("--noise", type=float, help="Standard deviation of a measurement.")
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def redeclare_command(
     name: str,
     storage: str | None,
@@ -139,23 +122,18 @@ def redeclare_command(
     )
 
 
-@click.command(
+@study_command(
     "accept",
-    epilog=examples(
-        "mislid study sensitivity potency",
-        "mislid study accept potency --misspecification 0.3",
-    ),
+    "mislid study sensitivity potency",
+    "mislid study accept potency --misspecification 0.3",
 )
-@name_argument
-@storage_option
 @click.option(
     "--misspecification",
     type=click.FloatRange(0),
     help="Up to which the answer is wanted; by default as far as it is proved.",
 )
 @reason_option
-@format_option()
-@one_sentence_errors
+@printed()
 def accept_command(
     name: str, storage: str | None, misspecification: float | None, reason: str | None, form: str
 ) -> None:
@@ -165,12 +143,6 @@ def accept_command(
     first, as often as one likes.
     """
     print_change(form, name, storage, lambda study: study.accept(misspecification, reason=reason))
-
-
-def _refuse_options(words: tuple[str, ...]) -> None:
-    for word in words:
-        if word.startswith("--"):
-            raise click.UsageError(f"No such option: {word}")
 
 
 def _trial(text: str) -> int:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.options import printed
 from mislid.cli.output import as_json, as_table, number
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import counted, listed, print_facts, rows_text
 
 if TYPE_CHECKING:
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 _PAIRS = 5
 
 
-@click.command(
-    "now",
-    epilog=examples("mislid study now potency", "mislid study now potency --format json"),
-)
-@name_argument
-@storage_option
-@format_option()
-@one_sentence_errors
+@study_command("now", "mislid study now potency", "mislid study now potency --format json")
+@printed()
 def now_command(name: str, storage: str | None, form: str) -> None:
     """Print the best answer of study NAME so far with its anytime p-value: what to report when
     measuring ends before the study has decided.
@@ -57,20 +51,14 @@ def _now_table(name: str, found: ResultNow) -> list[tuple[str, str]]:
     return lines
 
 
-# A negative value is no option.
-@click.command(
+@study_command(
     "threshold",
-    context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "mislid study threshold potency 0.5",
-        "mislid study threshold potency -1.5 --format csv",
-    ),
+    "mislid study threshold potency 0.5",
+    "mislid study threshold potency -1.5 --format csv",
+    signed=True,
 )
-@name_argument
 @click.argument("value")
-@storage_option
-@format_option()
-@one_sentence_errors
+@printed()
 def threshold_command(name: str, value: str, storage: str | None, form: str) -> None:
     """Print which candidates of study NAME are proved to have a mean above VALUE, which below, and
     which are open. It holds for all values at once and at all times with probability 1 - delta.
@@ -94,8 +82,6 @@ def threshold_command(name: str, value: str, storage: str | None, form: str) -> 
 def _number(text: str) -> float:
     from mislid.files import decimal
 
-    if text.startswith("--"):
-        raise click.UsageError(f"No such option: {text}")
     at = decimal(text.strip())
     if isinstance(at, str):
         raise click.UsageError(f"VALUE: {at}")
@@ -110,14 +96,10 @@ def _sides(found: Threshold) -> list[dict[str, Any]]:
     ]
 
 
-@click.command(
-    "ranking",
-    epilog=examples("mislid study ranking potency", "mislid study ranking potency --format csv"),
+@study_command(
+    "ranking", "mislid study ranking potency", "mislid study ranking potency --format csv"
 )
-@name_argument
-@storage_option
-@format_option()
-@one_sentence_errors
+@printed()
 def ranking_command(name: str, storage: str | None, form: str) -> None:
     """Print all candidates of study NAME, best first by their estimates, with the best and the
     worst place that each may have. It holds for all places at once and at all times with

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid._words import moment
-from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
+from mislid.cli.options import examples, file_argument, file_option, printed
 from mislid.cli.output import aligned, as_csv, as_json, as_table, number
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import NO_PROOF, listed, rows_text, shown
 from mislid.errors import FileFormatError, MislidError, ProblemError
 
@@ -26,27 +26,19 @@ _HEADINGS = {
 }
 # Exit status.
 CONTRADICTED = 4
-certificate_option = click.option(
-    "--certificate",
-    metavar="FILE.json",
-    type=click.Path(),
-    help="Write a certificate that `mislid study verify` checks.",
+certificate_option = file_option(
+    "--certificate", "Write a certificate that `mislid study verify` checks.", "FILE.json"
 )
 
 
-@click.command(
+@study_command(
     "result",
-    epilog=examples(
-        "mislid study result potency",
-        "mislid study result potency --certificate potency.json",
-        "mislid study result potency --format csv",
-    ),
+    "mislid study result potency",
+    "mislid study result potency --certificate potency.json",
+    "mislid study result potency --format csv",
 )
-@name_argument
-@storage_option
 @certificate_option
-@format_option()
-@one_sentence_errors
+@printed()
 def result_command(name: str, storage: str | None, certificate: str | None, form: str) -> int:
     """Print the answer of study NAME, best first, and the evidence for it.
 
@@ -62,17 +54,12 @@ def result_command(name: str, storage: str | None, certificate: str | None, form
     return CONTRADICTED if result.contradictions else 0
 
 
-@click.command(
+@study_command(
     "estimates",
-    epilog=examples(
-        "mislid study estimates potency",
-        "mislid study estimates potency --format csv",
-    ),
+    "mislid study estimates potency",
+    "mislid study estimates potency --format csv",
 )
-@name_argument
-@storage_option
-@format_option()
-@one_sentence_errors
+@printed()
 def estimates_command(name: str, storage: str | None, form: str) -> None:
     """Print what is known of every candidate of study NAME: its mean with an interval, what the
     model says, whether it is in the answer, and the evidence for that, in nats.
@@ -184,8 +171,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
     ),
 )
 @file_argument
-@format_option()
-@one_sentence_errors
+@printed()
 def verify_command(file: str, form: str) -> None:
     """Re-derive everything in the certificate FILE.json from its numbers, and name the first thing
     that does not hold; then the exit status is 1.
@@ -230,25 +216,18 @@ def _checks(form: str, file: str, found: dict[str, Any]) -> str:
     return as_table(lines)
 
 
-@click.command(
+@study_command(
     "export",
-    epilog=examples(
-        "mislid study export potency > measurements.csv",
-        "mislid study export potency --events --format json --output log.json",
-        "mislid study export potency --html report.html --certificate potency.json",
-    ),
+    "mislid study export potency > measurements.csv",
+    "mislid study export potency --events --format json --output log.json",
+    "mislid study export potency --html report.html --certificate potency.json",
 )
-@name_argument
-@storage_option
 @click.option("--observations", "what", flag_value="observations", help="The default.")
 @click.option("--events", "what", flag_value="events", help="The whole log.")
-@click.option("--html", metavar="FILE.html", type=click.Path(), help="Write a report on one page.")
+@file_option("--html", "Write a report on one page.", "FILE.html")
 @certificate_option
-@click.option(
-    "--output", metavar="FILE", type=click.Path(), help="Where data go; by default standard output."
-)
-@format_option("csv")
-@one_sentence_errors
+@file_option("--output", "Where data go; by default standard output.")
+@printed("csv")
 def export_command(
     name: str,
     storage: str | None,

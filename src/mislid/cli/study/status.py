@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mislid._words import moment, the_best
-from mislid.cli.options import examples, format_option, one_sentence_errors
+from mislid.cli.options import flag, printed
 from mislid.cli.output import as_table, number
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import NO_PROOF, facts_text, listed
 
 if TYPE_CHECKING:
@@ -27,16 +27,12 @@ MOST_CORRECTIONS = 5
 pause = time.sleep
 
 
-@click.command(
+@study_command(
     "status",
-    epilog=examples(
-        "mislid study status potency",
-        "mislid study status potency --watch",
-        "until mislid study status potency --exit-code; do measure-one-more; done",
-    ),
+    "mislid study status potency",
+    "mislid study status potency --watch",
+    "until mislid study status potency --exit-code; do measure-one-more; done",
 )
-@name_argument
-@storage_option
 @click.option(
     "--exit-code",
     is_flag=True,
@@ -52,14 +48,12 @@ pause = time.sleep
     type=click.FloatRange(0, min_open=True),
     help="Look again every so many seconds (5) until it has decided, or Ctrl-C.",
 )
-@click.option(
+@flag(
     "--no-forecast",
+    "Do not simulate the rest of the study; with many candidates that takes seconds.",
     "skipping",
-    is_flag=True,
-    help="Do not simulate the rest of the study; with many candidates that takes seconds.",
 )
-@format_option()
-@one_sentence_errors
+@printed()
 def command(
     name: str,
     storage: str | None,

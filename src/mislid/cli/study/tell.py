@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, file_argument, format_option, one_sentence_errors
+from mislid.cli.options import file_argument, flag, printed
 from mislid.cli.output import as_json, as_table
-from mislid.cli.study._opening import name_argument, open_study, sheet_option, storage_option
+from mislid.cli.study._opening import open_study, sheet_option, study_command
 from mislid.cli.study._words import (
     after,
     after_words,
@@ -29,24 +29,18 @@ TOLD, FAILED, UNCHANGED, CONFLICT, EMPTY = "told", "failed", "unchanged", "confl
 _COLUMNS = ("trial", "arm", "value", "outcome")
 
 
-# A negative value is no option.
-@click.command(
+@study_command(
     "tell",
-    context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "mislid study tell potency 3 0.71",
-        "mislid study tell potency 4 --fail",
-        "mislid study tell potency --csv plate.csv",
-    ),
+    "mislid study tell potency 3 0.71",
+    "mislid study tell potency 4 --fail",
+    "mislid study tell potency --csv plate.csv",
+    signed=True,
 )
-@name_argument
 @click.argument("trial", required=False)
 @click.argument("value", required=False)
-@storage_option
-@click.option("--fail", is_flag=True, help="The trial gave nothing.")
+@flag("--fail", "The trial gave nothing.")
 @sheet_option("A sheet, filled in, .csv or .xlsx.")
-@format_option()
-@one_sentence_errors
+@printed()
 def tell_command(
     name: str,
     trial: str | None,
@@ -82,9 +76,6 @@ def _one_trial(
     trial: str | None, value: str | None, fail: bool, sheet: str | None
 ) -> tuple[int, float | None]:
     """The trial and value of a call without a sheet; refuses calls that make no sense."""
-    for word in (trial, value):
-        if word is not None and word.startswith("--"):
-            raise click.UsageError(f"No such option: {word}")
     if sheet is not None:
         if trial is not None or fail:
             raise click.UsageError("--csv goes without TRIAL, VALUE and --fail")
@@ -171,27 +162,22 @@ def _ranges(numbers: Iterable[int]) -> str:
     return listed([f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs])
 
 
-@click.command(
+@study_command(
     "import",
-    epilog=examples(
-        "mislid study import potency history.csv",
-        "mislid study import potency lims.csv --arm-column compound --value-column ic50",
-        "mislid study import potency plate-7.csv --key 'plate 7'",
-    ),
+    "mislid study import potency history.csv",
+    "mislid study import potency lims.csv --arm-column compound --value-column ic50",
+    "mislid study import potency plate-7.csv --key 'plate 7'",
 )
-@name_argument
 @file_argument
-@storage_option
 @click.option("--arm-column", metavar="COLUMN", default="arm", show_default=True)
 @click.option("--value-column", metavar="COLUMN", default="value", show_default=True)
-@click.option("--again", is_flag=True, help="Count rows that were imported before once more.")
+@flag("--again", "Count rows that were imported before once more.")
 @click.option(
     "--key",
     metavar="TEXT",
     help="A name of this import, such as 'plate 7': repeated with it, the same rows count once.",
 )
-@format_option()
-@one_sentence_errors
+@printed()
 def import_command(
     name: str,
     file: str,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import examples, format_option, one_sentence_errors, question_options
+from mislid.cli.options import file_option, printed, question_options
 from mislid.cli.output import aligned, as_json, as_table, number
-from mislid.cli.study._opening import name_argument, open_study, storage_option
+from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import listed, print_facts, rows_text, shown
 from mislid.cli.study.status import forecast_words
 from mislid.errors import MissingPackageError
@@ -20,19 +20,14 @@ if TYPE_CHECKING:
     from mislid.study import Sensitivity, WhatIf
 
 
-@click.command(
+@study_command(
     "what-if",
-    epilog=examples(
-        "mislid study what-if potency",
-        "mislid study what-if potency --delta 0.1",
-        "mislid study what-if potency --m 2 --tolerance 0.05",
-    ),
+    "mislid study what-if potency",
+    "mislid study what-if potency --delta 0.1",
+    "mislid study what-if potency --m 2 --tolerance 0.05",
 )
-@name_argument
-@storage_option
 @question_options(changes=True)
-@format_option()
-@one_sentence_errors
+@printed()
 def what_if_command(name: str, storage: str | None, form: str, **changes: Any) -> None:
     """Estimate how many more measurements study NAME would take with another m, error rate,
     tolerance or misspecification; without any of them, for several at once. Nothing is changed, and
@@ -71,25 +66,19 @@ def _question(found: WhatIf) -> str:
     return ", ".join(f"{name} {shown(getattr(found, name))}" for name in found.changed)
 
 
-@click.command(
+@study_command(
     "sensitivity",
-    epilog=examples(
-        "mislid study sensitivity potency",
-        "mislid study sensitivity potency --format csv",
-        "mislid study sensitivity potency --plot dial.svg",
-    ),
+    "mislid study sensitivity potency",
+    "mislid study sensitivity potency --format csv",
+    "mislid study sensitivity potency --plot dial.svg",
 )
-@name_argument
-@storage_option
-@click.option(
+@file_option(
     "--plot",
+    "Save a picture of it: evidence against misspecification.",
+    "FILE.png|svg",
     "picture",
-    metavar="FILE.png|svg",
-    type=click.Path(),
-    help="Save a picture of it: evidence against misspecification.",
 )
-@format_option()
-@one_sentence_errors
+@printed()
 def sensitivity_command(name: str, storage: str | None, picture: str | None, form: str) -> None:
     """Print up to which misspecification the measurements of study NAME prove its answer, which
     ones they refute, and the preferred answer for each of several.
@@ -98,9 +87,9 @@ def sensitivity_command(name: str, storage: str | None, picture: str | None, for
     with open_study(name, storage) as study:
         found = study.sensitivity()
     if place is not None:
-        from mislid.plotting import save_dial
+        from mislid.plotting import draw_dial, save
 
-        save_dial(place, found)
+        save(draw_dial(found), place)
         click.echo(f"Picture in {picture}.", err=True)
     facts = {"study": name, **found.to_dict()}
     if form == "json":
