@@ -13,21 +13,11 @@ from functools import partial
 
 import numpy as np
 
+from mislid.verification import intervals as iv
 from mislid.verification.equal import Cells
-from mislid.verification.families import DIAGONAL, Family, Moment
+from mislid.verification.families import DIAGONAL, Family, Moment, summed
 from mislid.verification.geometry import Duality
-from mislid.verification.intervals import (
-    STEP,
-    Interval,
-    exactly,
-    joined,
-    log,
-    log1p,
-    log_gamma_beyond,
-    log_sum,
-    product,
-    stack,
-)
+from mislid.verification.intervals import Interval, exactly
 from mislid.verification.question import Data, Settings
 from mislid.verification.reading import EQUAL, Failure, Value, Vector, refuse_difference
 
@@ -40,8 +30,8 @@ CLOSE = 1e-7
 MOST_TERMS, MOST_STEPS = 2_000_000, 200
 # So many standard deviations beyond a Gamma distribution's mean it has all its digits.
 WHOLE = 10.0
-HALF_LOG_TWO_PI = log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarray(1e-15))) * 0.5
-HALF_LOG_TWO_PI = HALF_LOG_TWO_PI + log(2.0) * 0.5
+HALF_LOG_TWO_PI = iv.log(exactly(np.pi) + Interval(np.asarray(-1e-15), np.asarray(1e-15))) * 0.5
+HALF_LOG_TWO_PI = HALF_LOG_TWO_PI + iv.log(2.0) * 0.5
 
 
 def check_tests(
@@ -75,7 +65,7 @@ def check_tests(
         seen.add(of)
         level, close, derive = wanted[of]
         refuse_difference(parts["level"], parts["level"].number(), level, 1e-14)
-        threshold = -log(level)
+        threshold = -iv.log(level)
         near = float(threshold.middle)
         refuse_difference(parts["threshold"], parts["threshold"].number(), near, 1e-14)
         evidence = derive()
@@ -90,8 +80,8 @@ def against_noise(counts: Vector, squares: Interval) -> Interval:
     """Evidence that values scatter more: half for all arms together, half for one of them."""
     together = log_scatter(float(counts.sum()), squares.sum())
     each = [log_scatter(float(n), squares[k]) for k, n in enumerate(counts.tolist())]
-    apart = log_sum(stack(each)) - log(float(counts.size))
-    return log_sum(stack([together, apart])) - log(2.0)
+    apart = iv.log_sum(iv.stack(each)) - iv.log(float(counts.size))
+    return iv.log_sum(iv.stack([together, apart])) - iv.log(2.0)
 
 
 def log_scatter(n: float, square: Interval) -> Interval:
@@ -106,8 +96,8 @@ def log_scatter(n: float, square: Interval) -> Interval:
         raise Failure("squares must be numbers that can be divided by the squared noise")
     if float(x.low) - a > WHOLE * math.sqrt(a) + 50.0:
         # By Stirling's formula, so that nothing large is taken from anything large.
-        whole = x - a - (log1p((x - a) / a) * a) - log(a) * 0.5 + HALF_LOG_TWO_PI
-        whole = whole + log_gamma_beyond(exactly(a))
+        whole = x - a - (iv.log1p((x - a) / a) * a) - iv.log(a) * 0.5 + HALF_LOG_TWO_PI
+        whole = whole + iv.log_gamma_beyond(exactly(a))
         return Interval((whole - 1e-12).low, whole.high)
     return _series(a, x)
 
@@ -119,17 +109,17 @@ def _series(a: float, x: Interval) -> Interval:
         raise Failure("data must have fewer measurements for the noise to be tested")
     steps = a + np.arange(1.0, terms + 1.0)
     ratios = (x - steps) / steps
-    logs = log1p(Interval(np.maximum(ratios.low, -1.0), ratios.high))
+    logs = iv.log1p(Interval(np.maximum(ratios.low, -1.0), ratios.high))
     low, high = (
-        np.cumsum(end) + sign * STEP * np.arange(1.0, terms + 1.0) * np.cumsum(np.abs(end))
+        np.cumsum(end) + sign * iv.STEP * np.arange(1.0, terms + 1.0) * np.cumsum(np.abs(end))
         for end, sign in ((logs.low, -1.0), (logs.high, 1.0))
     )
-    found = joined([exactly([0.0]), Interval(low, high)])
+    found = iv.joined([exactly([0.0]), Interval(low, high)])
     # Terms fall by this factor or more after the last one, which is so much below the largest.
     ratio = float(x.high) / float(steps[-1])
     last = math.exp(float(found.high[-1]) - float(np.max(found.low)))
     beyond = math.log1p(last * ratio / (1.0 - ratio)) + 1e-15
-    total = log_sum(found) - log(a)
+    total = iv.log_sum(found) - iv.log(a)
     return Interval(total.low, (total + beyond).high)
 
 
@@ -143,17 +133,14 @@ def against_tube(moment: Moment, family: Family, cells: Cells | None = None) -> 
         duality, price = moment.scaled(family, scale)
         found.append(distance(duality))
         prices.append(price * 0.5)
-    far, heights = stack(found), family.logs - stack(prices)
-    if cells is None:
-        return log_sum(far + heights)
-    return cells.least(lambda precision: far * precision, heights)
+    return summed(iv.stack(found), family.logs - iv.stack(prices), cells)
 
 
 def distance(duality: Duality) -> Interval:
     """1/2 sum_k q_k (|means_k - x_k'b| - eps)_+^2 at the best b: that of one, and by duality."""
     model, weights, off = duality.model, duality.weights, duality.off
     b = nearest_values(model.X.middle, model.eps, off.middle, weights.middle)
-    rest = off - product(model.X, b)
+    rest = off - iv.product(model.X, b)
     beyond = (exactly(rest.size) - model.eps).positive
     upper = float(((beyond.square * weights).sum() * 0.5).high)
     middle = rest.middle

@@ -18,25 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid.verification.intervals import (
-    Interval,
-    around,
-    exactly,
-    exp,
-    joined,
-    log,
-    log1p,
-    log_gamma_beyond,
-    log_sum,
-)
+from mislid.verification import intervals as iv
+from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.reading import Vector
 
 # Tilts in units of s^2 / dimension for a scale s, and their shares.
 TILTS, SHARES = (0.0, 1.0, 4.0, 16.0), (0.2, 0.3, 0.3, 0.2)
 # Lower ends of 256 cells of theta up to 1.5 times the estimated one, and of 16 ever wider ones up
 # to 8 times that, of which the last has no end.
-_WIDE = exp(log(around(8.0 / 1.5)) * around(np.arange(16.0) / 15.0)) * 1.5
-ENDS = joined([exactly(1.5 / 256.0 * np.arange(256.0)), _WIDE])
+_WIDE = iv.exp(iv.log(around(8.0 / 1.5)) * around(np.arange(16.0) / 15.0)) * 1.5
+ENDS = iv.joined([exactly(1.5 / 256.0 * np.arange(256.0)), _WIDE])
 # Of the level of the means, the part below which distances from them are rounding.
 DIGITS = 1e-14
 # Numbers (cells times pairs times scales) that are in memory at once.
@@ -63,7 +54,7 @@ class Cells:
             part = slice(first, first + size)
             precisions = self.precisions[part][(slice(None), *[None] * ranks)]
             logs = self.logs[part][(slice(None), *[None] * (ranks - 1))]
-            found.append(log_sum(at(precisions) + heights + logs))
+            found.append(iv.log_sum(at(precisions) + heights + logs))
         low, high = (
             np.min([np.min(getattr(one, end), axis=0) for one in found], axis=0)
             for end in ("low", "high")
@@ -94,23 +85,23 @@ def cells_of(
 
     `dimension` is the number of arms or, along features, of these.
     """
-    shape, share = (ENDS.low.size, sizes.low.size), log(around(SHARES[0]))
+    shape, share = (ENDS.low.size, sizes.low.size), iv.log(around(SHARES[0]))
     alone = Interval(np.full(shape, share.low), np.full(shape, share.high))
     unit = estimated_precision(counts, means, scatter)
     if unit is None:
         return Cells(ENDS, alone)
     freedom = float(np.sum(np.maximum(counts - 1.0, 0.0)))
-    upper = joined([ENDS[1:], ENDS[-1:]])[:, None]
+    upper = iv.joined([ENDS[1:], ENDS[-1:]])[:, None]
     parts = [alone]
     for tilt, part in list(zip(TILTS, SHARES, strict=True))[1:]:
         h = sizes.square * tilt / float(dimension)
         # SS theta is the freedom times the end of a cell.
         falls = h[None, :] * upper * (0.5 * freedom)
-        process = volume(counts, h)[None, :] * 0.5 - falls + log(around(part))
+        process = volume(counts, h)[None, :] * 0.5 - falls + iv.log(around(part))
         ended = np.arange(1, shape[0] + 1)[:, None] < shape[0]
         parts.append(process.where(np.broadcast_to(ended, shape), NOTHING))
     low, high = (np.stack([getattr(one, end) for one in parts], -1) for end in ("low", "high"))
-    return Cells(ENDS * unit, log_sum(Interval(low, high)))
+    return Cells(ENDS * unit, iv.log_sum(Interval(low, high)))
 
 
 def volume(counts: Vector, h: Interval) -> Interval:
@@ -124,9 +115,9 @@ def volume(counts: Vector, h: Interval) -> Interval:
     h = h[:, None]
     e = h / (h + 1.0)
     below = exactly(1.0) / (h + 1.0)  # 1 - e
-    first = log1p(-e / (n + 1.0)) * (n + below - 0.5) - log(n + 1.0) * e + e
-    first = first + log_gamma_beyond(n + below) - log_gamma_beyond(n + 1.0)
+    first = iv.log1p(-e / (n + 1.0)) * (n + below - 0.5) - iv.log(n + 1.0) * e + e
+    first = first + iv.log_gamma_beyond(n + below) - iv.log_gamma_beyond(n + 1.0)
     # ln Gamma(1 - e), by Binet's function; its constant ln(2 pi) / 2 is that of Gamma(1) = 1.
-    one = log(below) * (below - 0.5) - below + log_gamma_beyond(below)
-    one = one + 1.0 - log_gamma_beyond(exactly(np.ones_like(below.low)))
-    return (first + log1p(h) * n - one).sum(axis=1)
+    one = iv.log(below) * (below - 0.5) - below + iv.log_gamma_beyond(below)
+    one = one + 1.0 - iv.log_gamma_beyond(exactly(np.ones_like(below.low)))
+    return (first + iv.log1p(h) * n - one).sum(axis=1)

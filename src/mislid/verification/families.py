@@ -16,21 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid.verification import intervals as iv
 from mislid.verification.equal import Cells
 from mislid.verification.geometry import Centred, Duality, Frame, Pair, Witness
-from mislid.verification.intervals import (
-    Interval,
-    around,
-    exactly,
-    exp,
-    joined,
-    log,
-    log1p,
-    log_sum,
-    product,
-    sqrt,
-    stack,
-)
+from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.model import Model
 
 TWO_ARMS, LINEAR, DIAGONAL = "two arms", "linear", "diagonal"
@@ -60,20 +49,19 @@ class Family:
     @property
     def total(self) -> Interval:
         """The logarithm of all weights together."""
-        return log_sum(self.logs)
+        return iv.log_sum(self.logs)
 
 
 def families_of(K: int, m: int, structured: bool, noise: Interval) -> dict[str, Family]:
     """The families that take part in M; the m (K - m) pairs of two arms share their weight."""
-    unit = exp(log(noise).sum() / float(K))
+    unit = iv.exp(iv.log(noise).sum() / float(K))
     shares = SHARES if structured else {TWO_ARMS: 1.0}
     found = {}
     for name, share in shares.items():
         sizes = around(SCALES[name])
-        away = log(sizes / around(CENTRES[name]))
-        weights = exp(exactly(-np.abs(away.middle) / TAIL) + Interval(-away.radius, away.radius))
+        weights = iv.fading(sizes, CENTRES[name], TAIL)
         pairs = float(m * (K - m)) if name == TWO_ARMS else 1.0
-        logs = log(weights * around(share) / weights.sum() / pairs)
+        logs = iv.log(weights * around(share) / weights.sum() / pairs)
         found[name] = Family(sizes * unit, logs)
     return found
 
@@ -93,23 +81,23 @@ def by_two_arms(
     vi, vj = exactly(1.0) / wi, exactly(1.0) / wj
     v, u = vi + vj, vi.square + vj.square
     starts, sizes = ratio / s * v, (v + u / t2) * 2.0
-    heights = family.logs[None, :] - ratio - (log1p(wi * t2) + log1p(wj * t2)) * 0.5
+    heights = family.logs[None, :] - ratio - (iv.log1p(wi * t2) + iv.log1p(wj * t2)) * 0.5
     if cells is None:
-        return log_sum((gap + starts).positive.square / sizes + heights)
+        return iv.log_sum((gap + starts).positive.square / sizes + heights)
 
     def at(precision: Interval) -> Interval:
-        return (gap * sqrt(precision) + starts).positive.square / sizes
+        return (gap * iv.sqrt(precision) + starts).positive.square / sizes
 
     return cells.least(at, heights).where(ahead, -math.inf)
 
 
-def _summed(squares: Interval, heights: Interval, cells: Cells | None) -> Interval:
+def summed(squares: Interval, heights: Interval, cells: Cells | None) -> Interval:
     """The logarithm of a sum over scales; with cells, the least over all noises.
 
     Squares (..., S) are those at a noise of 1.
     """
     if cells is None:
-        return log_sum(squares + heights)
+        return iv.log_sum(squares + heights)
     return cells.least(lambda precision: squares * precision, heights)
 
 
@@ -157,15 +145,15 @@ class Moment:
         frame = self._duality.frame
         squares = family.scales.square
         prices = frame.volume(squares) * 0.5
-        widest = sqrt(exactly(1.0) / (squares * frame.least) + 1.0)
+        widest = iv.sqrt(exactly(1.0) / (squares * frame.least) + 1.0)
         K, found = len(self.means), list[Interval]()
         for first in range(0, len(pairs), max(1, AT_ONCE // K)):
             some = pairs[first : first + max(1, AT_ONCE // K)]
             beyond, square, length, h = self._along(frame, some, tol)
-            sizes = sqrt(square[:, None] + length[:, None] / squares) + h[:, None] * widest
+            sizes = iv.sqrt(square[:, None] + length[:, None] / squares) + h[:, None] * widest
             costs, heights = (beyond[:, None] / sizes).square * 0.5, family.logs - prices
-            found.append(_summed(costs, heights[None, :], cells))
-        return joined(found)
+            found.append(summed(costs, heights[None, :], cells))
+        return iv.joined(found)
 
     def _along(
         self, frame: Frame, pairs: list[Pair], tol: float
@@ -176,13 +164,13 @@ class Moment:
         rows: NDArray[np.int64] = np.arange(len(pairs))
         g = X.middle[j] - X.middle[i]
         a = exactly(g @ frame.Q / frame.D.middle @ frame.Q.T)
-        along = product(a, Interval(X.low.T, X.high.T))
+        along = iv.product(a, Interval(X.low.T, X.high.T))
         p = along * w
         e = np.zeros((len(pairs), len(self.means)))
         e[rows, i], e[rows, j] = 1.0, -1.0
         z = p + e
-        h = frame.length(product(z, X))
-        gaps = stack([self.centred.gap(pair, tol) for pair in pairs])
+        h = frame.length(iv.product(z, X))
+        gaps = iv.stack([self.centred.gap(pair, tol) for pair in pairs])
         value = (p * duality.off).sum(axis=1) + gaps
         value = value - exactly(z.size).sum(axis=1) * self.model.eps - h * duality.far
         return value.positive, (along.square * w).sum(axis=1), a.square.sum(axis=1), h
@@ -203,7 +191,7 @@ class Moment:
         found = duality.pair_distance(values, witness.alpha, pair, gap)
         height = family.logs[[scale]] - price * 0.5
         one = Interval(np.atleast_1d(found.low), np.atleast_1d(found.high))
-        return _summed(one, height, None if cells is None else cells.of_scale(scale))
+        return summed(one, height, None if cells is None else cells.of_scale(scale))
 
     def scaled(self, family: Family, scale: int) -> tuple[Duality, Interval]:
         """Distances in weights q = w^2 s^2 / (1 + w s^2), and sum_k ln(1 + w_k s^2)."""
@@ -211,5 +199,5 @@ class Moment:
             expected = self.weights * family.scales[scale].square
             q = self.weights * expected / (expected + 1.0)
             q = q.where(self.weights.low > 0.0, 0.0)
-            self._scaled[scale] = Duality(self.model, q, self.centred.off), log1p(expected).sum()
+            self._scaled[scale] = Duality(self.model, q, self.centred.off), iv.log1p(expected).sum()
         return self._scaled[scale]

@@ -28,16 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mislid.verification.intervals import (
-    STEP,
-    Interval,
-    exactly,
-    log,
-    of_fraction,
-    product,
-    sqrt,
-    stack,
-)
+from mislid.verification import intervals as iv
+from mislid.verification.intervals import Interval, exactly
 from mislid.verification.model import Model, exact_product
 from mislid.verification.reading import Matrix, Vector
 
@@ -83,9 +75,9 @@ class Directions:
             raise OverflowError("weights are too large")
         K, d = scaled.shape
         self.Q: Matrix = np.asarray(np.linalg.svd(scaled, full_matrices=d > K)[2].T, np.float64)
-        self.Y = product(X, self.Q) * sqrt(weights)[:, None]
+        self.Y = iv.product(X, self.Q) * iv.sqrt(weights)[:, None]
         self.D = self.Y.square.sum(axis=0)
-        self.q = _largest_row((product(self.Q.T, self.Q) - np.eye(d)).size)
+        self.q = _largest_row((iv.product(self.Q.T, self.Q) - np.eye(d)).size)
         if not self.q <= 0.5:
             raise np.linalg.LinAlgError("the directions of the features cannot be told")
 
@@ -97,8 +89,8 @@ class Directions:
         """
         lengths = exactly(self.Q).square.sum(axis=0)
         factors = lengths[None, :] + square[:, None] * self.D[None, :]
-        lost = log(exactly(1.0) - self.q) * float(len(self.Q))
-        return log(factors).sum(axis=1) - lost
+        lost = iv.log(exactly(1.0) - self.q) * float(len(self.Q))
+        return iv.log(factors).sum(axis=1) - lost
 
 
 class Frame(Directions):
@@ -110,8 +102,8 @@ class Frame(Directions):
 
     def __init__(self, X: Interval, weights: Interval) -> None:
         super().__init__(X, weights)
-        roots = np.sqrt(self.D.low) * (1.0 - 4 * STEP)
-        cross = product(Interval(self.Y.low.T, self.Y.high.T), self.Y).size
+        roots = np.sqrt(self.D.low) * (1.0 - 4 * iv.STEP)
+        cross = iv.product(Interval(self.Y.low.T, self.Y.high.T), self.Y).size
         np.fill_diagonal(cross, 0.0)
         self.e = _largest_row(cross / np.outer(roots, roots))
         if not (np.all(self.D.low > 0.0) and self.e <= 0.5):
@@ -119,8 +111,8 @@ class Frame(Directions):
 
     def length(self, rho: Interval) -> Interval:
         """At least |rho|_(V^-1), of rows rho (n, d)."""
-        along = product(rho, self.Q).square / self.D / (exactly(1.0) - self.e)
-        return exactly(sqrt(along.sum(axis=-1)).high)
+        along = iv.product(rho, self.Q).square / self.D / (exactly(1.0) - self.e)
+        return exactly(iv.sqrt(along.sum(axis=-1)).high)
 
     @cached_property
     def least(self) -> float:
@@ -131,7 +123,7 @@ class Frame(Directions):
 
 def _largest_row(sizes: Matrix) -> float:
     """The largest sum of a row of numbers at least 0, rounded up."""
-    return float(np.max(np.sum(sizes, axis=1))) * (1.0 + STEP * (len(sizes) + 4))
+    return float(np.max(np.sum(sizes, axis=1))) * (1.0 + iv.STEP * (len(sizes) + 4))
 
 
 class Centred:
@@ -160,27 +152,23 @@ class Centred:
             more = model.linear(model.inverse @ values)
             self.linear = [x + y for x, y in zip(self.linear, more, strict=True)]
         radius = [Fraction(0)] * len(means) if lost is None else lost
-        self.off = stack([
-            _around(y - x, r) if one else exactly(0.0)
+        self.off = iv.stack([
+            iv.within(y - x, r) if one else exactly(0.0)
             for y, x, r, one in zip(means, self.linear, radius, heavy.tolist(), strict=True)
         ])  # fmt: skip
 
     def gap(self, pair: Pair, tol: float) -> Interval:
         """tol, from where the linear model is taken off: the null has lambda_i >= lambda_j + it."""
         i, j = pair
-        return of_fraction(Fraction(tol) + self.linear[j] - self.linear[i])
+        return iv.of_fraction(Fraction(tol) + self.linear[j] - self.linear[i])
 
     def values(self, values: Vector) -> Interval:
         """Linear values (d,) at the spanner's arms, from where the linear model is taken off."""
         spanner = self.model.spanner.tolist()
-        return stack([
-            of_fraction(Fraction(value) - self.linear[k])
+        return iv.stack([
+            iv.of_fraction(Fraction(value) - self.linear[k])
             for value, k in zip(values.tolist(), spanner, strict=True)
         ])  # fmt: skip
-
-
-def _around(value: Fraction, radius: Fraction) -> Interval:
-    return Interval(of_fraction(value - radius).low, of_fraction(value + radius).high)
 
 
 def _nearly(value: Fraction) -> float:
@@ -207,7 +195,7 @@ class Duality:
     def far(self) -> Interval:
         """|mu|_w + eps |1|_w."""
         size, all_weights = (self.weights * self.off.square).sum(), self.weights.sum()
-        return sqrt(size) + sqrt(all_weights) * self.model.eps
+        return iv.sqrt(size) + iv.sqrt(all_weights) * self.model.eps
 
     def distance(
         self,
@@ -235,7 +223,7 @@ class Duality:
         if gap is not None:
             value = value + gap * alpha
         shares = v.square / self.weights.where(measured, 1.0)
-        spread = sqrt(shares.sum()) + h
+        spread = iv.sqrt(shares.sum()) + h
         if not spread.low > 0.0:
             return exactly(0.0)
         return (value.positive / spread).square * 0.5
@@ -243,7 +231,7 @@ class Duality:
     def _imbalance(self, z: Vector) -> Interval:
         """X'z as a row (1, d), where most of it cancels."""
         X = self.model.X
-        missed = product(exactly(np.abs(z))[None, :], X.radius).high
+        missed = iv.product(exactly(np.abs(z))[None, :], X.radius).high
         return exact_product(z[None, :], X.middle) + Interval(-missed, missed)
 
     def balanced(self, z: Vector) -> Vector:

@@ -138,6 +138,11 @@ def of_fraction(value: Fraction) -> Interval:
     return Interval(below(nearest), above(nearest))
 
 
+def within(value: Fraction, radius: Fraction) -> Interval:
+    """A rational number that is known to a radius."""
+    return Interval(of_fraction(value - radius).low, of_fraction(value + radius).high)
+
+
 def product(left: Interval | Matrix, right: Interval | Matrix) -> Interval:
     """Matrix products, or of matrices and vectors."""
     a, b = exactly(left), exactly(right)
@@ -201,6 +206,12 @@ def joined(parts: list[Interval]) -> Interval:
 def around(value: ArrayLike) -> Interval:
     """What was rounded once to these doubles."""
     return Interval(below(value), above(value))
+
+
+def fading(sizes: Interval, centre: float, tail: float) -> Interval:
+    """Weights that fall by a factor e for every factor exp(tail) away from a centre."""
+    away = log(sizes / around(centre))
+    return exp(exactly(-np.abs(away.middle) / tail) + Interval(-away.radius, away.radius))
 
 
 # Of Stirling's series, from the seventh to the first, and the one after them.

@@ -150,25 +150,17 @@ class NoiseModel:
     def by_two_arms(self, data: Measured, pairs: list[Pair], tol: float) -> Interval:
         """What the own two arms of pairs (n,) prove, but for the pairs' share."""
         n, scatter = data.counts.tolist(), data.scatter.tolist()
+        if not all(n[i] > 0.0 and n[j] > 0.0 for i, j in pairs):
+            raise Failure("evidence of two arms must be of arms that were measured")
         if self.name == UNKNOWN:
             apart = [variances.Arm(*arm) for arm in zip(n, scatter, strict=True)]
-            found = [
-                variances.by_two_arms(apart[i], apart[j], data.gap((i, j), tol))
-                for i, j in pairs
-                if n[i] > 0.0 and n[j] > 0.0
-            ]
-        else:
-            given = zip(n, data.exact, data.lost, scatter, strict=True)
-            scaled = [self._scaled(*arm) for arm in given]
-            share = Fraction(tol) / self._exact_width
-            found = [
-                tilted.by_two_arms(scaled[i], scaled[j], share)
-                for i, j in pairs
-                if n[i] > 0.0 and n[j] > 0.0
-            ]
-        if len(found) < len(pairs):
-            raise Failure("evidence of two arms must be of arms that were measured")
-        return stack(found)
+            return stack(
+                [variances.by_two_arms(apart[i], apart[j], data.gap((i, j), tol)) for i, j in pairs]
+            )
+        given = zip(n, data.exact, data.lost, scatter, strict=True)
+        scaled = [self._scaled(*arm) for arm in given]
+        share = Fraction(tol) / self._exact_width
+        return stack([tilted.by_two_arms(scaled[i], scaled[j], share) for i, j in pairs])
 
     def rounding(self, most: float) -> float:
         """By how much evidence that is stated may be off, where an arm has so many values."""

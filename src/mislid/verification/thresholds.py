@@ -11,19 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from mislid.verification import intervals as iv
 from mislid.verification.geometry import Directions, Frame
-from mislid.verification.intervals import (
-    Interval,
-    around,
-    exactly,
-    exp,
-    joined,
-    log,
-    log1p,
-    log_sum,
-    product,
-    sqrt,
-)
+from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.model import Model
 from mislid.verification.reading import Failure, Vector
 
@@ -43,23 +33,23 @@ _SPREADS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 def heuristic(t: int, delta: float) -> Interval:
     """ln((1 + ln(t + 1)) / delta)."""
-    return log((log(exactly(t) + 1.0) + 1.0) / delta)
+    return iv.log((iv.log(exactly(t) + 1.0) + 1.0) / delta)
 
 
 def pairwise(n: Vector, K: int, m: int, delta: float) -> Interval:
     """The sum of 2 ln(4 + ln n) over two counts n (2,), plus 2 C(ln(m (K - m) / delta) / 2)."""
-    allowance = (log(log(np.maximum(n, 1.0)) + 4.0) * 2.0).sum()
+    allowance = (iv.log(iv.log(np.maximum(n, 1.0)) + 4.0) * 2.0).sum()
     return allowance + _smallest_constant(m * (K - m), delta) * 2.0
 
 
 @lru_cache(maxsize=8)
 def _smallest_constant(pairs: int, delta: float) -> Interval:
     """C(x) = min over 1/2 < l < 1 of (g(l) + x) / l; every l gives a valid threshold."""
-    x = log(exactly(pairs) / delta) * 0.5
+    x = iv.log(exactly(pairs) / delta) * 0.5
 
     def constant(share: float) -> Interval:
-        g = exactly(share) * 2.0 - log(exactly(4.0) * share) * share * 2.0
-        g = g + log(_zeta(exactly(2.0) * share)) - log(exactly(1.0) - share) * 0.5
+        g = exactly(share) * 2.0 - iv.log(exactly(4.0) * share) * share * 2.0
+        g = g + iv.log(_zeta(exactly(2.0) * share)) - iv.log(exactly(1.0) - share) * 0.5
         return (g + x) / share
 
     low, high = 0.5 + 1e-9, 1.0 - 1e-12
@@ -79,7 +69,7 @@ def _zeta(s: Interval) -> Interval:
     """
 
     def power(base: Vector | float, exponent: Interval) -> Interval:
-        return exp(log(base) * exponent)
+        return iv.exp(iv.log(base) * exponent)
 
     n = 20.0
     first = power(np.arange(1.0, n), -s).sum()
@@ -107,9 +97,9 @@ def paper(t: int, model: Model, weights: Interval, noise: Vector, delta: float) 
 
 def paper_printed(t: int, model: Model, weights: Interval, delta: float) -> Interval:
     """min(beta_uns, beta_lin) as the paper prints them."""
-    root = sqrt(_linear_part(t, model.spanner.size, delta) * 2.0)
+    root = iv.sqrt(_linear_part(t, model.spanner.size, delta) * 2.0)
     if model.eps > 0.0:
-        root = root + sqrt(weights.sum()) * model.eps * 4.0
+        root = root + iv.sqrt(weights.sum()) * model.eps * 4.0
     free, linear = _unstructured(t, weights.low.size, delta), root.square * 0.5
     return linear if linear.high < free.high else free
 
@@ -118,12 +108,12 @@ def _unstructured(t: int, K: int, delta: float) -> Interval:
     """2K Wbar(ln(2e/delta) / (2K) + ln(8 e K ln t) / 2), Wbar(x) the w >= 1 with w - ln w = x."""
     if t <= 1:
         return exactly(math.inf)
-    e = exp(1.0)
-    x = log(e * 2.0 / delta) / (2.0 * K) + log(e * log(float(t)) * (8.0 * K)) * 0.5
+    e = iv.exp(1.0)
+    x = iv.log(e * 2.0 / delta) / (2.0 * K) + iv.log(e * iv.log(float(t)) * (8.0 * K)) * 0.5
     low, high = 1.0, 2.0 * max(float(x.high), 1.0) + 1.0
     for _ in range(200):
         middle = 0.5 * (low + high)
-        if (exactly(middle) - log(middle)).low < x.high:
+        if (exactly(middle) - iv.log(middle)).low < x.high:
             low = middle
         else:
             high = middle
@@ -131,8 +121,8 @@ def _unstructured(t: int, K: int, delta: float) -> Interval:
 
 
 def _linear_part(t: int, d: int, delta: float) -> Interval:
-    level = -log(delta)
-    volume = log1p(level * float(t) / (2.0 * d)) * (0.5 * d)
+    level = -iv.log(delta)
+    volume = iv.log1p(level * float(t) / (2.0 * d)) * (0.5 * d)
     return level + 1.0 + (exactly(1.0) / level + 1.0) * volume
 
 
@@ -164,8 +154,8 @@ def mixture(
     seen = weights.low > 0.0
     X, w, x = model.X[seen], weights[seen], means[seen]
     scales = [unit * s for s in _SCALES]
-    logs = joined([_gaussians(X, w, x, exactly(e).square / 3.0, scales) for e in spreads])
-    return -log(delta) - log_sum(logs) + log(float(logs.low.size))
+    logs = iv.joined([_gaussians(X, w, x, exactly(e).square / 3.0, scales) for e in spreads])
+    return -iv.log(delta) - iv.log_sum(logs) + iv.log(float(logs.low.size))
 
 
 def _gaussians(
@@ -177,7 +167,7 @@ def _gaussians(
     I + s^2 X'HX, and the square the least over b of (x - X b)'H(x - X b) + |b|^2 / s^2: any b gives
     a bound.
     """
-    shared = log1p(w * variance).sum()
+    shared = iv.log1p(w * variance).sum()
     H = w / (w * variance + 1.0)
     squares = exactly(scales).square
     volumes = Directions(X, H).volume(squares) + shared
@@ -187,8 +177,8 @@ def _gaussians(
         rows = np.vstack([root[:, None] * X.middle, np.eye(X.low.shape[1]) / s])
         right = np.concatenate([root * x.middle, np.zeros(X.low.shape[1])])
         b = np.asarray(np.linalg.lstsq(rows, right, rcond=None)[0], np.float64)
-        rest = x - product(X, b)
+        rest = x - iv.product(X, b)
         size = exactly(b).square.sum() / exactly(s).square
         least.append((H * rest.square).sum() + size)
-    misfits = joined([one[None] for one in least])
+    misfits = iv.joined([one[None] for one in least])
     return (volumes + misfits) * -0.5

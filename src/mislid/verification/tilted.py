@@ -20,18 +20,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.intervals import (
-    Interval,
-    above,
-    around,
-    exactly,
-    exp,
-    expm1,
-    log,
-    log1p,
-    log_sum,
-    of_fraction,
-)
+from mislid.verification import intervals as iv
+from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.reading import Vector
 
 EXACT = np.array([0.005 * 2.0**power for power in range(11)])
@@ -45,15 +35,14 @@ FIRST_STEP, MOST_WIDENINGS = 1e-11, 30
 
 
 def _logs(sizes: Vector) -> Interval:
-    away = log(around(sizes) / around(CENTRE))
-    weights = exp(exactly(-np.abs(away.middle) / TAIL) + Interval(-away.radius, away.radius))
-    return log(weights / weights.sum())
+    weights = iv.fading(around(sizes), CENTRE, TAIL)
+    return iv.log(weights / weights.sum())
 
 
 # Of every tilt: b, the logarithm of its weight, and e^b - 1, or psi(b).
-EXACT_LOGS, GROWTHS = _logs(EXACT), expm1(around(EXACT))
+EXACT_LOGS, GROWTHS = _logs(EXACT), iv.expm1(around(EXACT))
 EMPIRICAL_LOGS = _logs(EMPIRICAL)
-PRICES = -log1p(-around(EMPIRICAL)) - around(EMPIRICAL)
+PRICES = -iv.log1p(-around(EMPIRICAL)) - around(EMPIRICAL)
 
 
 @dataclass(frozen=True)
@@ -75,8 +64,7 @@ class Arm:
 
     @cached_property
     def _sum(self) -> Interval:
-        low, high = self.total - self.lost, self.total + self.lost
-        return Interval(of_fraction(low).low, of_fraction(high).high)
+        return iv.within(self.total, self.lost)
 
     def nearly(self, x: float) -> tuple[float, float]:
         """The logarithm of the average if the mean is x, and its slope in x: convex, and falling.
@@ -97,20 +85,14 @@ class Arm:
         """The same between bounds."""
         n = float(self.n)
         parts = x * GROWTHS
-        logs = around(EXACT) * self._sum - log1p(parts) * n + EXACT_LOGS
+        logs = around(EXACT) * self._sum - iv.log1p(parts) * n + EXACT_LOGS
         slopes = -(GROWTHS * n / (parts + 1.0))
         if self.scatter is not None:
             other = around(EMPIRICAL) * (self._sum - x * n) - PRICES * self.scatter
             other, steady = other + EMPIRICAL_LOGS, -(around(EMPIRICAL) * n)
-            half = log(2.0)
-            logs = Interval(*np.concatenate([_ends(logs), _ends(other)], axis=1)) - half
-            slopes = Interval(*np.concatenate([_ends(slopes), _ends(steady)], axis=1))
-        value = log_sum(logs)
-        return value, (exp(logs - value) * slopes).sum()
-
-
-def _ends(value: Interval) -> Vector:
-    return np.stack([value.low, value.high])
+            logs, slopes = iv.joined([logs, other]) - iv.log(2.0), iv.joined([slopes, steady])
+        value = iv.log_sum(logs)
+        return value, (iv.exp(logs - value) * slopes).sum()
 
 
 def by_two_arms(challenger: Arm, incumbent: Arm, tol: Fraction) -> Interval:
@@ -120,12 +102,12 @@ def by_two_arms(challenger: Arm, incumbent: Arm, tol: Fraction) -> Interval:
     convex. Let f fall at x1, or x1 = 0, and rise at x2 >= x1, or x2 >= 1 - tol: then the infimum is
     between them, above every average of the two tangents, a line that is least at one of its ends.
     """
-    other, end = challenger.reflected, float(above(float(1 - tol)))
+    other, end = challenger.reflected, float(iv.above(float(1 - tol)))
     near, step = _nearest(other, incumbent, tol), FIRST_STEP
 
     def both(x: float) -> tuple[Interval, Interval]:
         up = incumbent.log(exactly(x))
-        down = other.log(of_fraction(1 - Fraction(x) - tol))
+        down = other.log(iv.of_fraction(1 - Fraction(x) - tol))
         return up[0] + down[0], up[1] - down[1]
 
     x1 = x2 = near
@@ -161,7 +143,7 @@ def _nearest(other: Arm, incumbent: Arm, tol: Fraction) -> float:
         up, down = incumbent.nearly(x), other.nearly(1.0 - x - apart)
         return up[0] + down[0], up[1] - down[1]
 
-    low, high = 0.0, float(above(float(1 - tol)))
+    low, high = 0.0, float(iv.above(float(1 - tol)))
     (left, fall), (right, rise) = both(low), both(high)
     if fall >= 0.0:
         return low

@@ -15,20 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mislid.verification.intervals import (
-    Interval,
-    above,
-    around,
-    below,
-    exactly,
-    exp,
-    joined,
-    log,
-    log1p,
-    log_gamma_beyond,
-    log_sum,
-    sqrt,
-)
+from mislid.verification import intervals as iv
+from mislid.verification.intervals import Interval, around, exactly
 from mislid.verification.reading import Failure, Vector
 
 RHO = np.array([0.005 * 3.0**power for power in range(7)])
@@ -45,9 +33,9 @@ BEYOND = 1.5
 
 
 def _weights() -> Interval:
-    away = log(around(RHO) / around(CENTRE)) / TAIL
-    weights = exp(exactly(-np.abs(away.middle)) + Interval(-away.radius, away.radius))
-    return log(weights / weights.sum())
+    away = iv.log(around(RHO) / around(CENTRE)) / TAIL
+    weights = iv.exp(exactly(-np.abs(away.middle)) + Interval(-away.radius, away.radius))
+    return iv.log(weights / weights.sum())
 
 
 SQUARES = around(RHO).square
@@ -56,7 +44,7 @@ ALPHA = Interval(np.maximum(_LARGE.low, 0.5), np.maximum(_LARGE.high, 0.5))
 NEAR_ALPHA = ALPHA.middle
 LOGS = _weights()
 # (2 pi)^(-1/2), from above.
-DENSITY = float(above(1.0 / math.sqrt(2.0 * math.pi)))
+DENSITY = float(iv.above(1.0 / math.sqrt(2.0 * math.pi)))
 
 
 @dataclass(frozen=True)
@@ -87,9 +75,9 @@ class Arm:
         difference of what Stirling's formula leaves: nothing large is taken from anything large.
         """
         half, a = 0.5 * self.n, self._a
-        logs = (a - 0.5) * log1p(exactly(half) / ALPHA) - half
-        logs = logs + log_gamma_beyond(a) - log_gamma_beyond(ALPHA)
-        return logs - log(self._q) * 0.5 + LOGS
+        logs = (a - 0.5) * iv.log1p(exactly(half) / ALPHA) - half
+        logs = logs + iv.log_gamma_beyond(a) - iv.log_gamma_beyond(ALPHA)
+        return logs - iv.log(self._q) * 0.5 + LOGS
 
     def log(self, r: Vector) -> Interval:
         """A bound from below for every variance and every mean at least r (n,) from that here.
@@ -105,7 +93,7 @@ class Arm:
         most = np.where(np.isfinite(kappa.high), kappa.high, np.inf)
         most = np.minimum(most, self._q.high)
         part = _against(self._a, exactly(least)).where(r[:, None] >= 0.0, _for(self._a, most))
-        return log_sum(self._constant + part)
+        return iv.log_sum(self._constant + part)
 
     def nearly(self, r: float) -> float:
         """The same in doubles, for one r."""
@@ -134,28 +122,28 @@ def _against(a: Interval, kappa: Interval) -> Interval:
     up, low = around(UPPER[:, None]), around(LOWER[:, None])
     # Where p is `up` times that of tau.
     upper = ALPHA * tau * up / (ALPHA + tau * (exactly(1.0) - up).positive)
-    found = kappa * upper - a * log1p(upper / ALPHA) + _sign_known(a, kappa, p * low)
+    found = kappa * upper - a * iv.log1p(upper / ALPHA) + _sign_known(a, kappa, p * low)
     return Interval(np.min(found.low, axis=0), np.min(found.high, axis=0))
 
 
 def _sign_known(a: Interval, kappa: Interval, p: Interval) -> Interval:
     """ln G from below, by the tail of Student's distribution with 2 a degrees of freedom."""
     excess = ((kappa - 1.0) * p).positive
-    tail = a * 2.0 / (a * 2.0 - 1.0) * exp((exactly(0.5) - a) * log1p(excess)) * DENSITY
-    tail = tail / sqrt(a * excess * 2.0)
+    tail = a * 2.0 / (a * 2.0 - 1.0) * iv.exp((exactly(0.5) - a) * iv.log1p(excess)) * DENSITY
+    tail = tail / iv.sqrt(a * excess * 2.0)
     most = np.where(tail.high <= 0.5, tail.high, 0.5)
-    return log((exactly(1.0) - most) * (exactly(1.0) - around(ETA)) * 2.0 + around(ETA))
+    return iv.log((exactly(1.0) - most) * (exactly(1.0) - around(ETA)) * 2.0 + around(ETA))
 
 
 def _for(a: Interval, kappa: Vector) -> Interval:
     """The same for means between that here and one at kappa, at most, on the other side."""
     tau = a - ALPHA
-    t = sqrt((exactly(kappa) - 1.0).positive * (a + tau))
+    t = iv.sqrt((exactly(kappa) - 1.0).positive * (a + tau))
     known = (exactly(1.0) - t * DENSITY * 2.0).positive
     G = known * (exactly(1.0) - around(ETA)) + around(ETA)
-    near = tau - a * log1p(tau / ALPHA) + log(G)
+    near = tau - a * iv.log1p(tau / ALPHA) + iv.log(G)
     cut = a + tau  # where p is half of what it is at tau, and half of 1
-    beyond = cut - a * log1p(cut / ALPHA) + log(around(ETA))
+    beyond = cut - a * iv.log1p(cut / ALPHA) + iv.log(around(ETA))
     return Interval(np.minimum(near.low, beyond.low), np.minimum(near.high, beyond.high))
 
 
@@ -192,10 +180,10 @@ def by_two_arms(challenger: Arm, incumbent: Arm, gap: Interval) -> Interval:
         return exactly(-math.inf)
     edges = np.unique(np.array(cells))
     anywhere = [-math.inf]
-    apart = np.where(edges == gap.low, 0.0, below(gap.low - edges))
+    apart = np.where(edges == gap.low, 0.0, iv.below(gap.low - edges))
     up = incumbent.log(np.concatenate([apart, anywhere]))
     down = challenger.log(np.concatenate([edges, anywhere]))
-    whole = joined([up[1:-1] + down[:-2], up[:1] + down[-1:], up[-1:] + down[-2:-1]])
+    whole = iv.joined([up[1:-1] + down[:-2], up[:1] + down[-1:], up[-1:] + down[-2:-1]])
     return Interval(np.asarray(np.min(whole.low)), np.asarray(np.min(whole.high)))
 
 

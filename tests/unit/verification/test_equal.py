@@ -31,7 +31,7 @@ def test_cells_are_those_of_the_rules() -> None:
 
 def test_two_arms_are_bounded_from_below_and_tightly() -> None:
     rng, K = np.random.default_rng(0), 6
-    ours = families_of(K, 2, math.inf, 0.05, np.ones(K)).two_arms
+    ours = families_of(K, 2, False, 0.05, np.ones(K)).two_arms
     theirs = families.families_of(K, 2, False, exactly(np.ones(K)))["two arms"]
     for _ in range(40):
         counts = rng.choice(COUNTS, size=K).astype(float)

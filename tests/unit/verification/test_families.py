@@ -189,7 +189,7 @@ def test_displacements_are_those_of_the_rule(eps: float) -> None:
     noise = np.array([0.1, 0.2, 0.5, 1.0, 1.0])
     for m, delta in ((1, 0.05), (3, 1e-6)):
         known = families.families_of(5, m, math.isfinite(eps), exactly(noise))
-        theirs = rule.families_of(5, m, eps, delta, noise)
+        theirs = rule.families_of(5, m, math.isfinite(eps), delta, noise)
         named = {TWO_ARMS: theirs.two_arms, LINEAR: theirs.linear, DIAGONAL: theirs.diagonal}
         assert set(known) == ({TWO_ARMS} if math.isinf(eps) else set(named))
         for name, family in known.items():
@@ -207,7 +207,7 @@ def test_evidence_is_that_of_the_rule() -> None:
         at = drawn(rng, float(rng.choice([0.0, 0.05, 0.3])))
         K = len(at.means)
         known = families_of(K, 2, math.isfinite(at.model.eps), 0.5)
-        theirs = rule.families_of(K, 2, at.model.eps, 0.05, np.full(K, 0.5))
+        theirs = rule.families_of(K, 2, math.isfinite(at.model.eps), 0.05, np.full(K, 0.5))
         i, j = PAIR
         gap, (wi, wj) = at.means[j] - at.means[i] + at.tol, at.weights[[i, j]]
         alone = rule.by_two_arms(theirs.two_arms, *(np.array([x]) for x in (gap, wi, wj)))

@@ -15,6 +15,7 @@ from mislid.verification import tilted, variances
 from mislid.verification.intervals import exactly
 from mislid.verification.noise import NoiseModel
 from mislid.verification.reading import Failure
+from oracles.noise import scatter_about_guesses
 
 COUNTS = [1, 2, 5, 40, 3000, 10**6]
 TOLERANCES = [0.0, 0.02, 0.4]
@@ -227,18 +228,9 @@ def test_the_least_scatter_of_bounded_values_is_reached() -> None:
             before = rng.random(rng.integers(0, 9))
             values = np.concatenate([before, rng.random(n)])
             cut = len(before)
-            scatters = [scatter_of(values[:end]) for end in (cut, len(values))]
+            scatters = [scatter_about_guesses(values[:end]) for end in (cut, len(values))]
             ends = [
                 (np.array([float(end)]), np.array([values[:end].sum()]))
                 for end in (cut, len(values))
             ]
             model.refuse_calm("scatter", *ends, np.array([scatters[1] - scatters[0]]))
-
-
-def scatter_of(values: Any) -> float:
-    """V, value by value."""
-    total, scatter = 0.0, 0.0
-    for t, value in enumerate(values.tolist()):
-        scatter += (value - (0.5 + total) / (t + 1)) ** 2
-        total += value
-    return scatter
