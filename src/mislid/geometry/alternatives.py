@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import Vector, as_arm, as_means, as_number, as_top_m, as_weights
+from mislid._validation import Vector, as_arm, as_number, as_top_m
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
+    Proof,
     Proofs,
     balanced,
     certain_bound,
@@ -30,7 +31,8 @@ from mislid.geometry.duality import (
     top_arms,
 )
 from mislid.geometry.pair_solver import RTOL, PairSolution, PairSolver, refuse_stalled
-from mislid.model import Model, as_model, refuse_other_labels
+from mislid.geometry.projection import as_given
+from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
     from mislid._kernels.search import SearchSpace
@@ -124,9 +126,9 @@ class Alternative(Certified):
         return [f"pair {self.pair} must be a challenger and one of incumbents {self.incumbents}"]
 
     def _proved(self) -> float:
-        pair = self.multipliers, self.alpha, self.pair, self.tolerance
+        proof = Proof(self.multipliers, self.alpha, self.pair, self.tolerance)
         theta = self.theta if math.isfinite(self.cost) else None
-        return certain_bound(self.model, self.given, self.weights, *pair, theta)
+        return certain_bound(self.model, self.given, self.weights, proof, theta)
 
 
 def pair_alternative(
@@ -179,10 +181,7 @@ def pair_alternative(
     >>> bool(a.check())
     True
     """
-    as_model(model)
-    refuse_other_labels(model, means=means, weights=weights)
-    given = as_means(means, model.K)
-    w = as_weights(weights, model.K)
+    given, w = as_given(model, means, weights)
     i = as_arm(challenger, "challenger", model.K)
     j = as_arm(incumbent, "incumbent", model.K)
     if i == j:
@@ -309,9 +308,7 @@ class AlternativeSearch:
             The nearest of all pairs, with its proof.
         """
         model = self.model
-        refuse_other_labels(model, means=means, weights=weights)
-        given = as_means(means, model.K)
-        w = as_weights(weights, model.K)
+        given, w = as_given(model, means, weights)
         tol = as_number(tolerance, "tolerance", low=0, high=math.inf)
         chosen = _as_incumbents(incumbents, given, self.m)
         if is_unstructured(model, given, tol):

@@ -139,6 +139,15 @@ def no_proofs(K: int) -> Proofs:
     return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
 
 
+class Proof(NamedTuple):
+    """Multipliers (K,) and alpha for a pair and a tolerance; without a pair for the projection."""
+
+    multipliers: Vector
+    alpha: float = 0.0
+    pair: tuple[int, int] | None = None
+    tolerance: float = 0.0
+
+
 def _one_proof(multipliers: Vector, alpha: float, pair: tuple[int, int] | None) -> Proofs:
     """Without a pair, alpha is 0 and any arm stands for it."""
     return Proofs(np.array([pair or (0, 0)]), multipliers[None, :], np.array([float(alpha)]))
@@ -215,16 +224,9 @@ def proved_bound(
 
 
 def certain_bound(
-    model: Model,
-    means: Vector,
-    weights: Vector,
-    multipliers: Vector,
-    alpha: float = 0.0,
-    pair: tuple[int, int] | None = None,
-    tolerance: float = 0.0,
-    theta: Vector | None = None,
+    model: Model, means: Vector, weights: Vector, proof: Proof, theta: Vector | None = None
 ) -> float:
-    """The same for any multipliers, with all rounding bounded, and what is left of A'z as well.
+    """`proved_bound` for any multipliers, all rounding and what is left of A'z bounded as well.
 
     Where the arms with weights do not span the features, or weights are so uneven that this cannot
     be told, that cannot be bounded, and is forgiven.
@@ -232,15 +234,15 @@ def certain_bound(
     Examples
     --------
     >>> model = Model([[1.0, 0.0], [1.0, 1e-11]], misspecification=0.0)
-    >>> means, z = np.array([1.0, 0.0]), np.array([1.0, -1.0])
-    >>> [round(bound(model, means, np.ones(2), z), 3) for bound in (proved_bound, certain_bound)]
-    [0.25, 0.0]
+    >>> asked, z = (model, np.array([1.0, 0.0]), np.ones(2)), np.array([1.0, -1.0])
+    >>> round(proved_bound(*asked, z), 3), round(certain_bound(*asked, Proof(z)), 3)
+    (0.25, 0.0)
     """
-    nearly = proved_bound(model, means, weights, multipliers, alpha, pair, tolerance, theta)
+    nearly = proved_bound(model, means, weights, *proof, theta)
     if math.isinf(model.misspecification) or math.isinf(nearly):
         return nearly
     try:
-        return _distances(model, means, weights).at_least(multipliers, alpha, pair, tolerance)
+        return _distances(model, means, weights).at_least(*proof)
     except ArithmeticError:
         return nearly
 
@@ -265,20 +267,21 @@ def rounding_failures(
 
     What is forgiven is as for `certain_bound`.
     """
-    named: list[tuple[str, Vector, float, tuple[int, int] | None]] = []
+    named = list[tuple[str, Proof]]()
     if floor is not None and np.any(floor):
-        named.append(("floor", floor, 0.0, None))
+        named.append(("floor", Proof(floor, tolerance=tolerance)))
     for (i, j), z, alpha in zip(*(proofs or no_proofs(model.K)), strict=True):
-        named.append((f"pair ({i}, {j})", z, float(alpha), (int(i), int(j))))
+        proof = Proof(z, float(alpha), (int(i), int(j)), tolerance)
+        named.append((f"pair ({i}, {j})", proof))
     if not named or math.isinf(model.misspecification):
         return []
     theta, small = linear_fit(model, means), negligible_cost(means, weights, tolerance)
     failures = []
     try:
         distances = _distances(model, means, weights)
-        for name, z, alpha, pair in named:
-            seeming = proved_bound(model, means, weights, z, alpha, pair, tolerance, theta)
-            proved = distances.at_least(z, alpha, pair, tolerance)
+        for name, proof in named:
+            seeming = proved_bound(model, means, weights, *proof, theta)
+            proved = distances.at_least(*proof)
             if math.isfinite(seeming) and not proved >= (1.0 - ROUNDING) * seeming - small:
                 failures.append(
                     f"{name}: multipliers seem to prove {seeming!r}, and prove {proved!r}: the "
@@ -347,20 +350,20 @@ def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> 
     return z
 
 
-def _balance(model: Model, proofs: Proofs, slack: float = SLACK) -> tuple[Matrix, Matrix]:
+def _balance(model: Model, proofs: Proofs) -> tuple[Matrix, Matrix]:
     """|A'z| and what of it is forgiven, both (n, d)."""
     # Against all multipliers: those of a column's own arms may be rounding altogether.
     sizes = np.sum(np.abs(proofs.multipliers), axis=1) + 2.0 * np.abs(proofs.alphas)
-    allowed: Matrix = slack * sizes[:, None] * np.max(np.abs(model.features), axis=0)
+    allowed: Matrix = SLACK * sizes[:, None] * np.max(np.abs(model.features), axis=0)
     return np.abs(proofs.multipliers @ model.features), allowed
 
 
-def feasible(model: Model, proofs: Proofs, slack: float = SLACK) -> NDArray[np.bool_]:
-    """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding of relative size `slack`."""
+def feasible(model: Model, proofs: Proofs) -> NDArray[np.bool_]:
+    """Which proofs (n,) have A'z = 0 and alpha >= 0, up to rounding of relative size `SLACK`."""
     if math.isinf(model.misspecification):
         balances = proofs.multipliers == 0.0
     else:
-        residual, allowed = _balance(model, proofs, slack)
+        residual, allowed = _balance(model, proofs)
         balances = residual <= allowed
     holds: NDArray[np.bool_] = (proofs.alphas >= 0.0) & np.all(balances, axis=1)
     return holds

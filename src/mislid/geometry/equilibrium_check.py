@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,49 +80,44 @@ def _time(rate: float) -> float:
     return 1.0 / rate if rate > 0.0 else math.inf
 
 
-def bound_failures(
-    model: Model,
-    means: Vector,
-    m: int,
-    tolerance: float,
-    weights: Vector,
-    proofs: Proofs,
-    floor: Vector,
-    upper: float,
-) -> list[str]:
-    """Whether every pair provably costs at least 1 / upper at these weights."""
-    failures = pair_failures(proofs.pairs, means, m, "proof")
-    failures += [f"floor: {failure}" for failure in multiplier_failures(model, floor)]
-    if failures:
+class UpperSide(NamedTuple):
+    """What proves an upper side of T: bounds on the costs of pairs at weights (K,)."""
+
+    model: Model
+    means: Vector
+    m: int
+    tolerance: float
+    weights: Vector
+    proofs: Proofs
+    floor: Vector
+
+    def failures(self, upper: float) -> list[str]:
+        """Whether every pair provably costs at least 1 / upper."""
+        model, means, m, tolerance, weights, proofs, floor = self
+        failures = pair_failures(proofs.pairs, means, m, "proof")
+        failures += [f"floor: {failure}" for failure in multiplier_failures(model, floor)]
+        if failures:
+            return failures
+        failures = [
+            f"pair ({i}, {j}): {failure}"
+            for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
+            for failure in multiplier_failures(model, z, float(alpha), (i, j))
+        ]
+        failures += rounding_failures(model, means, weights, tolerance, floor, proofs)
+        if not self.time <= upper * (1.0 + ROUNDING):
+            failures.append(f"the allocation proves an upper side of {self.time!r}, not {upper!r}")
         return failures
-    failures = [
-        f"pair ({i}, {j}): {failure}"
-        for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
-        for failure in multiplier_failures(model, z, float(alpha), (i, j))
-    ]
-    failures += rounding_failures(model, means, weights, tolerance, floor, proofs)
-    proved = proved_time(model, means, m, tolerance, weights, proofs, floor)
-    if not proved <= upper * (1.0 + ROUNDING):
-        failures.append(f"the allocation proves an upper side of {proved!r}, not {upper!r}")
-    return failures
 
-
-def proved_time(
-    model: Model,
-    means: Vector,
-    m: int,
-    tolerance: float,
-    weights: Vector,
-    proofs: Proofs,
-    floor: Vector,
-) -> float:
-    """The upper side of T that weights (K,) prove: 1 / the least of the bounds on pairs' costs."""
-    pairs = all_pairs(model.K, top_arms(means, m))
-    bounds = np.maximum(
-        pair_bounds(model, means, weights, pairs, tolerance, proofs),
-        closed_form_bounds(model, means, weights, pairs, tolerance, floor),
-    )
-    return _time(float(np.min(bounds)))
+    @property
+    def time(self) -> float:
+        """What is proved: 1 / the least of the bounds."""
+        asked = self.model, self.means, self.weights
+        pairs = all_pairs(self.model.K, top_arms(self.means, self.m))
+        bounds = np.maximum(
+            pair_bounds(*asked, pairs, self.tolerance, self.proofs),
+            closed_form_bounds(*asked, pairs, self.tolerance, self.floor),
+        )
+        return _time(float(np.min(bounds)))
 
 
 def shape_failures(**expected: tuple[NDArray[Any], tuple[int, ...]]) -> list[str]:

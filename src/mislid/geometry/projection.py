@@ -14,6 +14,7 @@ from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
+    Proof,
     balanced,
     certain_bound,
     cost_failures,
@@ -75,9 +76,8 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proved = certain_bound(
-            self.model, self.given, self.weights, self.multipliers, theta=self.theta
-        )
+        proof = Proof(self.multipliers)
+        proved = certain_bound(self.model, self.given, self.weights, proof, self.theta)
         failures += cost_failures(
             self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )
@@ -117,10 +117,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     >>> bool(p.check())
     True
     """
-    as_model(model)
-    refuse_other_labels(model, means=means, weights=weights)
-    given = as_means(means, model.K)
-    w = as_weights(weights, model.K)
+    given, w = as_given(model, means, weights)
     fitted = orthogonal_parameters(model, given, w).theta
     linear = model.features @ fitted
     eps = model.misspecification
@@ -129,6 +126,13 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
         means = np.where(w > 0.0, given, linear)
         return _projection(model, given, w, means, fitted, 0.0, 0.0, np.zeros(model.K))
     return _solved(model, given, w, linear)
+
+
+def as_given(model: Model, means: ArrayLike, weights: ArrayLike) -> tuple[Vector, Vector]:
+    """Validate means (K,) from which distances are measured, and their weights (K,)."""
+    as_model(model)
+    refuse_other_labels(model, means=means, weights=weights)
+    return as_means(means, model.K), as_weights(weights, model.K)
 
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:

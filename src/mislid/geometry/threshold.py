@@ -20,8 +20,8 @@ from mislid.geometry.equilibrium import (
 )
 from mislid.geometry.equilibrium_check import (
     ROUNDING,
+    UpperSide,
     alternative_failures,
-    bound_failures,
     cut_shape_failures,
     distribution_failures,
     shape_failures,
@@ -97,7 +97,7 @@ class UnstructuredThreshold:
         return Check(tuple(failures))
 
     def _time_failures(self) -> list[str]:
-        failures = bound_failures(
+        failures = UpperSide(
             Model(self.model.features, np.inf),
             self.means,
             self.m,
@@ -105,8 +105,7 @@ class UnstructuredThreshold:
             self.allocation / self.noise**2,
             no_proofs(self.model.K),
             np.zeros(self.model.K),
-            self.unstructured_time,
-        )
+        ).failures(self.unstructured_time)
         worst = worst_gain(self.mixture, gains(self.means, self.alternatives, self.noise))
         if not worst <= (1.0 + self.rtol) * (1.0 + ROUNDING) / self.unstructured_time:
             failures.append(

@@ -34,12 +34,11 @@ from mislid.geometry.equilibrium import (
 )
 from mislid.geometry.equilibrium_check import (
     ROUNDING,
+    UpperSide,
     alternative_failures,
-    bound_failures,
     cut_shape_failures,
     distribution_failures,
     mixture_failures,
-    proved_time,
     shape_failures,
 )
 from mislid.geometry.pair_search import PairSearch
@@ -220,23 +219,14 @@ class CharacteristicTime:
             return Check(tuple(failures))
         failures = self._side_failures()
         failures += distribution_failures(self.allocation, "allocation")
+        asked = self.model, self.means, self.m, self.tolerance
         if self.lower > 0.0:
-            failures += alternative_failures(
-                self.model, self.means, self.m, self.tolerance, self._cuts
-            )
+            failures += alternative_failures(*asked, self._cuts)
             failures += mixture_failures(
                 self.mixture, self.means, self.noise, self.alternatives, self.lower
             )
-        failures += bound_failures(
-            self.model,
-            self.means,
-            self.m,
-            self.tolerance,
-            self._weights,
-            self.proofs,
-            self.floor,
-            self.upper,
-        )
+        weights = self.allocation / self.noise**2
+        failures += UpperSide(*asked, weights, self.proofs, self.floor).failures(self.upper)
         return Check(tuple(failures))
 
     def _shape_failures(self) -> list[str]:
@@ -251,11 +241,6 @@ class CharacteristicTime:
     @property
     def _cuts(self) -> Cuts:
         return Cuts(self.alternatives, self.thetas, self.pairs)
-
-    @property
-    def _weights(self) -> Vector:
-        weights: Vector = self.allocation / self.noise**2
-        return weights
 
     def _side_failures(self) -> list[str]:
         if 0.0 <= self.lower <= self.upper <= self.lower * (1.0 + self.rtol):
@@ -498,7 +483,8 @@ def _certified(
             "the noise is too large, for double precision"
         )
     lower = 1.0 / game.upper
-    upper = proved_time(model, problem.means, problem.m, problem.tolerance, weights, proofs, floor)
+    asked = model, problem.means, problem.m, problem.tolerance
+    upper = UpperSide(*asked, weights, proofs, floor).time
     if not (1.0 - ROUNDING) * lower <= upper <= lower * (1.0 + problem.rtol):
         raise CertificateError(
             f"the characteristic time is only proved to lie in [{lower!r}, {upper!r}], "

@@ -123,6 +123,12 @@ def test_the_default_design_is_the_spanner_once(rng):
     assert design.check()
 
 
+def test_a_design_may_have_a_larger_coefficient():
+    model = Model(np.random.default_rng(6).normal(size=(60, 5)), 0.1)
+    design = initial_design(model, C=3.0)
+    assert list(design) == spanner(model, 3.0).tolist() != spanner(model).tolist()
+
+
 def test_the_eigenvalue_design_stops_in_the_first_round_that_is_enough(rng):
     features = rng.normal(size=(20, 4))
     design = initial_design(Model(features, 0.1), rule="eigenvalue")

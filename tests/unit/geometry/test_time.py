@@ -172,13 +172,14 @@ def test_means_outside_the_tube_cost_their_way_into_it(instance):
 def test_curve_grows_and_equals_the_times_one_by_one(instance):
     features, means = instance
     widths = [0.3, 0.0, INF, 0.1]
-    curve = characteristic_curve(Model(features, 7.0), means, 3, widths, noise=2.0)
+    asked = {"noise": 2.0, "tolerance": 0.05}
+    curve = characteristic_curve(Model(features, 7.0), means, 3, widths, **asked)
     assert curve.misspecifications.tolist() == widths
     assert curve.check(), str(curve.check())
     ordered = curve.value[np.argsort(widths)]
     assert np.all(ordered[1:] >= ordered[:-1] * (1 - 1e-3))
     for width, lower, upper in zip(widths, curve.lower, curve.upper, strict=True):
-        alone = characteristic_time(Model(features, width), means, 3, noise=2.0)
+        alone = characteristic_time(Model(features, width), means, 3, **asked)
         assert lower <= alone.upper * (1 + 1e-9)
         assert upper >= alone.lower * (1 - 1e-9)
 
