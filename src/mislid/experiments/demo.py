@@ -143,6 +143,6 @@ def draw_demo(demo: Demo) -> Figure:
 
 def save_picture(demo: Demo, path: Path) -> None:
     """Save the picture of `draw_demo` as a PNG file, whole or not at all."""
-    from mislid.plotting.theme import save_png
+    from mislid.plotting import save
 
-    save_png(draw_demo(demo), path)
+    save(draw_demo(demo), path)

@@ -3,13 +3,16 @@
 Each function draws on matplotlib axes, gives figures, or saves a file; `theme` has what they share.
 """
 
-from mislid.plotting.dial import draw_dial, save_dial
+import warnings
+from typing import Any
+
+from mislid.plotting.dial import draw_dial
 from mislid.plotting.forecast import draw_forecast
 from mislid.plotting.run import plot_allocation, plot_evidence
 from mislid.plotting.runs import plot_runs, save_runs
 from mislid.plotting.study import draw_candidates, draw_evidence
-from mislid.plotting.theme import as_png
-from mislid.plotting.trade_off import draw_trade_off, save_trade_off
+from mislid.plotting.theme import as_png, save
+from mislid.plotting.trade_off import draw_trade_off
 
 __all__ = [
     "as_png",
@@ -21,7 +24,18 @@ __all__ = [
     "plot_allocation",
     "plot_evidence",
     "plot_runs",
-    "save_dial",
+    "save",
     "save_runs",
-    "save_trade_off",
 ]
+
+_FORMER = {"save_dial": draw_dial, "save_trade_off": draw_trade_off}
+
+
+def __getattr__(name: str) -> Any:
+    """What earlier releases had."""
+    if name not in _FORMER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    draw: Any = _FORMER[name]
+    now = f"save({draw.__name__}(found), path)"
+    warnings.warn(f"{name}(path, found) is {now} now", DeprecationWarning, stacklevel=2)
+    return lambda path, found: save(draw(found), path)

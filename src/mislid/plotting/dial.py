@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mislid.files import write_whole
-from mislid.plotting.theme import (
-    BEST,
-    CONTRAST,
-    GREY,
-    INK,
-    as_png,
-    as_svg,
-    drawing,
-    new_figure,
-    shorten,
-)
+from mislid.plotting import theme
 from mislid.plotting.words import number
 
 if TYPE_CHECKING:
@@ -53,36 +41,21 @@ def draw_dial(found: Sensitivity) -> Figure:
     >>> draw_dial(study.sensitivity()).axes[0].get_xlabel()
     'misspecification'
     """
-    with drawing():
-        figure = new_figure(3.8, 7.2)
+    with theme.drawing():
+        figure = theme.new_figure(3.8, 7.2)
         axes = figure.subplots()
         finite = [row.misspecification for row in found.table if row.misspecification < math.inf]
         end = _axis(axes, finite)
         _shade(axes, found, end)
         _plot_evidence(axes, found, end)
         if found.declared < math.inf:
-            axes.axvline(found.declared, color=INK, lw=1.0, ls=":", label="declared")
+            axes.axvline(found.declared, color=theme.INK, lw=1.0, ls=":", label="declared")
         axes.set_xlim(0.0, end)
         axes.set_xlabel("misspecification")
         axes.set_ylabel("evidence of the weakest pair, in nats")
         axes.set_title(_title(found))
         axes.legend(loc="upper right")
         return figure
-
-
-def save_dial(path: Path, found: Sensitivity) -> None:
-    """`draw_dial` as a PNG or, where the name ends so, an SVG file; whole or not at all.
-
-    Parameters
-    ----------
-    path
-        Where it goes.
-    found
-        What `Study.sensitivity` gives.
-    """
-    figure = draw_dial(found)
-    is_svg = Path(path).suffix.lower() == ".svg"
-    write_whole(Path(path), as_svg(figure).encode() if is_svg else as_png(figure))
 
 
 def _axis(axes: Axes, finite: list[float]) -> float:
@@ -98,11 +71,11 @@ def _shade(axes: Axes, found: Sensitivity, end: float) -> None:
     """What is proved, and what is refuted."""
     label: str | None = "proved" if found.proven else "decided"
     for low, high in found.decides:
-        axes.axvspan(low, min(high, end), color=BEST, alpha=0.15, lw=0.0, label=label)
+        axes.axvspan(low, min(high, end), color=theme.BEST, alpha=0.15, lw=0.0, label=label)
         label = None  # a legend has one line for all ranges
     if found.smallest > 0.0:
         high = min(found.smallest, end)
-        axes.axvspan(0.0, high, color=CONTRAST, alpha=0.15, lw=0.0, label="refuted")
+        axes.axvspan(0.0, high, color=theme.CONTRAST, alpha=0.15, lw=0.0, label="refuted")
 
 
 def _plot_evidence(axes: Axes, found: Sensitivity, end: float) -> None:
@@ -110,9 +83,9 @@ def _plot_evidence(axes: Axes, found: Sensitivity, end: float) -> None:
     if not rows:
         return
     places = [min(row.misspecification, end) for row in rows]
-    axes.plot(places, [row.statistic for row in rows], color=BEST, lw=1.8, marker="o", ms=3.5)
+    axes.plot(places, [row.statistic for row in rows], color=theme.BEST, lw=1.8, marker="o", ms=3.5)
     needed = [row.threshold for row in rows]
-    axes.plot(places, needed, color=GREY, lw=1.0, ls="--", label="needed")
+    axes.plot(places, needed, color=theme.GREY, lw=1.0, ls="--", label="needed")
     if math.isinf(rows[-1].misspecification):
         axes.annotate(
             "any",
@@ -121,13 +94,13 @@ def _plot_evidence(axes: Axes, found: Sensitivity, end: float) -> None:
             textcoords="offset points",
             ha="right",
             fontsize=8.0,
-            color=BEST,
+            color=theme.BEST,
         )
 
 
 def _title(found: Sensitivity) -> str:
     if found.answer is None or found.largest is None:
         return "proved for no misspecification"
-    names = shorten(", ".join(map(str, found.answer)), 40)
+    names = theme.shorten(", ".join(map(str, found.answer)), 40)
     up_to = "any" if math.isinf(found.largest) else f"up to {number(found.largest)}"
     return f"{names}: {'proved' if found.proven else 'decided'} for {up_to}"

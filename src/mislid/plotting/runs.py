@@ -11,19 +11,7 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.errors import ProblemError
-from mislid.plotting.theme import (
-    BEST,
-    CONTRAST,
-    GREY,
-    INK,
-    PAPER,
-    REST,
-    drawing,
-    new_figure,
-    save_png,
-    scale,
-    tidy,
-)
+from mislid.plotting import theme
 from mislid.simulation.replicate import Row
 from mislid.simulation.summary import summarise
 
@@ -80,23 +68,23 @@ def plot_runs(
         raise ProblemError("groups must hold at least one algorithm, each with finished runs")
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
-    colours = [CONTRAST if error > delta else BEST for error in errors]
+    colours = [theme.CONTRAST if error > delta else theme.BEST for error in errors]
     for at, (name, values, colour) in enumerate(zip(groups, samples, colours, strict=True)):
         _draw_dots(axes, at, values)
         _draw_box(axes, at, values, colour, empty=name in dashed)
-    scale(axes, "x", np.concatenate(samples).tolist(), room=None)
+    theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
     _write_columns(axes, samples, errors)
     axes.set_yticks(range(len(groups)), [fill(name, LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
-        label.set_color(colour if colour == CONTRAST else INK)
+        label.set_color(colour if colour == theme.CONTRAST else theme.INK)
     # The first group is at the top, below the columns' headings.
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.set_xlabel("samples until stopping")
     note = f"red: wrong more often than {delta:.3g}"
     axes.set_title(note, fontsize=9, fontweight="normal", loc="left")
-    axes.grid(axis="x", color=REST, alpha=0.25, lw=0.6)
+    axes.grid(axis="x", color=theme.REST, alpha=0.25, lw=0.6)
     axes.set_axisbelow(True)
-    tidy(axes)
+    theme.tidy(axes)
 
 
 def height_of(groups: int) -> float:
@@ -114,17 +102,17 @@ def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> 
     groups, delta
         As in `plot_runs`.
     """
-    with drawing():
-        figure = new_figure(height_of(len(groups)))
+    with theme.drawing():
+        figure = theme.new_figure(height_of(len(groups)))
         plot_runs(figure.subplots(), groups, delta)
-    save_png(figure, path)
+    theme.save(figure, path)
 
 
 def _draw_dots(axes: Axes, at: int, values: Vector) -> None:
     """Dots above each other where many are alike, the same in every picture."""
     upwards = np.random.default_rng(at).uniform(-0.3, 0.3, values.size)
     size = 14 if values.size <= 200 else 5
-    dots = axes.scatter(values, at + upwards, s=size, color=REST, alpha=0.5, lw=0, zorder=1)
+    dots = axes.scatter(values, at + upwards, s=size, color=theme.REST, alpha=0.5, lw=0, zorder=1)
     dots.set_rasterized(values.size > MANY)
 
 
@@ -147,7 +135,7 @@ def _draw_box(axes: Axes, at: int, values: Vector, colour: str, *, empty: bool) 
     axes.hlines([at, at], [least, high], [low, most], color=colour, lw=1.1, zorder=2)
     axes.vlines([least, most], at - BOX / 2, at + BOX / 2, color=colour, lw=1.1, zorder=2)
     axes.vlines([middle], at - BOX, at + BOX, color=colour, lw=1.4, zorder=2)
-    axes.plot([values.mean()], [at], "D", ms=6, mfc=PAPER, mec=colour, mew=1.6, zorder=4)
+    axes.plot([values.mean()], [at], "D", ms=6, mfc=theme.PAPER, mec=colour, mew=1.6, zorder=4)
 
 
 def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> None:
@@ -167,6 +155,6 @@ def _write_columns(axes: Axes, samples: list[Vector], errors: list[float]) -> No
                 ha="right",
                 va="center",
                 fontsize=8.5,
-                color=INK if line >= 0 else GREY,
+                color=theme.INK if line >= 0 else theme.GREY,
                 annotation_clip=False,
             )

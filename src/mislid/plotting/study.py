@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mislid._validation import Vector
-from mislid.plotting.theme import (
-    BEST,
-    CONTRAST,
-    GREY,
-    INK,
-    PAPER,
-    REST,
-    RULE,
-    drawing,
-    new_figure,
-    only_rows,
-    shorten,
-)
+from mislid.plotting import theme
 from mislid.plotting.words import number, percent
 from mislid.study.overview import Overview
 from mislid.study.timeline import Arms, EvidenceOverTime, History
@@ -66,17 +54,17 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     if drawn.size > ROWS:
         rest = drawn[FIRST:]
         pages = [drawn[:FIRST], *np.array_split(rest, math.ceil(rest.size / ROWS))]
-    with drawing():
+    with theme.drawing():
         return [_draw_rows(overview, rows) for rows in pages]
 
 
 def _draw_rows(overview: Overview, rows: Arms) -> Figure:
-    figure = new_figure(_ROW * rows.size + _REST)
+    figure = theme.new_figure(_ROW * rows.size + _REST)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1.0])
     _plot_means(left, overview, rows)
     _plot_shares(right, overview, rows)
     for axes in (left, right):
-        only_rows(axes, rows.size)
+        theme.only_rows(axes, rows.size)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderpad=0.0, handletextpad=0.5
         )
@@ -90,19 +78,21 @@ def _plot_means(axes: Axes, overview: Overview, rows: Arms) -> None:
     """
     places = np.arange(rows.size)
     inside = np.isin(rows, overview.leaders)
-    axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=RULE, lw=0.5)
-    (line,) = axes.plot([], [], "-o", color=GREY, lw=2.2, ms=6.5)
+    axes.hlines(places, 0.0, 1.0, transform=axes.get_yaxis_transform(), color=theme.RULE, lw=0.5)
+    (line,) = axes.plot([], [], "-o", color=theme.GREY, lw=2.2, ms=6.5)
     line.set_label("mean and confidence interval")
-    for chosen, colour in ((inside, BEST), (~inside, REST)):
+    for chosen, colour in ((inside, theme.BEST), (~inside, theme.REST)):
         at, arms = places[chosen], rows[chosen]
         axes.hlines(at, *overview.intervals[arms].T, color=colour, lw=2.2, zorder=2)
         axes.plot(overview.means[arms], at, "o", color=colour, ms=6.5, zorder=3)
     if overview.now is not None:
         (marks,) = axes.plot(overview.estimates[rows], places, "D")
-        marks.set(ms=3.4, mfc=PAPER, mec=INK, mew=0.8, zorder=4, label="estimate by the model")
-    axes.set_yticks(places, [shorten(overview.labels[arm]) for arm in rows])
+        marks.set(
+            ms=3.4, mfc=theme.PAPER, mec=theme.INK, mew=0.8, zorder=4, label="estimate by the model"
+        )
+    axes.set_yticks(places, [theme.shorten(overview.labels[arm]) for arm in rows])
     for text, one in zip(axes.get_yticklabels(), inside, strict=True):
-        text.set(color=INK if one else GREY, fontweight="bold" if one else "normal")
+        text.set(color=theme.INK if one else theme.GREY, fontweight="bold" if one else "normal")
     axes.set_xlim(*_limits(overview))
     axes.set_xlabel("mean of the measurements")
 
@@ -122,16 +112,16 @@ def _plot_shares(axes: Axes, overview: Overview, rows: Arms) -> None:
     """The share of the measurements that these candidates got, against the optimal one."""
     places, counts = np.arange(rows.size), overview.counts
     shares = counts / max(float(counts.sum()), 1.0)
-    colours = [BEST if arm in overview.leaders else REST for arm in rows]
+    colours = [theme.BEST if arm in overview.leaders else theme.REST for arm in rows]
     axes.barh(places, shares[rows], height=0.62, color=colours, zorder=2)
     largest = float(shares.max(initial=0.0))
     if overview.optimal is not None:
         (marks,) = axes.plot(overview.optimal[rows], places, "d")
-        marks.set(ms=5.5, mfc=PAPER, mec=CONTRAST, mew=1.3, zorder=4, clip_on=False)
+        marks.set(ms=5.5, mfc=theme.PAPER, mec=theme.CONTRAST, mew=1.3, zorder=4, clip_on=False)
         marks.set_label("optimal")
         largest = max(largest, float(overview.optimal.max()))
     even = 1.0 / overview.K
-    axes.axvline(even, color=GREY, lw=0.9, ls="--", label="even", zorder=3)
+    axes.axvline(even, color=theme.GREY, lw=0.9, ls="--", label="even", zorder=3)
     axes.set_xlim(0.0, 1.06 * max(largest, even))
     axes.xaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.3g}%")
     axes.set_xlabel("share of the measurements")
@@ -162,8 +152,8 @@ def draw_evidence(overview: Overview) -> Figure | None:
     history = overview.history
     if history is None:
         return None
-    with drawing():
-        figure = new_figure(5.9)
+    with theme.drawing():
+        figure = theme.new_figure(5.9)
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 1.0])
         _plot_pairs(above, history, overview.labels)
         _plot_limiting(below, history)
@@ -188,20 +178,22 @@ def _plot_pairs(axes: Axes, history: History, labels: list[str]) -> None:
         np.column_stack([others.times, np.minimum(shares, 4.0 * top)]) for shares in others.shares.T
     ]
     faint = float(np.clip(12.0 / max(len(lines), 1), 0.1, 0.3))
-    axes.add_collection(LineCollection(lines, colors=GREY, linewidths=0.6, alpha=faint, zorder=1))
+    axes.add_collection(
+        LineCollection(lines, colors=theme.GREY, linewidths=0.6, alpha=faint, zorder=1)
+    )
     for p, shares in reversed(list(enumerate(closest.shares.T))):
         first = p == 0
         axes.plot(
             closest.times,
             np.minimum(shares, 4.0 * top),
-            color=BEST if first else GREY,
+            color=theme.BEST if first else theme.GREY,
             lw=2.4 if first else 1.0,
             alpha=1.0 if first else 0.75,
             marker="o" if closest.times.size == 1 else None,
             ms=4.0,
             zorder=4 if first else 2,
         )
-    axes.axhline(1.0, color=CONTRAST, lw=1.1, ls="--", zorder=3)
+    axes.axhline(1.0, color=theme.CONTRAST, lw=1.1, ls="--", zorder=3)
     axes.set_ylim(0.0, top)
     _name_pairs(axes, closest, labels, top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:.0f}%")
@@ -224,9 +216,11 @@ def _name_pairs(axes: Axes, closest: EvidenceOverTime, labels: list[str], top: f
     heights = apart(ends, _APART * top, 0.0, top)
     sideways = axes.get_yaxis_transform()
     for p, end, height in zip(known.tolist(), ends, heights, strict=True):
-        challenger, incumbent = (shorten(labels[arm], _LONGEST) for arm in closest.pairs[p])
+        challenger, incumbent = (theme.shorten(labels[arm], _LONGEST) for arm in closest.pairs[p])
         first = p == 0
-        axes.plot([1.0, 1.02], [end, height], transform=sideways, color=GREY, lw=0.5, clip_on=False)
+        axes.plot(
+            [1.0, 1.02], [end, height], transform=sideways, color=theme.GREY, lw=0.5, clip_on=False
+        )
         axes.text(
             1.025,
             height,
@@ -234,7 +228,7 @@ def _name_pairs(axes: Axes, closest: EvidenceOverTime, labels: list[str], top: f
             transform=sideways,
             va="center",
             fontsize=8.0,
-            color=BEST if first else INK,
+            color=theme.BEST if first else theme.INK,
             fontweight="bold" if first else "normal",
         )
 
@@ -268,8 +262,8 @@ def _plot_limiting(axes: Axes, history: History) -> None:
     proof, statistics, thresholds = history.closest.of_pair(0)
     times = history.closest.times
     mark = "o" if times.size == 1 else None
-    axes.plot(times, statistics, color=BEST, lw=2.0, marker=mark, ms=4.0)
-    axes.plot(times, thresholds, color=CONTRAST, lw=1.1, ls="--", marker=mark, ms=4.0)
+    axes.plot(times, statistics, color=theme.BEST, lw=2.0, marker=mark, ms=4.0)
+    axes.plot(times, thresholds, color=theme.CONTRAST, lw=1.1, ls="--", marker=mark, ms=4.0)
     shown = np.concatenate([statistics, thresholds])
     shown = shown[np.isfinite(shown)]
     top = 1.15 * float(shown.max(initial=1e-9))
@@ -277,7 +271,7 @@ def _plot_limiting(axes: Axes, history: History) -> None:
     ends = np.array([statistics[-1], thresholds[-1]])
     heights = apart(np.clip(np.nan_to_num(ends), 0.0, top), 0.2 * top, 0.0, top)
     for end, height, name, colour in zip(
-        ends, heights, ("evidence", "threshold"), (BEST, CONTRAST), strict=True
+        ends, heights, ("evidence", "threshold"), (theme.BEST, theme.CONTRAST), strict=True
     ):
         axes.text(
             1.025,
@@ -293,7 +287,7 @@ def _plot_limiting(axes: Axes, history: History) -> None:
 
 def _mark_decision(axes: Axes, samples: int) -> None:
     for part in axes.figure.axes:
-        part.axvline(samples, color=INK, lw=0.8, ls=":", zorder=3)
+        part.axvline(samples, color=theme.INK, lw=0.8, ls=":", zorder=3)
     axes.annotate(
         f"decided after {samples:,} ",
         (samples, 0.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -100,9 +101,26 @@ def as_svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def save_png(figure: Figure, path: Path) -> None:
-    """A figure as a PNG file, whole or not at all."""
-    write_whole(Path(path), as_png(figure))
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as a PNG or, where the name ends so, an SVG file, whole or not at all.
+
+    Parameters
+    ----------
+    figure
+        As the functions of this package give it.
+    path
+        Where it goes.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save(new_figure(1.0), f"{folder}/empty.svg")
+    ...     Path(folder, "empty.svg").read_text()[:4]
+    '<svg'
+    """
+    is_svg = Path(path).suffix.lower() == ".svg"
+    write_whole(Path(path), as_svg(figure).encode() if is_svg else as_png(figure))
 
 
 def _rendered(figure: Figure, form: str, **options: Any) -> bytes:

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid._words import the_best
-from mislid.plotting.theme import (
-    BEST,
-    CONTRAST,
-    GREY,
-    INK,
-    PAPER,
-    drawing,
-    new_figure,
-    save_png,
-    scale,
-)
+from mislid.plotting import theme
 from mislid.representation.trade_off import TradeOff
 
 if TYPE_CHECKING:
@@ -25,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # By order of the features: the colour, and the words.
-COLOURS = {"variance": BEST, "prediction": CONTRAST}
+COLOURS = {"variance": theme.BEST, "prediction": theme.CONTRAST}
 NAMES = {"variance": "largest spread first", "prediction": "predictions first"}
 # Above the largest value is room for a legend.
 ROOM = 1.25
@@ -82,32 +71,19 @@ def draw_trade_off(trade_off: TradeOff) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['largest absolute error', 'characteristic time', 'pulls']
     """
-    with drawing():
-        figure = new_figure(3.6, 10.6)
+    with theme.drawing():
+        figure = theme.new_figure(3.6, 10.6)
         first, second, third = figure.subplots(1, 3)
         _draw(first, trade_off, _MISSPECIFICATION)
         first.set_ylim(bottom=0.0)
         times = _draw(second, trade_off, _TIME)
-        scale(second, "y", [*times, trade_off.unstructured], ROOM)
+        theme.scale(second, "y", [*times, trade_off.unstructured], ROOM)
         _draw_unstructured(second, trade_off.unstructured)
-        scale(third, "y", _draw(third, trade_off, _PULLS), ROOM)
+        theme.scale(third, "y", _draw(third, trade_off, _PULLS), ROOM)
         lines = [line for line in first.lines if line.get_linestyle() == "-"]
         names = [NAMES[order] for order in COLOURS]
         figure.legend(lines, names, loc="outside lower center", ncols=2)
         return figure
-
-
-def save_trade_off(path: Path, trade_off: TradeOff) -> None:
-    """`draw_trade_off` as a PNG file, whole or not at all.
-
-    Parameters
-    ----------
-    path
-        Where it goes.
-    trade_off
-        What `Representation.trade_off` gives.
-    """
-    save_png(draw_trade_off(trade_off), path)
 
 
 def _draw(axes: Axes, trade_off: TradeOff, panel: _Panel) -> list[float]:
@@ -115,7 +91,7 @@ def _draw(axes: Axes, trade_off: TradeOff, panel: _Panel) -> list[float]:
     values: list[float] = []
     fields = (panel.solid[0], panel.dashed[0])
     for order, colour in COLOURS.items():
-        for field, style, fill in zip(fields, ("-", "--"), (colour, PAPER), strict=True):
+        for field, style, fill in zip(fields, ("-", "--"), (colour, theme.PAPER), strict=True):
             points = [(choice.d, getattr(choice, field)) for choice in trade_off.of(order)]
             points = [(d, value) for d, value in points if math.isfinite(value)]
             (line,) = axes.plot([d for d, _ in points], [value for _, value in points], style)
@@ -132,18 +108,20 @@ def _draw(axes: Axes, trade_off: TradeOff, panel: _Panel) -> list[float]:
 def _draw_unstructured(axes: Axes, time: float) -> None:
     """The time without features as a line, if there is one."""
     if math.isfinite(time):
-        axes.axhline(time, color=INK, lw=1.0, ls=":", zorder=1)
+        axes.axhline(time, color=theme.INK, lw=1.0, ls=":", zorder=1)
         end = axes.get_xlim()[1]
-        axes.text(end, time, "without features", ha="right", va="bottom", fontsize=8, color=INK)
+        axes.text(
+            end, time, "without features", ha="right", va="bottom", fontsize=8, color=theme.INK
+        )
 
 
 def _explain(axes: Axes, panel: _Panel) -> None:
     """What solid and dashed lines are, in grey: colours have a legend of their own."""
     from matplotlib.lines import Line2D
 
-    marks: dict[str, Any] = {"color": GREY, "marker": "o", "ms": 4, "lw": 1.2}
+    marks: dict[str, Any] = {"color": theme.GREY, "marker": "o", "ms": 4, "lw": 1.2}
     handles = [
         Line2D([], [], ls="-", label=panel.solid[1], **marks),
-        Line2D([], [], ls="--", mfc=PAPER, label=panel.dashed[1], **marks),
+        Line2D([], [], ls="--", mfc=theme.PAPER, label=panel.dashed[1], **marks),
     ]
     axes.legend(handles=handles, fontsize=8)

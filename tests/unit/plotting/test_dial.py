@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mislid.plotting import draw_dial, save_dial
+from mislid import plotting
+from mislid.plotting import draw_dial, save
 from mislid.study import Sensitivity, SensitivityRow
 
 ROWS = tuple(
@@ -51,8 +52,16 @@ def test_several_ranges_and_what_is_beyond_the_axis() -> None:
 
 @pytest.mark.parametrize(("name", "begin"), [("d.png", b"\x89PNG"), ("d.SVG", b"<svg")])
 def test_files(tmp_path: Path, name: str, begin: bytes) -> None:
-    save_dial(tmp_path / name, DIAL)
+    save(draw_dial(DIAL), tmp_path / name)
     content = (tmp_path / name).read_bytes()
     assert content.startswith(begin)
-    save_dial(tmp_path / name, DIAL)
+    save(draw_dial(DIAL), tmp_path / name)
     assert (tmp_path / name).read_bytes() == content
+
+
+def test_what_saved_it_before_still_does(tmp_path: Path) -> None:
+    with pytest.warns(DeprecationWarning, match=r"is save\(draw_dial\(found\), path\) now"):
+        plotting.save_dial(tmp_path / "dial.svg", DIAL)
+    assert (tmp_path / "dial.svg").read_bytes().startswith(b"<svg")
+    with pytest.raises(AttributeError, match="no attribute 'save_all'"):
+        plotting.save_all  # noqa: B018

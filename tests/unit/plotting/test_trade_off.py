@@ -5,7 +5,7 @@ import math
 import pytest
 from matplotlib import pyplot as plt
 
-from mislid.plotting import draw_trade_off, save_trade_off
+from mislid.plotting import draw_trade_off, save
 from mislid.plotting.theme import INK
 from mislid.plotting.trade_off import COLOURS
 from mislid.representation import Choice, TradeOff
@@ -71,6 +71,6 @@ def test_a_wide_spread_is_shown_on_a_log_scale(pulls, scale):
 
 
 def test_the_file_is_a_picture(tmp_path):
-    save_trade_off(tmp_path / "choices.png", TRADE_OFF)
+    save(draw_trade_off(TRADE_OFF), tmp_path / "choices.png")
     height, width, _ = plt.imread(tmp_path / "choices.png").shape
     assert width > 2 * height
