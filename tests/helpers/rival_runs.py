@@ -116,7 +116,16 @@ def assert_decides_like(
         expected = plain(data, beta)
         assert (choice.arm, choice.answer) == (expected.arm, expected.answer)
         assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
-        assert run.sampler.struct.limit == 0.1
+
+
+def assert_unmeasured_first(algorithm: Algorithm) -> None:
+    """Arms that were never measured come before all others."""
+    run = new_run(np.eye(4), 2, algorithm)
+    arms = []
+    for _ in range(4):
+        arms.append(run.choose())
+        run.measure(arms[-1], 5.0)
+    assert sorted(arms) == [0, 1, 2, 3]
 
 
 def assert_free_of_units(

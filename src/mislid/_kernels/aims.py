@@ -164,7 +164,7 @@ def _along_features(setting: Setting, aims: Aims, state: State) -> int:
         aims.weights[k] = state.counts[k] / setting.variance[k]
     if not fit_linear(setting, aims.weights, state.means, state.test, fit):
         return i if aims.weights[i] < aims.weights[j] else j
-    gap, width, _ = aim_along(setting, aims.weights, state.test, i, j, fit)
+    gap, width, _ = aim_along(setting, state.test, i, j, fit)
     _set_drops(setting, aims)
     count = _shortlist(setting, aims, i, j)
     if count == 1:

@@ -17,12 +17,7 @@ import numpy as np
 
 from mislid._kernels.compile import inner
 from mislid._kernels.linalg import fill
-from mislid._kernels.ridge import (
-    RidgeSpace,
-    apply_measurement,
-    invert,
-    squared_distance,
-)
+from mislid._kernels.ridge import RidgeSpace, apply_measurement, invert, squared_distance
 from mislid._kernels.state import Setting
 from mislid._kernels.structs import PerArm, Struct, Vector
 

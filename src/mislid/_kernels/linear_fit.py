@@ -24,15 +24,7 @@ from mislid._kernels.linalg import (
 )
 from mislid._kernels.search import SearchSpace
 from mislid._kernels.state import Setting
-from mislid._kernels.structs import (
-    ArmOrder,
-    Matrix,
-    PerArm,
-    PerFeature,
-    Square,
-    Struct,
-    Vector,
-)
+from mislid._kernels.structs import ArmOrder, Matrix, PerArm, PerFeature, Square, Struct, Vector
 
 # Below this share of the largest pivot the measured arms are taken not to span.
 SINGULAR = 1e-11
@@ -169,7 +161,7 @@ def tube_bias(
 
 @inner
 def aim_along(
-    setting: Setting, weights: Vector, space: SearchSpace, i: int, j: int, fit: LinearFit
+    setting: Setting, space: SearchSpace, i: int, j: int, fit: LinearFit
 ) -> tuple[float, float, float]:
     """Of a pair: its fitted gap with the tolerance, g'V^-1 g and g'V^-2 g; leaves g and V^-1 g."""
     X, centre, d = setting.X, space.linear, setting.X.shape[1]
@@ -191,7 +183,7 @@ def evidence_along(
     fit: LinearFit,
 ) -> tuple[float, float, float, float]:
     """Of a pair: evidence by the features, gap beyond the bias, g'V^-1 g and g'V^-2 g."""
-    beyond, width, curvature = aim_along(setting, weights, space, i, j, fit)
+    beyond, width, curvature = aim_along(setting, space, i, j, fit)
     if setting.eps > 0.0:
         beyond -= setting.eps * tube_bias(setting, weights, i, j, fit.along, fit)
     evidence = linear_evidence(family, fit.half_volumes, beyond, width, curvature)

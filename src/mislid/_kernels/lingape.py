@@ -16,12 +16,7 @@ from mislid._kernels.compile import inner, kernel
 from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import list_top, mark_top
 from mislid._kernels.pairs_left import PairsLeft, is_left
-from mislid._kernels.ridge import (
-    RidgeSpace,
-    most_reducing,
-    squared_distance,
-    update_ridge,
-)
+from mislid._kernels.ridge import RidgeSpace, most_reducing, squared_distance, update_ridge
 from mislid._kernels.state import Setting, State
 
 # Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.
@@ -106,7 +101,7 @@ class LinGapE(Rival):
 
 @kernel
 def lingape_arm(setting: Setting, rule: LinGapE, state: State, uniform: float) -> int:
-    """The arm to measure next; `index` and `limit` become LinGapE's own stopping test.
+    """The arm to measure next; `index` is for LinGapE's own stopping test.
 
     O(K d) and O(d) for every pair that has to be evaluated, m (K - m) at worst.
     """
@@ -118,14 +113,13 @@ def lingape_arm(setting: Setting, rule: LinGapE, state: State, uniform: float) -
         challenger, incumbent, rule.index = most_ambiguous_left(setting, space, beta, state.left)
     if challenger < 0:
         challenger, incumbent, rule.index = most_ambiguous(setting, space, beta)
-    rule.limit = setting.tol
     return most_reducing(setting, space, challenger, incumbent)
 
 
 @kernel
 def lingape_test(setting: Setting, rule: LinGapE, state: State) -> bool:
     """Whether the index settles the question: then `incumbents` are the best estimates."""
-    if not rule.index <= rule.limit:
+    if not rule.index <= setting.tol:
         return False
     update_ridge(setting, state, rule.ridge)
     list_top(rule.ridge.means, rule.ridge.heap, rule.ridge.flags, state.incumbents)

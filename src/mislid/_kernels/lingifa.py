@@ -115,7 +115,7 @@ def ambiguous_pair(space: LinGIFA, left: PairsLeft, beta: float) -> tuple[int, i
 
 @kernel
 def lingifa_arm(setting: Setting, rule: LinGIFA, state: State, uniform: float) -> int:
-    """The arm to measure next; `index` and `limit` become LinGIFA's own stopping test.
+    """The arm to measure next; `index` is for LinGIFA's own stopping test.
 
     O(K^2 log m) at worst.
     """
@@ -124,7 +124,6 @@ def lingifa_arm(setting: Setting, rule: LinGIFA, state: State, uniform: float) -
     mark_top(rule.scores, setting.m, ridge.heap, ridge.flags)
     b, c = ambiguous_pair(rule, state.left, beta)
     rule.index = -rule.scores[b]
-    rule.limit = setting.tol
     if rule.greedy:
         return most_reducing(setting, ridge, b, c)
     first, second = min(b, c), max(b, c)
@@ -134,7 +133,7 @@ def lingifa_arm(setting: Setting, rule: LinGIFA, state: State, uniform: float) -
 @kernel
 def lingifa_test(setting: Setting, rule: LinGIFA, state: State) -> bool:
     """Whether the index settles the question: then `incumbents` have the best scores."""
-    if not rule.index <= rule.limit:
+    if not rule.index <= setting.tol:
         return False
     score_arms(setting, state, rule, beta_of(rule, state))
     list_top(rule.scores, rule.ridge.heap, rule.ridge.flags, state.incumbents)

@@ -31,7 +31,6 @@ class Rival(Struct):
     growth: float  # widths by ln(1/delta) + growth ln(t + 1); 0 as below
     selective: bool  # whether pairs that are settled are not looked at
     index: float  # of the last choice
-    limit: float  # what the index must not exceed to stop
 
 
 @inner
@@ -64,7 +63,7 @@ class LUCB(Rival):
 
 @kernel
 def lucb_arm(setting: Setting, rule: LUCB, state: State, uniform: float) -> int:
-    """The arm to measure next; `index` and `limit` become LUCB's own stopping test.
+    """The arm to measure next; `index` is for LUCB's own stopping test.
 
     With equal noise the wider interval is that of the arm with fewer measurements; of equally wide
     ones the incumbent's is taken.
@@ -82,14 +81,13 @@ def lucb_arm(setting: Setting, rule: LUCB, state: State, uniform: float) -> int:
         elif challenger < 0 or state.means[k] + width > highest:
             challenger, highest = k, state.means[k] + width
     rule.index = highest - lowest
-    rule.limit = setting.tol
     return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
 
 
 @kernel
 def lucb_test(setting: Setting, rule: LUCB, state: State) -> bool:
     """Whether the index settles the question: then `incumbents` have the best empirical means."""
-    if not rule.index <= rule.limit:
+    if not rule.index <= setting.tol:
         return False
     list_top(state.means, state.heap, state.work, state.incumbents)
     return True

@@ -20,13 +20,7 @@ import numpy as np
 
 from mislid._kernels.compile import for_python, inner, kernel, linked
 from mislid._kernels.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
-from mislid._kernels.linalg import (
-    cholesky_solve,
-    copy,
-    dot,
-    fill,
-    times,
-)
+from mislid._kernels.linalg import cholesky_solve, copy, dot, fill, times
 from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound
 from mislid._kernels.steps import (
     forget_information,

@@ -333,7 +333,7 @@ def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> b
         setting, w, state.test, families.linear, i, j, fit
     )
     if setting.eps > 0.0:
-        gap = aim_along(setting, w, state.test, i, j, fit)[0]
+        gap = aim_along(setting, state.test, i, j, fit)[0]
         bend_to_tie(setting, w, state.test, i, j, gap, width, fit, rule.diagonal.alternative)
     factor = growth_needed(families.linear, families.level, beyond, width, curvature, fit)
     left = _left_by_other_arms(setting, rule, state)

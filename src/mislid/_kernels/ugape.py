@@ -50,7 +50,7 @@ def score_arms(setting: Setting, rule: UGapE, state: State) -> None:
 
 @kernel
 def ugape_arm(setting: Setting, rule: UGapE, state: State, uniform: float) -> int:
-    """The arm to measure next; `index` and `limit` become UGapE's own stopping test.
+    """The arm to measure next; `index` is for UGapE's own stopping test.
 
     Of equally certain ones the incumbent is taken.
     """
@@ -64,14 +64,13 @@ def ugape_arm(setting: Setting, rule: UGapE, state: State, uniform: float) -> in
                 incumbent = k
         elif challenger < 0 or rule.upper[k] > rule.upper[challenger]:
             challenger = k
-    rule.limit = setting.tol
     return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
 
 
 @kernel
 def ugape_test(setting: Setting, rule: UGapE, state: State) -> bool:
     """Whether the index had settled the question before the last measurement; its answer then."""
-    if not rule.index <= rule.limit:
+    if not rule.index <= setting.tol:
         return False
     list_top(rule.scores, rule.heap, rule.flags, state.incumbents)
     return True

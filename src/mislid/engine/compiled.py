@@ -17,13 +17,7 @@ from mislid._kernels.best_response import BestResponse, any_response, best_respo
 from mislid._kernels.compile import Kernel
 from mislid._kernels.diagonal import Diagonal
 from mislid._kernels.directed import directed_arm, new_directed
-from mislid._kernels.draw import (
-    Source,
-    draw_bernoulli,
-    draw_beta,
-    draw_gaussian,
-    draw_row,
-)
+from mislid._kernels.draw import Source, draw_bernoulli, draw_beta, draw_gaussian, draw_row
 from mislid._kernels.equal import Spread, hold_for_every_noise, take_noise
 from mislid._kernels.families import Families, Family
 from mislid._kernels.frank_wolfe import frank_wolfe_arm, new_frank_wolfe
@@ -227,15 +221,20 @@ def _corner(setting: Setting, question: Question) -> Matrix:
     return np.ascontiguousarray(question.model.features[setting.basis])
 
 
+def _unchosen(setting: Setting) -> dict[str, float]:
+    """What rivals begin with: before their first choice no test of theirs is satisfied."""
+    return {"log_inverse": -math.log(setting.delta), "index": math.inf}
+
+
 def _lucb(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
-    level = -math.log(setting.delta)
-    return Sampler(LUCB.zeros({}, log_inverse=level, published=rule.authors), lucb_arm, lucb_test)
+    struct = LUCB.zeros({}, published=rule.authors, **_unchosen(setting))
+    return Sampler(struct, lucb_arm, lucb_test)
 
 
 def _lingape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
     struct = LinGapE.zeros(
         {},
-        log_inverse=-math.log(setting.delta),
+        **_unchosen(setting),
         growth=0.0 if rule.growth is None else float(rule.growth),
         ridge=new_ridge_space(setting, _corner(setting, question)),
     )
@@ -245,7 +244,7 @@ def _lingape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sam
 def _lingifa(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
     struct = LinGIFA.zeros(
         {"K": question.K},
-        log_inverse=-math.log(setting.delta),
+        **_unchosen(setting),
         greedy=rule.greedy,
         ridge=new_ridge_space(setting, _corner(setting, question)),
     )
@@ -314,8 +313,7 @@ def _xy_static(rule: Any, setting: Setting, question: Question, truth: Any) -> S
 
 
 def _ugape(rule: Any, setting: Setting, question: Question, truth: Any) -> Sampler:
-    level = -math.log(setting.delta)
-    return Sampler(UGapE.zeros({"K": question.K}, log_inverse=level), ugape_arm, ugape_test)
+    return Sampler(UGapE.zeros({"K": question.K}, **_unchosen(setting)), ugape_arm, ugape_test)
 
 
 # One row for every compiled sampling rule: the record of its options, and what makes its struct.
@@ -349,10 +347,9 @@ def _proof(setting: Setting) -> Stopping:
     given = evidence.families_of(
         setting.X.shape[0],
         setting.m,
-        setting.eps,
+        setting.structured and not unknown,
         setting.delta,
         np.sqrt(setting.variance),
-        structured=setting.structured and not unknown,
     )
     plain = _new_proof(setting, given)
     left = new_pairs_left(setting.X.shape[0], setting.m, plain.settled)

@@ -196,12 +196,21 @@ class TestMixedRules:
     def test_composed_rules_are_compiled(self) -> None:
         assert engine_of(BestResponse(power=0.5)).is_compiled
 
-    def test_a_rule_has_its_own_test_or_says_so(self) -> None:
+    def test_a_rule_has_its_own_test(self) -> None:
         engine = engine_of("lucb")
         engine.reset(np.full(5, 100_000), 100_000 * MEANS)
         engine.judge(test=False)
         engine.observe(engine.propose(), 0.0)
         assert engine.own_test()
+
+    @pytest.mark.parametrize("rule", ["lucb", "ugape", "lingape", "lingifa"])
+    def test_no_test_of_its_own_is_satisfied_before_the_first_proposal(self, rule: str) -> None:
+        engine = engine_of(rule)
+        assert not engine.own_test()
+        engine.reset(np.full(5, 100_000), 100_000 * MEANS)
+        assert not engine.own_test()
+
+    def test_other_rules_have_none(self) -> None:
         for rule in ("mislid", Laggard()):
             with pytest.raises(ProblemError, match="has no test of its own"):
                 engine_of(rule).own_test()

@@ -32,7 +32,7 @@ def data(rng: np.random.Generator, sigma: float = 0.7) -> tuple[np.ndarray, ...]
 @pytest.mark.parametrize("question", [FREE, LINEAR], ids=["free", "linear"])
 def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> None:
     rng, some = np.random.default_rng(1), 0
-    families = families_of(6, 2, 0.0, question.delta, np.ones(6), structured=question.structured)
+    families = families_of(6, 2, question.structured, question.delta, np.ones(6))
     for _ in range(25):
         n, sums, scatter = data(rng)
         engine = Engine(question)

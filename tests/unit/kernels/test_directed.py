@@ -7,31 +7,20 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import (
-    SHAPES,
-    assert_right,
-    measured_by,
-    new_engine,
-    number_of,
-    proposals,
-    random_instance,
-)
+from helpers.plan_runs import Shape, assert_right, every_shape, new_engine
 from mislid import Instance, Model
 from mislid.algorithms import TopTwoIDS
 from oracles.draws import directed_shares, drawn_arm
 
 
 @pytest.mark.parametrize("draws", [0, 3, 100])
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_decides_like_the_plain_rule(
-    rng: Generator, K: int, d: int, eps: float, m: int, draws: int
-) -> None:
-    instance = random_instance(rng, K, d, eps)
-    engine = new_engine(instance, m, TopTwoIDS(draws))
-    for arm in proposals(engine, instance, rng, 30):
-        number, data = number_of(engine), measured_by(engine)
+@every_shape
+def test_decides_like_the_plain_rule(rng: Generator, shape: Shape, draws: int) -> None:
+    run = shape.run(rng, TopTwoIDS(draws))
+    for arm in run.proposals(30):
+        number, data = run.number(), run.measured()
         shares = directed_shares(data, int(number * 2.0**53), draws)
-        assert_allclose(engine.memory().sampler.shares, shares, atol=1e-7)
+        assert_allclose(run.engine.memory().sampler.shares, shares, atol=1e-7)
         assert arm == drawn_arm(shares, number)
 
 
@@ -53,6 +42,6 @@ def test_arms_that_are_level_are_told_apart_by_the_less_measured() -> None:
     assert {engine.propose(position) for position in range(20)} == {1}
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
-    assert_right(TopTwoIDS(), rng, K, d, eps, m)
+@every_shape
+def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
+    assert_right(TopTwoIDS(), rng, shape)

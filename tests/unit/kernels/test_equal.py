@@ -28,7 +28,7 @@ def prepared(rng: np.random.Generator):  # type: ignore[no-untyped-def]
     freedom = np.maximum(counts - 1.0, 0.0)
     scatter = unit**2 * freedom * rng.uniform(0.5, 2.0, size=6)
     setting = new_setting(QUESTION, None, proven=True)
-    given = families_of(6, 2, 0.1, 0.05, np.ones(6))
+    given = families_of(6, 2, True, 0.05, np.ones(6))
     spread, families, state = _spread(setting, given), _families(given), new_state(setting)
     begin_with(setting, state, counts, counts * rng.normal(size=6), scatter)
     assert take_noise(setting, families, spread, state)

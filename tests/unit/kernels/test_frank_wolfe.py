@@ -7,15 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import (
-    SHAPES,
-    assert_right,
-    known_to,
-    known_to_selective,
-    new_engine,
-    proposals,
-    random_instance,
-)
+from helpers.plan_runs import Run, Shape, assert_right, every_shape, new_engine, random_instance
 from mislid import Instance, Model, characteristic_time, closest_alternative
 from mislid.algorithms import FrankWolfe, Selective
 from mislid.engine import Engine
@@ -25,15 +17,12 @@ from oracles.plans import frank_wolfe_target
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.2])
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_decides_like_the_plain_rule(
-    rng: Generator, K: int, d: int, eps: float, m: int, tolerance: float
-) -> None:
-    instance = random_instance(rng, K, d, eps)
-    engine = new_engine(instance, m, FrankWolfe(), tolerance=tolerance)
-    target = np.full(K, 1.0 / K)
-    for arm in proposals(engine, instance, rng, 120):
-        target = frank_wolfe_target(known_to(engine), target, engine.samples + 1)
+@every_shape
+def test_decides_like_the_plain_rule(rng: Generator, shape: Shape, tolerance: float) -> None:
+    run = shape.run(rng, FrankWolfe(), tolerance=tolerance)
+    engine, target = run.engine, np.full(shape.K, 1.0 / shape.K)
+    for arm in run.proposals(120):
+        target = frank_wolfe_target(run.known(), target, engine.samples + 1)
         assert_allclose(engine.memory().sampler.plan, target, atol=1e-7)
         behind = target / engine.counts
         assert behind[arm] >= behind.max() * (1.0 - 1e-7)
@@ -47,11 +36,11 @@ def test_settled_pairs_are_left_out(rng: Generator, m: int) -> None:
         instance = Instance(easy.model, easy.means, noise=4.0 * easy.noise)
         question = Question(instance.model, m, noise=instance.noise, delta=0.3)
         engine = Engine(question, Selective(FrankWolfe()), LikelihoodRatio(selective=True))
-        target = np.full(6, 1.0 / 6)
-        for _ in proposals(engine, instance, rng, 100, test=True):
+        run, target = Run(engine, instance, rng), np.full(6, 1.0 / 6)
+        for _ in run.proposals(100, test=True):
             t = engine.samples + 1
-            everything = frank_wolfe_target(known_to(engine), target, t)
-            target = frank_wolfe_target(known_to_selective(engine), target, t)
+            everything = frank_wolfe_target(run.known(), target, t)
+            target = frank_wolfe_target(run.known_to_selective(), target, t)
             assert_allclose(engine.memory().sampler.plan, target, atol=1e-7)
             different += not np.allclose(target, everything, atol=1e-5)
     assert different > 0
@@ -80,7 +69,7 @@ def test_the_target_nears_the_optimal_allocation(eps: float) -> None:
     features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6], [0.5, -0.4]])
     instance = Instance(Model(features, eps), features @ [1.0, 0.2], noise=0.05)
     engine = new_engine(instance, 1, FrankWolfe())
-    for _ in proposals(engine, instance, np.random.default_rng(1), 3000):
+    for _ in Run(engine, instance, np.random.default_rng(1)).proposals(3000):
         pass
     time = characteristic_time(instance.model, instance.means, 1, noise=instance.noise)
     weights = engine.counts / engine.samples / instance.noise**2
@@ -88,6 +77,6 @@ def test_the_target_nears_the_optimal_allocation(eps: float) -> None:
     assert cost > 0.85 / time.value
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
-    assert_right(FrankWolfe(), rng, K, d, eps, m)
+@every_shape
+def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
+    assert_right(FrankWolfe(), rng, shape)

@@ -7,14 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import (
-    SHAPES,
-    assert_right,
-    known_to,
-    new_engine,
-    proposals,
-    random_instance,
-)
+from helpers.plan_runs import Run, Shape, assert_right, every_shape, new_engine, random_instance
 from mislid import Instance, Model, closest_alternative, identify
 from mislid.algorithms import LazyTrackAndStop
 from mislid.geometry.spanner import spanner
@@ -29,13 +22,12 @@ def in_spanner(instance: Instance) -> tuple[Floats, float, list[int]]:
     return features @ np.linalg.inv(features[arms]), unit, arms
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
-    instance = random_instance(rng, K, d, eps)
-    spanned, unit, arms = in_spanner(instance)
-    engine = new_engine(instance, m, LazyTrackAndStop())
+@every_shape
+def test_decides_like_the_plain_rule(rng: Generator, shape: Shape) -> None:
+    run, K = shape.run(rng, LazyTrackAndStop()), shape.K
+    engine, (spanned, unit, arms) = run.engine, in_spanner(run.instance)
     plan, sums, turn = np.full(K, 1 / K), np.zeros(K), 0
-    for arm in proposals(engine, instance, rng, 70):
+    for arm in run.proposals(70):
         t, counts = engine.samples + 1, engine.counts
         if t in (2, 4, 8, 16, 32, 64):
             # Ties of alternatives on the way make plans differ in the last digits of their steps.
@@ -43,26 +35,24 @@ def test_decides_like_the_plain_rule(rng: Generator, K: int, d: int, eps: float,
         sums += plan
         if lazy_is_forced(spanned, engine.weights, unit, t):
             assert arm == arms[turn]
-            turn = (turn + 1) % d
+            turn = (turn + 1) % shape.d
         else:
             behind = sums - counts
             assert behind[arm] >= behind.max() - 1e-9
         assert_allclose(engine.memory().sampler.plan, plan)
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_plans_are_as_good_as_the_plain_ones(
-    rng: Generator, K: int, d: int, eps: float, m: int
-) -> None:
+@every_shape
+def test_plans_are_as_good_as_the_plain_ones(rng: Generator, shape: Shape) -> None:
     """And nearly optimal: Frank-Wolfe errs by the number of its steps."""
-    instance = random_instance(rng, K, d, eps)
-    engine = new_engine(instance, m, LazyTrackAndStop())
+    run, K = shape.run(rng, LazyTrackAndStop()), shape.K
+    engine = run.engine
     counts = rng.integers(5, 20, K)
     counts[0] += 255 - counts.sum()
-    engine.reset(counts, counts * instance.means)
+    engine.reset(counts, counts * run.instance.means)
     engine.judge(test=False)
     engine.propose()
-    known, plan = known_to(engine), engine.memory().sampler.plan
+    known, plan = run.known(), engine.memory().sampler.plan
     expected = lazy_plan(known, np.full(K, 1 / K))
     costs = [min(one.cost for one in alternatives(known, w)) for w in (plan, expected)]
     assert_allclose(costs[0], costs[1], rtol=0.02)
@@ -78,7 +68,7 @@ def test_its_own_test_is_the_plain_one(rng: Generator, eps: float) -> None:
     spanned, unit, _ = in_spanner(instance)
     engine = new_engine(instance, 2, LazyTrackAndStop())
     decided = set()
-    for _ in proposals(engine, instance, rng, 150):
+    for _ in Run(engine, instance, rng).proposals(150):
         found = engine.own_test()
         threshold = lazy_threshold(spanned, engine.weights, unit, 0.05)
         cost = closest_alternative(instance.model, engine.estimate, engine.weights, 2).cost
@@ -102,8 +92,6 @@ def test_its_own_test_is_left_out_on_request() -> None:
 
 
 @pytest.mark.parametrize("own_test", [True, False])
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_runs_end_and_are_right(
-    rng: Generator, K: int, d: int, eps: float, m: int, own_test: bool
-) -> None:
-    assert_right(LazyTrackAndStop(own_test=own_test), rng, K, d, eps, m)
+@every_shape
+def test_runs_end_and_are_right(rng: Generator, shape: Shape, own_test: bool) -> None:
+    assert_right(LazyTrackAndStop(own_test=own_test), rng, shape)

@@ -11,6 +11,7 @@ from helpers.rival_runs import (
     assert_decides_like,
     assert_free_of_units,
     assert_mean,
+    assert_unmeasured_first,
     new_run,
     published,
     sample_sizes,
@@ -52,12 +53,7 @@ def test_widths_are_those_of_a_stricter_stopping_rule(threshold: float) -> None:
 
 
 def test_arms_never_measured_come_first() -> None:
-    run = new_run(np.eye(4), 2, LUCB())
-    arms = []
-    for _ in range(4):
-        arms.append(run.choose())
-        run.measure(arms[-1], 5.0)
-    assert sorted(arms) == [0, 1, 2, 3]
+    assert_unmeasured_first(LUCB())
 
 
 @pytest.mark.parametrize("authors", [False, True])

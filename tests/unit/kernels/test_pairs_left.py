@@ -3,47 +3,26 @@
 import numpy as np
 import pytest
 
-from mislid._kernels.compile import kernel
-from mislid._kernels.pairs_left import (
-    PairsLeft,
-    begin_to_settle,
-    count_left,
-    draw_conclusions,
-    is_left,
-    leave_out_pairs,
-    settle_pair,
-)
+from mislid._kernels import pairs_left
+from mislid._kernels.compile import for_python
 from mislid._kernels.structs import Indices
 from mislid._kernels.workspaces import forget_pairs, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
+begin = for_python(pairs_left.begin_to_settle)
+settle = for_python(pairs_left.settle_pair)
+conclude = for_python(pairs_left.draw_conclusions)
+look = for_python(pairs_left.is_left)
+counted = for_python(pairs_left.count_left)
+exempted = for_python(pairs_left.leave_out_pairs)
 
-@kernel
-def settle_within(
-    left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int, tol: float
+
+def settle_one(
+    left: pairs_left.PairsLeft, incumbents: Indices, i: int, j: int, samples: int, tol: float = 0.0
 ) -> None:
-    begin_to_settle(left, incumbents, samples)
-    settle_pair(left, i, j, samples)
-    draw_conclusions(left, incumbents.shape[0], tol)
-
-
-def settle_one(left: PairsLeft, incumbents: Indices, i: int, j: int, samples: int) -> None:
-    settle_within(left, incumbents, i, j, samples, 0.0)
-
-
-@kernel
-def look(left: PairsLeft, i: int, j: int) -> bool:
-    return is_left(left, i, j)
-
-
-@kernel
-def counted(left: PairsLeft, incumbents: Indices, challengers: Indices) -> int:
-    return count_left(left, incumbents, challengers)
-
-
-@kernel
-def exempted(left: PairsLeft, incumbents: Indices, challengers: Indices, exempt: Indices) -> None:
-    leave_out_pairs(left, incumbents, challengers, exempt)
+    begin(left, incumbents, samples)
+    settle(left, i, j, samples)
+    conclude(left, len(incumbents), tol)
 
 
 def sides(arms: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,9 +79,9 @@ def test_a_search_leaves_out_what_is_settled_unless_that_is_all() -> None:
 def test_with_a_tolerance_better_does_not_carry_over() -> None:
     """Arm 1 is hardly worse than 0 or better, and 2 than 1: 2 may be worse by two tolerances."""
     left = new_pairs_left(3, 1)
-    settle_within(left, np.array([1]), 0, 1, 1, 0.1)
-    settle_within(left, np.array([2]), 1, 2, 2, 0.1)
+    settle_one(left, np.array([1]), 0, 1, 1, 0.1)
+    settle_one(left, np.array([2]), 1, 2, 2, 0.1)
     assert not left.dropped.any()
     assert look(left, 0, 2)
-    settle_within(left, np.array([2]), 0, 2, 3, 0.1)
+    settle_one(left, np.array([2]), 0, 2, 3, 0.1)
     assert left.accepted.tolist() == [0, 0, 1]

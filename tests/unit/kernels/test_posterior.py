@@ -8,15 +8,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import (
-    SHAPES,
-    assert_right,
-    measured_by,
-    new_engine,
-    number_of,
-    proposals,
-    random_instance,
-)
+from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, random_instance
 from mislid import Engine, Instance, Model, Question
 from mislid._kernels.compile import kernel
 from mislid._kernels.posterior import Posterior, draw
@@ -27,19 +19,15 @@ from oracles.draws import AdaHedge, alternative, drawn_arm
 
 
 @pytest.mark.parametrize("draws", [0, 3, 100])
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_decides_like_the_plain_rule(
-    rng: Generator, K: int, d: int, eps: float, m: int, draws: int
-) -> None:
-    instance = random_instance(rng, K, d, eps)
-    engine = new_engine(instance, m, PEPS(draws))
-    learner = AdaHedge(K)
-    for arm in proposals(engine, instance, rng, 30):
-        number, data = number_of(engine), measured_by(engine)
+@every_shape
+def test_decides_like_the_plain_rule(rng: Generator, shape: Shape, draws: int) -> None:
+    run, learner = shape.run(rng, PEPS(draws)), AdaHedge(shape.K)
+    for arm in run.proposals(30):
+        number, data = run.number(), run.measured()
         assert arm == drawn_arm(learner.play(), number)
         shift = alternative(data, int(number * 2.0**53), 0, draws) - data.known.estimate
-        learner.learn(0.5 * (shift / instance.noise) ** 2)
-        assert_allclose(engine.memory().sampler.cumulative[0], learner.total, rtol=1e-6)
+        learner.learn(0.5 * (shift / run.instance.noise) ** 2)
+        assert_allclose(run.engine.memory().sampler.cumulative[0], learner.total, rtol=1e-6)
 
 
 @kernel
@@ -79,9 +67,9 @@ def test_an_impossible_number_of_draws_is_refused(draws: Any) -> None:
         new_engine(instance, 1, PEPS(draws=draws))
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
-    assert_right(PEPS(), rng, K, d, eps, m)
+@every_shape
+def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
+    assert_right(PEPS(), rng, shape)
 
 
 @pytest.mark.parametrize("eps", [0.0, math.inf])

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from helpers.plan_runs import (
-    SHAPES,
-    assert_right,
-    known_to,
-    new_engine,
-    number_of,
-    proposals,
-    random_instance,
-)
+from helpers.plan_runs import Shape, assert_right, every_shape, new_engine
 from mislid import Instance, Model
 from mislid.algorithms import TopTwo
 from mislid.errors import ProblemError
@@ -23,15 +15,12 @@ from oracles.plans import top_two_pair
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2])
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_decides_like_the_plain_rule(
-    rng: Generator, K: int, d: int, eps: float, m: int, share: float
-) -> None:
-    instance = random_instance(rng, K, d, eps)
-    engine = new_engine(instance, m, TopTwo(share), tolerance=0.1)
-    for arm in proposals(engine, instance, rng, 100):
-        challenger, incumbent = top_two_pair(known_to(engine), engine.counts)
-        assert arm == (incumbent if number_of(engine) < share else challenger)
+@every_shape
+def test_decides_like_the_plain_rule(rng: Generator, shape: Shape, share: float) -> None:
+    run = shape.run(rng, TopTwo(share), tolerance=0.1)
+    for arm in run.proposals(100):
+        challenger, incumbent = top_two_pair(run.known(), run.engine.counts)
+        assert arm == (incumbent if run.number() < share else challenger)
 
 
 def test_an_arm_that_misleads_does_not_wait_for_ever() -> None:
@@ -53,6 +42,6 @@ def test_a_share_that_leaves_an_arm_out_is_refused(share: Any) -> None:
         new_engine(instance, 1, TopTwo(share))
 
 
-@pytest.mark.parametrize(("K", "d", "eps", "m"), SHAPES)
-def test_runs_end_and_are_right(rng: Generator, K: int, d: int, eps: float, m: int) -> None:
-    assert_right(TopTwo(), rng, K, d, eps, m)
+@every_shape
+def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
+    assert_right(TopTwo(), rng, shape)

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from helpers.rival_runs import (
     assert_decides_like,
     assert_free_of_units,
+    assert_unmeasured_first,
     new_run,
     published,
     sample_sizes,
@@ -30,12 +31,7 @@ def test_free_of_units(rng: Generator, unit: float) -> None:
 
 
 def test_arms_never_measured_come_first() -> None:
-    run = new_run(np.eye(4), 2, UGapE())
-    arms = []
-    for _ in range(4):
-        arms.append(run.choose())
-        run.measure(arms[-1], 5.0)
-    assert sorted(arms) == [0, 1, 2, 3]
+    assert_unmeasured_first(UGapE())
 
 
 def test_the_answer_has_the_best_scores_not_the_best_means() -> None:
