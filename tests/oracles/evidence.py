@@ -93,7 +93,9 @@ def linear_log(data: Data, scale: float, i: int, j: int) -> float:
 
 
 def families(data: Data) -> Families:
-    return families_of(data.model.K, data.m, data.model.misspecification, data.delta, data.noise)
+    return families_of(
+        data.model.K, data.m, math.isfinite(data.model.misspecification), data.delta, data.noise
+    )
 
 
 def settled_by_two_arms(data: Data, pairs: Pairs) -> Floats:

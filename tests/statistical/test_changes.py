@@ -40,7 +40,7 @@ def wrong_after_departures(seed: int, informed: bool) -> bool:
 
 def _tempting_pair(sums: np.ndarray) -> tuple[int, int, int] | None:
     """The first round at which a pair by itself has evidence enough: round, leader, other."""
-    family = families_of(2, 1, math.inf, DELTA, np.ones(2)).two_arms
+    family = families_of(2, 1, False, DELTA, np.ones(2)).two_arms
     for rounds in range(2, ROUNDS + 1):
         means = sums[rounds - 1] / rounds
         best, other = int(np.argmax(means)), int(np.argmin(means))

@@ -85,7 +85,7 @@ def log_truth(side: Side, plugged: bool = False) -> Floats:
     `plugged` puts in the estimated standard deviation and leaves out the tilts.
     """
     K = side.means.size
-    family = families_of(K, side.m, math.inf, DELTA, np.ones(K)).two_arms
+    family = families_of(K, side.m, False, DELTA, np.ones(K)).two_arms
     total = np.full(len(side.counts), -math.inf)
     n, sigma = side.counts, np.full(len(side.counts), SIGMA)
     if plugged:

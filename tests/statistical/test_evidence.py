@@ -67,7 +67,7 @@ class Watched(NamedTuple):
         """ln of every weighted term of M(mu), (R, terms)."""
         instance, w, r = self.instance, self.weights, self.missed
         eps = instance.model.misspecification
-        found = families_of(instance.K, self.m, eps, DELTA, instance.noise)
+        found = families_of(instance.K, self.m, math.isfinite(eps), DELTA, instance.noise)
         parts = [self._by_two_arms(found.two_arms, w, r)]
         if math.isfinite(eps):
             parts += [self._along(found.linear, w, r), self._all_arms(found.diagonal, w, r)]

@@ -93,7 +93,7 @@ def bias(runs: Runs, V: Floats, forms: Floats) -> Floats:
 
 def interval_evidence(eps: float, runs: Runs, truth: Floats) -> Floats:
     """Evidence (runs, K) against the true means; an interval fails where it reaches the level."""
-    families = families_of(K, 1, 0.0, DELTA, np.ones(K))
+    families = families_of(K, 1, True, DELTA, np.ones(K))
     if math.isinf(eps):
         return single_evidence(with_share(families.diagonal, 1.0 / K), runs, truth)
     alone = single_evidence(with_share(families.diagonal, ALONE / K), runs, truth)
@@ -132,7 +132,7 @@ def test_intervals_seldom_fail(eps: float) -> None:
 
 def refutation(x: Floats, runs: Runs) -> Floats:
     """Evidence (runs,) against all linear means, by the diagonal family at its share in M."""
-    family = families_of(x.size, 1, 0.0, DELTA, np.ones(x.size)).diagonal
+    family = families_of(x.size, 1, True, DELTA, np.ones(x.size)).diagonal
     expected = runs.counts[..., None] * family.scales**2
     q, y, x = (
         runs.counts[..., None] * expected / (1.0 + expected),
@@ -195,7 +195,7 @@ def test_what_is_proved_at_a_misspecification_that_holds_is_right(eps: float) ->
     Larger misspecifications prove less, so that the smallest that holds is the hardest.
     """
     rng = np.random.default_rng(53)
-    families = families_of(K, 1, eps, DELTA, np.ones(K))
+    families = families_of(K, 1, math.isfinite(eps), DELTA, np.ones(K))
     # As far from linear as allowed, in the direction that lifts the others in a fit.
     truth = np.full(K, eps)
     runs = begin(truth, rng)

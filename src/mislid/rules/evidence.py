@@ -98,30 +98,20 @@ class Families:
     diagonal: Family
 
 
-def families_of(
-    K: int,
-    m: int,
-    misspecification: float,
-    delta: float,
-    noise: Vector,
-    *,
-    structured: bool | None = None,
-) -> Families:
+def families_of(K: int, m: int, structured: bool, delta: float, noise: Vector) -> Families:
     """The displacements in M for a question.
 
     Parameters
     ----------
     K, m
         Numbers of arms and of best ones.
-    misspecification
-        The declared one; it only matters whether it is infinite.
+    structured
+        Whether features have a weight in M, which then is one for all misspecifications, infinity
+        included; where none was declared to be finite they need not.
     delta
         Error rate.
     noise
         Standard deviations (K,).
-    structured
-        Whether features have a weight in M, which then is one for all misspecifications, infinity
-        included; by default whether the misspecification is finite.
 
     Returns
     -------
@@ -130,14 +120,14 @@ def families_of(
 
     Examples
     --------
-    >>> families = families_of(5, 2, 0.1, 0.05, np.ones(5))
+    >>> families = families_of(5, 2, True, 0.05, np.ones(5))
     >>> logs = families.two_arms.logs
     >>> round(6 * float(np.exp(logs).sum()), 3), round(families.level, 3)
     (0.78, 2.996)
     """
     unit = math.exp(float(np.mean(np.log(noise))))
     shares = TWO_ARMS_SHARE, LINEAR_SHARE, DIAGONAL_SHARE
-    if not (math.isfinite(misspecification) if structured is None else structured):
+    if not structured:
         shares = 1.0, 0.0, 0.0
     return Families(
         -math.log(delta),
@@ -149,10 +139,18 @@ def families_of(
 
 def _family(sizes: tuple[float, ...], centre: float, unit: float, share: float) -> Family:
     scales = np.array(sizes)
-    weights = np.exp(-np.abs(np.log(scales / centre)) / TAIL)
+    return Family(unit * scales, fading_logs(scales, centre, TAIL, share))
+
+
+def fading_logs(sizes: Vector, centre: float, tail: float, share: float = 1.0) -> Vector:
+    """Logarithms (n,) of weights that add up to a share.
+
+    They fall by a factor e for every factor exp(tail) of a size (n,) away from the centre.
+    """
+    weights = np.exp(-np.abs(np.log(sizes / centre)) / tail)
     with np.errstate(divide="ignore"):
         logs: Vector = np.log(share * weights / weights.sum())
-    return Family(unit * scales, logs)
+    return logs
 
 
 def by_two_arms(
@@ -188,7 +186,7 @@ def by_two_arms(
 
     Examples
     --------
-    >>> family = families_of(5, 2, 0.1, 0.05, np.ones(5)).two_arms
+    >>> family = families_of(5, 2, True, 0.05, np.ones(5)).two_arms
     >>> by_two_arms(family, np.array([1.0, 1.0]), np.array([10, 50]), np.array([10, 50])).round(2)
     array([-1.26,  6.7 ])
     """
@@ -391,7 +389,7 @@ def by_features(
     --------
     >>> X, counts = np.array([[0.1], [1.0], [0.5]]), np.array([9.0, 9.0, 0.0])
     >>> means, pairs = np.array([0.1, 3.0, 0.0]), np.array([[0, 1]])
-    >>> family = families_of(3, 1, 0.1, 0.05, np.ones(3)).linear
+    >>> family = families_of(3, 1, True, 0.05, np.ones(3)).linear
     >>> for eps in (0.0, 0.1, np.inf):
     ...     print(by_features(family, X, counts, means, eps, 0.0, pairs).round(2))
     [33.38]
@@ -399,9 +397,8 @@ def by_features(
     [-inf]
     """
     i, j = pairs.T
-    structured = not math.isinf(misspecification)
     forms = None
-    if structured:
+    if not math.isinf(misspecification):
         forms = linear_forms(X, weights, means, family, j, less=i, spread=spread)
     if forms is None:
         return np.full(len(pairs), -np.inf)

@@ -80,7 +80,7 @@ def mean_intervals(
     ([0.7, 1.6, 2.2], [1.3, 2.4, 3.8])
     """
     weights = counts / noise**2
-    families = families_of(model.K, 1, 0.0, delta, noise)
+    families = families_of(model.K, 1, True, delta, noise)
     if math.isinf(model.misspecification):
         single = with_share(families.diagonal, 1.0 / model.K)
         return by_single_arms(single, weights, means, families.level, spread).ends
@@ -122,10 +122,8 @@ def by_single_arms(
 
     Parameters
     ----------
-    family
-        Scales and weights of one arm.
-    weights, means
-        Counts over squared noise, and empirical means (K,).
+    family, weights, means
+        Scales and their weights; counts over squared noise, and empirical means (K,).
     level
         What the logarithm has to reach for v to be refuted.
     spread
@@ -163,18 +161,10 @@ def by_the_features(
 
     Parameters
     ----------
-    family
-        Scales and weights.
-    X
-        Features in coordinates of a spanner (K, d).
-    weights, means
-        Counts over squared noise, and empirical means (K,).
-    misspecification
-        How far a mean may be from linear.
-    level
-        What the logarithm has to reach for v to be refuted.
-    spread
-        As of `mean_intervals`.
+    family, X, weights, means, misspecification
+        As of `mislid.rules.evidence.by_features`.
+    level, spread
+        As of `by_single_arms`.
 
     Returns
     -------

@@ -103,7 +103,7 @@ class AnswerEvidence:
     Examples
     --------
     >>> from mislid.rules.evidence import families_of
-    >>> families = families_of(3, 1, 0.0, 0.05, np.ones(3))
+    >>> families = families_of(3, 1, True, 0.05, np.ones(3))
     >>> model, means = Model([[1.0], [2.0], [3.0]], 0.0), np.array([1.0, 2.0, 3.0])
     >>> found = AnswerEvidence(Standing(model, families, 0.0, np.full(3, 12.0), means), (2,))
     >>> found.pairs.tolist(), found.weakest(0.0) > found.weakest(0.1), 0.0 < found.reach(3.0) < 1.0

@@ -64,7 +64,7 @@ class Residuals:
     ) -> Residuals:
         """From what was measured."""
         # Neither the misspecification, if finite, nor m and delta matter to this family.
-        family = families_of(model.K, 1, 0.0, 0.5, noise).diagonal
+        family = families_of(model.K, 1, True, 0.5, noise).diagonal
         return cls(model, means, counts / noise**2, family, spread)
 
     def log_evidence(self, misspecification: float) -> float:

@@ -72,7 +72,7 @@ def test_the_linear_form_is_a_minimum_over_all_models(seed: int) -> None:
 def test_the_form_of_single_arms_is_an_average_over_displacements(seed: int) -> None:
     rng = np.random.default_rng([32, seed])
     w, y = 10.0 ** rng.uniform(-1, 4, size=4), rng.normal(size=4)
-    family = families_of(4, 1, 0.0, 0.05, np.ones(4)).diagonal
+    family = families_of(4, 1, True, 0.05, np.ones(4)).diagonal
     centres, halves = by_single_arms(family, w, y, LEVEL)
     assert_allclose(centres, y)
     grid = np.linspace(-12, 12, 4001)
@@ -107,7 +107,7 @@ def test_shares_of_the_families_are_those_of_one_supermartingale() -> None:
     counts, means = np.array([50.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
     for eps, share in ((0.3, ALONE / 3), (math.inf, 1 / 3)):
         found = mean_intervals(model.with_misspecification(eps), counts, means, noise, 0.05)
-        family = families_of(3, 1, 0.0, 0.05, noise).diagonal
+        family = families_of(3, 1, True, 0.05, noise).diagonal
         weights = np.exp(family.logs) / np.exp(family.logs).sum()
         own = Family(family.scales, np.log(share * weights))
         half = by_single_arms(own, counts, means, -math.log(0.05)).halves[0]

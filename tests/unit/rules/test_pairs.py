@@ -19,7 +19,7 @@ LEVEL = -math.log(0.05)
 
 
 def evidence_of(data: Data, answer: tuple[int, ...] | None = None) -> AnswerEvidence:
-    families = families_of(data.model.K, data.m, 0.0, data.delta, data.noise)
+    families = families_of(data.model.K, data.m, True, data.delta, data.noise)
     standing = Standing(data.model, families, data.tol, data.weights, data.means)
     if answer is None:
         answer = tuple(np.argsort(-data.means)[: data.m].tolist())
@@ -163,7 +163,7 @@ def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_arms_with_the_same_features() -> None:
     """Nothing linear tells them apart; with a tolerance, a tube that is narrow does."""
-    model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
+    model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
     weights, means = np.full(3, 9.0), np.array([1.0, 1.0, 0.5])
     found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
     assert found.weakest(0.0) < LEVEL
@@ -174,7 +174,7 @@ def test_arms_with_the_same_features() -> None:
 
 
 def test_one_arm_a_million_times_the_others_never() -> None:
-    model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
+    model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
     weights, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
     found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (2,))
     # The arms are 0.5 apart; the tube moves each by eps, and the line by eps a unit of x.
@@ -187,7 +187,7 @@ def test_one_arm_a_million_times_the_others_never() -> None:
 
 
 def test_without_measurements() -> None:
-    model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, 0.1, 0.05, np.ones(3))
+    model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, True, 0.05, np.ones(3))
     found = AnswerEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))
     assert found.weakest(0.0) == -math.inf
     assert found.reach(LEVEL) is None

@@ -67,7 +67,7 @@ def test_evidence_falls_and_the_shortcut_agrees(seed: int) -> None:
 def test_it_is_the_diagonal_family_of_the_rule() -> None:
     noise = np.array([0.5, 1.0, 2.0])
     family = Residuals.of(Model(np.eye(3)[:, :2] + 1.0, 0.3), np.ones(3), np.ones(3), noise).family
-    rule = families_of(3, 2, 0.3, 0.01, noise).diagonal
+    rule = families_of(3, 2, True, 0.01, noise).diagonal
     np.testing.assert_array_equal(family.scales, rule.scales)
     np.testing.assert_array_equal(family.logs, rule.logs)
     assert np.exp(family.logs).sum() == pytest.approx(DIAGONAL_SHARE)

@@ -131,7 +131,7 @@ def bounded_intervals(
     if not structured:
         return alone
     noise = np.full(K, 0.5 * width)
-    families = families_of(K, 1, 0.0, delta, noise)
+    families = families_of(K, 1, True, delta, noise)
     linear = with_share(families.linear, 1.0 - ALONE)
     X, weights = coordinates(model).matrix, counts / noise**2
     return intersection(alone, by_the_features(linear, X, weights, means, eps, families.level).ends)

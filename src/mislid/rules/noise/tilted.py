@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mislid._validation import Vector
+from mislid.rules.evidence import fading_logs
 
 # Tilts; an effect on a rate x asks for about its size over x (1 - x).
 EXACT_TILTS = tuple(0.005 * 2.0**power for power in range(11))
@@ -98,9 +99,7 @@ def tilts_of(noise_model: str) -> Tilts:
 
 
 def _logs(sizes: Vector, share: float) -> Vector:
-    weights = np.exp(-np.abs(np.log(sizes / CENTRE)) / TAIL)
-    logs: Vector = np.log(share * weights / weights.sum())
-    return logs
+    return fading_logs(sizes, CENTRE, TAIL, share)
 
 
 def tilted_log(tilts: Tilts, sign: float, arm: Tilted, x: float) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mislid._validation import Vector
+from mislid.rules.evidence import fading_logs
 
 # Displacements, in standard deviations.
 SIZES = tuple(0.005 * 3.0**power for power in range(7))
@@ -89,9 +90,8 @@ def shifts() -> Shifts:
     (7, 1.0)
     """
     sizes = np.array(SIZES)
-    weights = np.exp(-np.abs(np.log(sizes / CENTRE)) / TAIL)
     alphas = np.maximum(PRECISION / sizes**2, LEAST_PRECISION)
-    return Shifts(sizes, alphas, np.log(weights / weights.sum()))
+    return Shifts(sizes, alphas, fading_logs(sizes, CENTRE, TAIL))
 
 
 def _base(given: Shifts, n: float) -> tuple[Vector, Vector]:

@@ -53,7 +53,7 @@ def log_process(spread: Spread, size: float, dimension: int, precisions: Vector)
 
 def test_evidence_of_two_arms_is_that_of_the_least_favourable_noise() -> None:
     rng, K = np.random.default_rng(0), 5
-    family = families_of(K, 2, math.inf, 0.05, np.ones(K)).two_arms
+    family = families_of(K, 2, False, 0.05, np.ones(K)).two_arms
     near = []
     for _ in range(30):
         unit = float(rng.choice([1e-3, 1.0, 50.0]))
@@ -78,7 +78,7 @@ def test_evidence_of_two_arms_is_that_of_the_least_favourable_noise() -> None:
 def test_nothing_depends_on_the_unit() -> None:
     rng, X = np.random.default_rng(1), np.random.default_rng(2).normal(size=(5, 2))
     pairs = np.array([[0, 1], [2, 3], [4, 0]])
-    families = families_of(5, 2, 0.1, 0.05, np.ones(5))
+    families = families_of(5, 2, True, 0.05, np.ones(5))
     for _ in range(10):
         spread, means = drawn(rng), rng.normal(size=5)
         larger = Spread(spread.counts, 1e4 * spread.scatter)
@@ -94,10 +94,10 @@ def test_with_many_values_it_costs_next_to_nothing() -> None:
     spread = Spread(counts, 4.0 * (counts - 1.0))
     weights, gap = np.array([1e5]), np.array([0.06])
     known = by_two_arms(
-        families_of(K, 1, math.inf, 0.05, np.full(K, 2.0)).two_arms, gap, weights / 4, weights / 4
+        families_of(K, 1, False, 0.05, np.full(K, 2.0)).two_arms, gap, weights / 4, weights / 4
     )
     found = by_two_arms(
-        families_of(K, 1, math.inf, 0.05, np.ones(K)).two_arms, gap, weights, weights, spread
+        families_of(K, 1, False, 0.05, np.ones(K)).two_arms, gap, weights, weights, spread
     )
     assert known[0] > 10.0
     assert 0.0 < known[0] - found[0] < 1.0
@@ -106,7 +106,7 @@ def test_with_many_values_it_costs_next_to_nothing() -> None:
 def test_nothing_is_proved_without_scatter() -> None:
     """Equal values are rounded ones rather than without noise."""
     counts, gap, one = np.full(3, 100.0), np.array([5.0]), np.array([100.0])
-    families = families_of(3, 1, 0.0, 0.05, np.ones(3))
+    families = families_of(3, 1, True, 0.05, np.ones(3))
     rounding = Spread(counts, np.full(3, 1e-29), level=7.0)
     for spread in (Spread(counts, np.zeros(3)), Spread(np.ones(3), np.zeros(3)), rounding):
         assert by_two_arms(families.two_arms, gap, one, one, spread)[0] < 0.0
@@ -118,7 +118,7 @@ def test_nothing_is_proved_without_scatter() -> None:
 
 
 def test_a_pair_the_wrong_way_round_has_no_evidence() -> None:
-    spread, family = drawn(np.random.default_rng(3)), families_of(5, 1, 0.0, 0.05, np.ones(5))
+    spread, family = drawn(np.random.default_rng(3)), families_of(5, 1, True, 0.05, np.ones(5))
     nine = np.array([9.0, 9.0])
     found = by_two_arms(family.two_arms, np.array([0.0, -1.0]), nine, nine, spread)
     assert np.all(found == -math.inf)
@@ -127,7 +127,7 @@ def test_a_pair_the_wrong_way_round_has_no_evidence() -> None:
 @pytest.mark.parametrize("single", [True, False])
 def test_intervals_end_where_the_evidence_is_enough(single: bool) -> None:
     rng, X, level = np.random.default_rng(4), np.random.default_rng(5).normal(size=(5, 2)), 4.0
-    families = families_of(5, 1, 0.0, 0.05, np.ones(5))
+    families = families_of(5, 1, True, 0.05, np.ones(5))
     counts, means = np.array([60.0, 80.0, 40.0, 9.0, 100.0]), rng.normal(size=5)
     spread = Spread(counts, 0.25 * (counts - 1.0))
     if single:
@@ -178,7 +178,7 @@ def test_residuals_say_no_more_than_at_the_expected_noise() -> None:
 
 
 def test_costs_of_all_arms() -> None:
-    spread, family = drawn(np.random.default_rng(7)), families_of(5, 1, 0.0, 0.1, np.ones(5))
+    spread, family = drawn(np.random.default_rng(7)), families_of(5, 1, True, 0.1, np.ones(5))
     scales = family.diagonal.scales
     prices = np.array([diagonal_weights(spread.counts, scale)[1] for scale in scales.tolist()])
     costs = np.linspace(50.0, 90.0, len(scales))
