@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from mislid.study.confirmation import unconfirmed
 from mislid.study.contradictions import in_words
 from mislid.study.events import Chain, Entry, events_of
 from mislid.study.replay import Replay
+from mislid.study.result import PlainRecord
 from mislid.study.state import read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 
@@ -23,7 +23,7 @@ _AT_ONCE, _MOST = 10_000, 20
 
 
 @dataclass(frozen=True, slots=True)
-class StudyCheck:
+class StudyCheck(PlainRecord):
     """What a check of a study's log found.
 
     Attributes
@@ -40,6 +40,8 @@ class StudyCheck:
         or the log is broken.
     problems
         What does not hold, in words; empty where all does.
+    ok
+        Whether all does.
     """
 
     study: str
@@ -48,24 +50,11 @@ class StudyCheck:
     samples: int
     decision: str
     problems: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether all holds."""
-        return not self.problems
+    ok: bool
 
     def __bool__(self) -> bool:
+        """Whether all holds."""
         return self.ok
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON.
-
-        Returns
-        -------
-        dict
-            The fields, and `ok`.
-        """
-        return {**dataclasses.asdict(self), "problems": list(self.problems), "ok": self.ok}
 
 
 def check_study(
@@ -134,6 +123,7 @@ class _Check:
             samples=len(state.observations),
             decision=decision,
             problems=tuple(self.problems[:_MOST]),
+            ok=not self.problems,
         )
 
     def _parts(self) -> Iterator[list[Entry]]:

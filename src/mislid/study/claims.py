@@ -101,14 +101,7 @@ class Claims:
         known, it counts for those up to the declared one, whatever settled it.
         """
         question = self.engine.question
-        families = families_of(
-            question.K,
-            question.m,
-            self.declared,
-            question.delta,
-            question.noise,
-            structured=structured,
-        )
+        families = families_of(question.K, question.m, structured, question.delta, question.noise)
         # Not the engine's weights, which have pretended measurements for some published rules.
         weights, means = self.engine.counts / question.noise**2, self.engine.means
         own = None if question.noise_model in (KNOWN, EQUAL) else self._own_values

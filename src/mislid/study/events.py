@@ -22,35 +22,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mislid.errors import CorruptStorageError
 from mislid.files import as_plain
+from mislid.study import facts
 from mislid.study.candidates import Candidates
-from mislid.study.facts import (
-    Accepted,
-    Added,
-    Asked,
-    Contradicted,
-    Corrected,
-    Created,
-    Decided,
-    Fact,
-    Failed,
-    Observed,
-    Redeclared,
-    Renewed,
-    Retired,
-    Told,
-    Voided,
-)
 from mislid.study.settings import Settings, present_rule
 
 if TYPE_CHECKING:
     from mislid.study.state import StudyState
 
-_KINDS: dict[str, type[Fact]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
+_KINDS: dict[str, type[facts.Fact]] = {kind.__name__.lower(): kind for kind in get_args(facts.Fact)}
 # Facts with numbers that JSON does not have: infinity.
-_UNBOUNDED: dict[type[Fact], tuple[str, ...]] = {
-    Decided: ("statistic",),  # where no model reverses the pair
-    Redeclared: ("misspecification",),
-    Accepted: ("misspecification",),
+_UNBOUNDED: dict[type[facts.Fact], tuple[str, ...]] = {
+    facts.Decided: ("statistic",),  # where no model reverses the pair
+    facts.Redeclared: ("misspecification",),
+    facts.Accepted: ("misspecification",),
 }
 
 # What reading something that is not an event may raise.
@@ -70,7 +54,7 @@ class Event:
 
     sequence: int
     time: float
-    fact: Fact
+    fact: facts.Fact
     key: str | None = None
 
 
@@ -88,20 +72,20 @@ class Entry:
 def entry_of(event: Event) -> Entry:
     """Write an event down.
 
-    >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
+    >>> entry_of(Event(3, 12.5, facts.Told(0, 0.7)))
     Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
     """
     fact = event.fact
     plain: dict[str, Any]
-    if isinstance(fact, Created):
+    if isinstance(fact, facts.Created):
         plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.written()}
     else:
         plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
-        if isinstance(fact, Told) and not fact.more:
+        if isinstance(fact, facts.Told) and not fact.more:
             del plain["more"]
-        if isinstance(fact, Asked) and fact.proposed is None:
+        if isinstance(fact, facts.Asked) and fact.proposed is None:
             del plain["proposed"]
-        if isinstance(fact, Added):
+        if isinstance(fact, facts.Added):
             plain["candidates"] = fact.candidates.written()
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
@@ -144,15 +128,15 @@ def _event(entry: Entry, plain: dict[str, Any]) -> Event:
     return Event(entry.sequence, entry.time, _fact(entry.kind, plain), key)
 
 
-def _fact(kind: str, plain: dict[str, Any]) -> Fact:
+def _fact(kind: str, plain: dict[str, Any]) -> facts.Fact:
     if kind == "created":
-        return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
+        return facts.Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
     fact = _KINDS[kind]
     for name in _UNBOUNDED.get(fact, ()):
         plain[name] = None if plain[name] is None else float(plain[name])
-    if fact is Added:
+    if fact is facts.Added:
         plain["candidates"] = Candidates.of(plain["candidates"])
-    if fact is Decided:
+    if fact is facts.Decided:
         plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():
         if isinstance(value, list):
@@ -174,41 +158,41 @@ def _complaint(state: StudyState, event: Event) -> str | None:
         return f"is of the time {event.time!r}, which is none"
     if event.key is not None and event.key.rpartition(" ")[0] in state.keys:
         return f"has the key {event.key!r}, which was used before"
-    if isinstance(fact, Created) != (event.sequence == 1):
-        return "begins a study" if isinstance(fact, Created) else "comes before the settings"
+    if isinstance(fact, facts.Created) != (event.sequence == 1):
+        return "begins a study" if isinstance(fact, facts.Created) else "comes before the settings"
     match fact:
-        case Told(trial, value, more):
+        case facts.Told(trial, value, more):
             return _not_open(state, trial) or _not_values(state, (value, *more))
-        case Failed(trial):
+        case facts.Failed(trial):
             return _not_open(state, trial)
-        case Asked():
+        case facts.Asked():
             return _unaskable(state, fact)
-        case Renewed(trials, _, expires):
+        case facts.Renewed(trials, _, expires):
             return _first(_not_waiting(state, trial) for trial in trials) or _not_time(expires)
-        case Observed(arms, values):
+        case facts.Observed(arms, values):
             if len(arms) != len(values):
                 return "has more arms than values, or fewer"
             return _not_among(arms, state.census.register.K, "arm") or _not_values(state, values)
-        case Corrected(rows, values):
+        case facts.Corrected(rows, values):
             if len(rows) != len(values):
                 return "has more rows than values, or fewer"
             return _unmendable(state, rows) or _not_values(state, values)
-        case Voided(rows):
+        case facts.Voided(rows):
             return _unmendable(state, rows)
-        case Decided():
+        case facts.Decided():
             return _undecidable(state, fact)
-        case Redeclared(_, noise) if noise is not None:
+        case facts.Redeclared(_, noise) if noise is not None:
             return None if len(noise) in (1, state.candidates.K) else "has noise for other arms"
-        case Added():
+        case facts.Added():
             return _unaddable(state, fact)
-        case Retired():
+        case facts.Retired():
             return _unretirable(state, fact)
-        case Contradicted(what=what) if what not in ("misspecification", "noise"):
+        case facts.Contradicted(what=what) if what not in ("misspecification", "noise"):
             return f"contradicts {what!r}, which is never declared"
     return None
 
 
-def _unaskable(state: StudyState, asked: Asked) -> str | None:
+def _unaskable(state: StudyState, asked: facts.Asked) -> str | None:
     first, count = len(state.trials), len(asked.trials)
     if tuple(asked.trials) != tuple(range(first, first + count)):
         return f"hands out other trials than {first}, which is the next"
@@ -226,7 +210,7 @@ def _unaskable(state: StudyState, asked: Asked) -> str | None:
     )
 
 
-def _undecidable(state: StudyState, decided: Decided) -> str | None:
+def _undecidable(state: StudyState, decided: facts.Decided) -> str | None:
     answer = decided.answer
     if len(answer) != state.settings.m or len(set(answer)) != len(answer):
         return f"decides for {len(answer)} arms, not for {state.settings.m} different ones"
@@ -245,7 +229,7 @@ def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
     return wrong or (f"names arm {left[0]}, which left the question" if left else None)
 
 
-def _unaddable(state: StudyState, added: Added) -> str | None:
+def _unaddable(state: StudyState, added: facts.Added) -> str | None:
     """What is wrong with new candidates."""
     register, more = state.census.register, added.candidates
     shapes = [None if one.features is None else one.features.shape[1] for one in (register, more)]
@@ -263,7 +247,7 @@ def _unaddable(state: StudyState, added: Added) -> str | None:
     return None
 
 
-def _unretirable(state: StudyState, retired: Retired) -> str | None:
+def _unretirable(state: StudyState, retired: facts.Retired) -> str | None:
     census = state.census
     if retired.leaves and len(census.arms) - 1 <= census.settings.m:
         return "leaves too few candidates in the question"

@@ -70,12 +70,7 @@ class Claim:
         self.noise_model, self.reward_range = settings.noise_model, settings.oriented_range
         self._structured = settings.is_structured
         self.families: Families = families_of(
-            candidates.K,
-            settings.m,
-            settings.misspecification,
-            settings.delta,
-            self.noise,
-            structured=settings.is_structured,
+            candidates.K, settings.m, settings.is_structured, settings.delta, self.noise
         )
 
     @property

@@ -71,7 +71,7 @@ class Prospects:
     def _families(self, *, structured: bool) -> Families:
         K, settings = self.candidates.K, self.settings
         noise = np.full(K, self.noise)
-        return families_of(K, settings.m, math.inf, settings.delta, noise, structured=structured)
+        return families_of(K, settings.m, structured, settings.delta, noise)
 
     def _by_two_arms(self, gap: float, samples: float, *, structured: bool) -> float:
         """Of two arms when all are measured equally often, and at least once."""

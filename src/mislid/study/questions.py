@@ -161,7 +161,8 @@ def on_sides(claims: Claims, threshold: float) -> Threshold:
         arms = np.flatnonzero(chosen)
         return tuple(labels[k] for k in arms[np.argsort(-distances[arms], kind="stable")])
 
-    middles = np.where(np.isfinite(ends).all(axis=1), np.abs(ends.mean(axis=1) - at), 0.0)
+    known, middles = np.isfinite(ends).all(axis=1), np.zeros(len(ends))
+    middles[known] = np.abs(ends[known].mean(axis=1) - at)
     return Threshold(
         at,
         named(above, ends[:, 0] - at),

@@ -35,10 +35,8 @@ class RevisableStudy(OpenStudy):
 
         Parameters
         ----------
-        trial
-            What `ask` gave, or its id.
-        value
-            What was measured.
+        trial, value
+            As in `tell`.
         row
             Instead of a trial, for a measurement that none asked for: its row in `observations`.
         reason
@@ -67,6 +65,9 @@ class RevisableStudy(OpenStudy):
         key: str | None = None,
     ) -> None:
         """Let a measurement count no more, such as one of a plate that was dropped.
+
+        The log keeps it. Whatever follows from the data follows from the others: a decision that no
+        longer holds without it is withdrawn.
 
         Parameters
         ----------
@@ -107,10 +108,8 @@ class RevisableStudy(OpenStudy):
         ----------
         misspecification, noise
             As in `create_study`; what is left out stays.
-        reason
-            Why, for the log and the certificate.
-        key
-            As in `add_observations`.
+        reason, key
+            As in `correct`.
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
@@ -135,10 +134,8 @@ class RevisableStudy(OpenStudy):
         ----------
         misspecification
             Up to which the answer is wanted; the largest for which it is proved unless given.
-        reason
-            Why, for the log and the certificate.
-        key
-            As in `add_observations`.
+        reason, key
+            As in `correct`.
 
         Raises
         ------
@@ -164,6 +161,9 @@ class RevisableStudy(OpenStudy):
     ) -> None:
         """Ask about more candidates; no measurement is lost, and a decision is made anew.
 
+        They need the features that the others have, and names that were never used.
+        docs/changing.md says what is proven then.
+
         Parameters
         ----------
         candidates, names, columns
@@ -172,11 +172,9 @@ class RevisableStudy(OpenStudy):
             Theirs, where each candidate has its own.
         informed
             Whether they may have been chosen after a look at values of this study. If so, a part of
-            delta pays for it; if not, nothing does. docs/changing.md says what is proven.
-        reason
-            Why, for the log and the certificate.
-        key
-            As in `add_observations`.
+            delta pays for it; if not, nothing does.
+        reason, key
+            As in `correct`.
 
         Examples
         --------
@@ -206,6 +204,9 @@ class RevisableStudy(OpenStudy):
     ) -> None:
         """Measure a candidate no more, such as one that is used up.
 
+        Trials of it that are still out may be told. docs/changing.md says what is proven when it
+        leaves the question.
+
         Parameters
         ----------
         arm
@@ -215,10 +216,8 @@ class RevisableStudy(OpenStudy):
             it has, and nothing changes in what is proven.
         informed
             Whether it may leave because of values of this study, as in `add_candidates`.
-        reason
-            Why, for the log and the certificate.
-        key
-            As in `add_observations`.
+        reason, key
+            As in `correct`.
 
         Examples
         --------

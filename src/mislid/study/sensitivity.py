@@ -338,14 +338,13 @@ def _by_rule(claims: Claims, smallest: float) -> _Found:
     return _Found(dial, decides, answer, smallest)
 
 
-def proved_range(claims: Claims, level: float | None = None) -> tuple[float | None, float]:
+def proved_range(claims: Claims) -> tuple[float | None, float]:
     """Up to which misspecification the present answer is proved, and below which all are refuted.
 
     As `largest` and `smallest` of `sensitivity_of`, in a fraction of the time; two proved answers
     are not looked for.
     """
-    level = claims.engine.question.delta if level is None else level
-    engine = claims.engine
+    engine, level = claims.engine, claims.engine.question.delta
     if not claims.answer or not np.all(engine.counts[engine.design] > 0):
         return None, 0.0
     largest = _Proofs(claims, level).reach(claims.answer)

@@ -13,25 +13,10 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
+from mislid.study import facts
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.events import Event, complaint
-from mislid.study.facts import (
-    Accepted,
-    Added,
-    Asked,
-    Contradicted,
-    Corrected,
-    Created,
-    Decided,
-    Failed,
-    Observed,
-    Redeclared,
-    Renewed,
-    Retired,
-    Told,
-    Voided,
-)
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
 from mislid.study.settings import Settings
 
@@ -107,7 +92,7 @@ class Withdrawal:
 
     sequence: int
     time: float
-    decision: Decided
+    decision: facts.Decided
     cause: str
 
 
@@ -162,7 +147,7 @@ class StudyState:
     time: float = 0.0
     elapsed: float = 0.0
     keys: dict[str, Kept] = field(default_factory=dict)
-    begun: Created | None = None
+    begun: facts.Created | None = None
     created_at: float = 0.0
     changes: list[Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
@@ -170,16 +155,16 @@ class StudyState:
     rows: list[Observation] = field(default_factory=list)
     void: set[int] = field(default_factory=set)
     observations: list[Observation] = field(default_factory=list)
-    decision: Decided | None = None
+    decision: facts.Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
     declarations: list[Event] = field(default_factory=list)
-    contradictions: dict[str, Contradicted] = field(default_factory=dict)
+    contradictions: dict[str, facts.Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
     repeats: bool = False
     _census: Census | None = None
-    _recorded: Decided | None = None
+    _recorded: facts.Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -270,7 +255,7 @@ class StudyState:
 
     def _keep(self, event: Event, written: str) -> None:
         key, _, digest = written.rpartition(" ")
-        trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+        trials = event.fact.trials if isinstance(event.fact, facts.Asked) else ()
         if not trials or not key.startswith(GENERATED):
             self.keys[key] = Kept(digest, event.sequence, trials)
 
@@ -288,42 +273,42 @@ class StudyState:
 
     def _take_in(self, event: Event) -> None:
         match event.fact:
-            case Created():
+            case facts.Created():
                 self.begun, self.created_at = event.fact, event.time
                 self._census = Census(event.fact.candidates, event.fact.settings)
-            case Asked():
+            case facts.Asked():
                 self._hand_out(event.fact, event.time)
-            case Renewed(trials, _, expires):
+            case facts.Renewed(trials, _, expires):
                 until = self._until(expires, event.time)
                 for trial_id in trials:
                     self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
-            case Told(trial_id, value, more):
+            case facts.Told(trial_id, value, more):
                 self._close(trial_id, COMPLETE, value)
                 arm = self.trials[trial_id].arm
                 self.repeats = self.repeats or bool(more)
                 for one in (value, *more):
                     self._observe(event, trial_id, arm, one)
-            case Failed(trial_id):
+            case facts.Failed(trial_id):
                 self._close(trial_id, FAIL, None)
-            case Observed(arms, values):
+            case facts.Observed(arms, values):
                 for arm, value in zip(arms, values, strict=True):
                     self._observe(event, None, arm, value)
-            case Decided():
+            case facts.Decided():
                 if self.decision is None:
                     self.decision, self._recorded = self.census.present(event.fact), event.fact
-            case Corrected() | Voided():
+            case facts.Corrected() | facts.Voided():
                 self._mend(event, event.fact)
-            case Redeclared() | Accepted():
+            case facts.Redeclared() | facts.Accepted():
                 self._declare(event, event.fact)
-            case Added() | Retired():
+            case facts.Added() | facts.Retired():
                 self._change(event, event.fact)
-            case Contradicted():
+            case facts.Contradicted():
                 self.contradictions[event.fact.what] = event.fact
                 self.contradicted_at[event.fact.what] = event.sequence
 
-    def _mend(self, event: Event, fact: Corrected | Voided) -> None:
+    def _mend(self, event: Event, fact: facts.Corrected | facts.Voided) -> None:
         """Change a row, or make it void; a void one whose value is given counts again."""
-        values = fact.values if isinstance(fact, Corrected) else (None,) * len(fact.rows)
+        values = fact.values if isinstance(fact, facts.Corrected) else (None,) * len(fact.rows)
         for row, value in zip(fact.rows, values, strict=True):
             before = self.rows[row]
             was = None if row in self.void else before.value
@@ -351,10 +336,10 @@ class StudyState:
             ]
         self.contradictions.clear()
 
-    def _change(self, event: Event, fact: Added | Retired) -> None:
+    def _change(self, event: Event, fact: facts.Added | facts.Retired) -> None:
         """Add candidates to the question, or let one be measured no more."""
         self.changes.append(event)
-        if isinstance(fact, Added):
+        if isinstance(fact, facts.Added):
             self._census = self.census.after(fact)
             names = ", ".join(repr(label) for label in fact.candidates.labels)
             self.count_again()
@@ -368,9 +353,9 @@ class StudyState:
             self.count_again()
             self._begin_anew(event, f"{self.census.register.labels[fact.arm]!r} left the question")
 
-    def _declare(self, event: Event, fact: Redeclared | Accepted) -> None:
+    def _declare(self, event: Event, fact: facts.Redeclared | facts.Accepted) -> None:
         given = ["misspecification"] if fact.misspecification is not None else []
-        if isinstance(fact, Redeclared) and fact.noise is not None:
+        if isinstance(fact, facts.Redeclared) and fact.noise is not None:
             given.append("noise")
             self.contradictions.pop(NOISE, None)
         # How far means are from linear is seen in units of the noise.
@@ -388,7 +373,7 @@ class StudyState:
     def _until(self, expires: float | None, time: float) -> float | None:
         return None if expires is None else self.elapsed + (expires - time)
 
-    def _hand_out(self, asked: Asked, time: float) -> None:
+    def _hand_out(self, asked: facts.Asked, time: float) -> None:
         until = self._until(asked.expires, time)
         for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
             if again is not None:

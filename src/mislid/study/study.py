@@ -246,13 +246,7 @@ class Study(ReadableStudy, RevisableStudy):
             self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
 
     def add_counts(
-        self,
-        arm: Label,
-        n: int,
-        sum: float,  # noqa: A002
-        sumsq: float | None = None,
-        *,
-        key: str | None = None,
+        self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
     ) -> None:
         """Take in many measurements of one candidate at once, by their number and sum.
 
@@ -300,6 +294,9 @@ class Study(ReadableStudy, RevisableStudy):
         lease: float | None = None,
     ) -> None:
         """Ask, measure and tell until the study has decided, or its budget is used up.
+
+        Others may ask and tell at the same time, from any process. After Ctrl-C all that was told
+        is kept, and the trial that was being measured is still open.
 
         Parameters
         ----------

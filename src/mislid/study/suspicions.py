@@ -79,16 +79,15 @@ def _misspecification(replay: Replay, level: float) -> StudyWarning | None:
     if not residuals.contradict(declared, level):
         return None
     farthest = candidates.labels[residuals.farthest(declared)]
-    return StudyWarning(
-        MISSPECIFICATION,
+    words = (
         f"the measurements contradict the declared misspecification of {declared:g}: no linear "
         f"model has all means within {residuals.least(level):.3g}, and the farthest is that of "
         f"{farthest!r} (at level {level:g}). If the noise is right, the error rate of the answer "
         "is not proven: redeclare a larger misspecification, which loses no measurement; "
-        "sensitivity() says what holds for which",
-        level,
-        residuals.log_evidence(declared),
-        -math.log(level),
+        "sensitivity() says what holds for which"
+    )
+    return StudyWarning(
+        MISSPECIFICATION, words, level, residuals.log_evidence(declared), -math.log(level)
     )
 
 
@@ -106,17 +105,14 @@ def _noise(replay: Replay, level: float) -> StudyWarning | None:
     declared = [noise[arm] for arm in suspects]
     estimated = [scatter.deviation(arm) * noise[arm] for arm in suspects]
     factor = scatter.least_factor(level)
-    return StudyWarning(
-        NOISE,
+    words = (
         f"the measurements of {_named(suspects, state.candidates.labels)} scatter more than the "
         f"declared noise allows: their standard deviation is {_span(estimated)}, declared was "
         f"{_span(declared)}, and it takes at least {factor:.3g} times that. The error rate of the "
         "answer is not proven: redeclare a larger noise, which loses no measurement, or find out "
-        "whether values drift",
-        level,
-        statistic,
-        threshold,
+        "whether values drift"
     )
+    return StudyWarning(NOISE, words, level, statistic, threshold)
 
 
 def _constant(replay: Replay) -> StudyWarning | None:
@@ -144,16 +140,13 @@ def _disagreement(replay: Replay) -> StudyWarning | None:
     if lead <= tolerance:
         return None
     labels, later = replay.state.candidates.labels, len(replay.state.observations)
-    return StudyWarning(
-        DISAGREEMENT,
+    words = (
         f"the answer was decided after {decision.samples} measurements and stays, but after "
         f"{later} the estimates put {labels[challenger]!r} ahead of {labels[incumbent]!r}, by "
         f"{lead:.3g} with a tolerance of {tolerance:g}. With the declared error rate an answer is "
-        "seldom wrong: look at the other warnings, and whether values drift",
-        None,
-        lead,
-        tolerance,
+        "seldom wrong: look at the other warnings, and whether values drift"
     )
+    return StudyWarning(DISAGREEMENT, words, None, lead, tolerance)
 
 
 def _stuck(replay: Replay) -> StudyWarning | None:
@@ -177,30 +170,24 @@ def _stuck(replay: Replay) -> StudyWarning | None:
             return None
         waiting |= set(fixed)
     labels = state.candidates.labels
-    return StudyWarning(
-        STUCK,
+    words = (
         f"more measurements will hardly decide: what is open is about "
         f"{_named(sorted(waiting), labels)}, which cannot be measured any more. Let it leave the "
-        "question by retire(..., leave=True), or report what result_now() says",
-        None,
-        float(len(waiting)),
-        0.0,
+        "question by retire(..., leave=True), or report what result_now() says"
     )
+    return StudyWarning(STUCK, words, None, float(len(waiting)), 0.0)
 
 
 def _diverged(replay: Replay) -> StudyWarning | None:
     if not replay.has_rules or replay.diverged == 0:
         return None
-    return StudyWarning(
-        DIVERGED,
+    words = (
         f"for {replay.diverged} of {len(replay.state.trials)} trials the rules would now choose "
         "another arm than the log records: it was written by another release or on another kind "
         "of processor. The log counts, and proofs hold whatever arms were chosen; to choose the "
-        "same ones, go on with the release that began",
-        None,
-        float(replay.diverged),
-        0.0,
+        "same ones, go on with the release that began"
     )
+    return StudyWarning(DIVERGED, words, None, float(replay.diverged), 0.0)
 
 
 def _named(arms: list[int], labels: Labels) -> str:

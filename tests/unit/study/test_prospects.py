@@ -7,29 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.questions import QUESTION
 from mislid.geometry.coordinates import coordinates
 from mislid.rules.evidence import by_features, by_two_arms, families_of
 from mislid.study.candidates import as_candidates
 from mislid.study.prospects import Prospects, best_design
 from mislid.study.settings import as_settings
 
-QUESTION: dict[str, Any] = {
-    "m": 2,
-    "delta": 0.1,
-    "misspecification": 0.05,
-    "noise": 0.5,
-    "tolerance": 0.0,
-    "direction": "maximize",
-    "algorithm": "mislid",
-    "stopping": "guaranteed",
-    "seed": 0,
-    "mean_bound": math.inf,
-}
+ASKED = {**QUESTION, "m": 2, "delta": 0.1, "misspecification": 0.05, "noise": 0.5}
 
 
 def prospects_of(X: Any, **changes: Any) -> Prospects:
     candidates = as_candidates(X)
-    return Prospects(as_settings(candidates, **{**QUESTION, **changes}), candidates)
+    return Prospects(as_settings(candidates, **{**ASKED, **changes}), candidates)
 
 
 def least_evidence(X: np.ndarray, n: int, gap: float, eps: float, tolerance: float) -> float:
@@ -37,7 +27,7 @@ def least_evidence(X: np.ndarray, n: int, gap: float, eps: float, tolerance: flo
     K, model = len(X), as_candidates(X).model(math.inf)
     at, families = (
         coordinates(model).matrix,
-        families_of(K, 2, math.inf, 0.1, np.full(K, 0.5), structured=True),
+        families_of(K, 2, True, 0.1, np.full(K, 0.5)),
     )
     weights = n * best_design(at) / 0.25
     found = []

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import mislid
+from helpers.questions import QUESTION
 from mislid.algorithms import MisLid
 from mislid.engine import View
 from mislid.errors import ProblemError
@@ -19,18 +20,6 @@ from mislid.study.settings import as_settings
 from mislid.study.storage import MemoryStorage
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-QUESTION: dict[str, Any] = {
-    "m": 1,
-    "delta": 0.05,
-    "misspecification": 0.1,
-    "noise": 0.1,
-    "tolerance": 0.0,
-    "direction": "maximize",
-    "algorithm": "mislid",
-    "stopping": "guaranteed",
-    "seed": 0,
-    "mean_bound": math.inf,
-}
 
 
 class Picky:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers.questions import QUESTION
 from mislid.errors import CorruptStorageError
 from mislid.study.candidates import as_candidates
 from mislid.study.events import Entry, Event, entry_of, event_of
@@ -10,22 +11,10 @@ from mislid.study.settings import as_settings
 from mislid.study.state import StudyState
 
 ARMS = as_candidates(["a", "b", "c"])
-QUESTION = as_settings(
-    ARMS,
-    m=1,
-    delta=0.1,
-    misspecification=None,
-    noise=1.0,
-    tolerance=0.0,
-    direction="maximize",
-    algorithm="mislid",
-    stopping="guaranteed",
-    seed=0,
-    mean_bound=float("inf"),
-)
+SETTINGS = as_settings(ARMS, **{**QUESTION, "delta": 0.1, "misspecification": None, "noise": 1.0})
 FIRST = Decided((1,), 3, "guaranteed", 5.0, 4.5, (0, 1))
 FACTS = [
-    Created(QUESTION, ARMS),
+    Created(SETTINGS, ARMS),
     Asked((0, 1), (0, 2), (None, None), "lab", 50.0),
     Renewed((1,), "lab", 90.0),
     Told(0, 0.25),

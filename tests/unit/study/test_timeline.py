@@ -91,7 +91,7 @@ def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> 
     assert seen.closest.proofs == (BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS)
     weights, means, settings = overview.counts, overview.means, overview.settings
     X = coordinates(overview.candidates.model(0.1)).matrix
-    known = families_of(5, 2, 0.1, settings.delta, np.ones(5))
+    known = families_of(5, 2, True, settings.delta, np.ones(5))
     V = X.T @ (weights[:, None] * X)
     theta = np.linalg.solve(V, X.T @ (weights * means))
     for p, (i, j) in enumerate(seen.closest.pairs.tolist()):
