@@ -61,7 +61,22 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--against must be a directory with src/mislid; got {options.against}")
     if options.output is None and not options.quick and options.against is None:
         options.output = DOCUMENT
+    if options.output is not None:
+        refuse_document(parser, options.output, options.benchmarks or list(BENCHMARKS))
     return options
+
+
+def refuse_document(parser: argparse.ArgumentParser, place: Path, names: Sequence[str]) -> None:
+    """Refuse a document without the sections, before anything is measured."""
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        parser.error(f"--output must be a document that can be read; got {place} ({problem})")
+    for name in names:
+        if f"<!-- {name}:begin -->" not in text or f"<!-- {name}:end -->" not in text:
+            parser.error(
+                f"--output must have the markers <!-- {name}:begin --> and :end; got {place}"
+            )
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def look(engine: Engine) -> Moment:
     """The least evidence of a pair of the present answer, family by family."""
     question, w, y = engine.question, engine.weights, engine.means
     model, eps = question.model, question.model.misspecification
-    parts = families_of(question.K, question.m, eps, DELTA, question.noise)
+    parts = families_of(question.K, question.m, math.isfinite(eps), DELTA, question.noise)
     pairs = all_pairs(question.K, np.sort(engine.incumbents))
     i, j = pairs.T
     two = by_two_arms(parts.two_arms, y[j] - y[i], w[i], w[j]).min()

@@ -17,18 +17,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mislid.plotting.theme import (
-    BEST,
-    CONTRAST,
-    GREY,
-    INK,
-    PAPER,
-    REST,
-    drawing,
-    new_figure,
-    only_rows,
-    save_png,
-)
+from mislid.plotting import theme
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, PAPER, REST
 
 from .report import digits, with_section
 from .tables import DOCS, Table, benchmark, error, is_cut, number, section, tables
@@ -180,7 +170,7 @@ def draw_rivals(axes: Axes) -> None:
     _one(axes, "as many as mislid")
     _log_axis(axes, "samples until the proof, over those of mislid on the same problem")
     axes.set_yticks(range(len(found)), [rival.name for rival in found])
-    only_rows(axes, len(found))
+    theme.only_rows(axes, len(found))
     axes.set_title("Samples for the same proof: other rules beside mislid", pad=20)
 
 
@@ -207,7 +197,7 @@ def draw_features(axes: Axes) -> None:
     _log_axis(axes, "samples of lucb, which chooses arms without features, over those of mislid")
     axes.set_xlim(0.9, 1.9 * max(worth.ratio.value for worth in found))
     axes.set_yticks(range(len(found)), [_case_words(worth.case) for worth in found])
-    only_rows(axes, len(found))
+    theme.only_rows(axes, len(found))
     axes.set_title("Features help as far as they are right", pad=20)
 
 
@@ -232,7 +222,7 @@ def draw_speed(axes: Axes) -> None:
     low, high = min(s.ours for s in found), max(s.theirs for s in found)
     axes.set_xlim(0.4e6 * low, 3e6 * high)
     axes.set_yticks(range(len(found)), [f"{s.method}   {s.case}" for s in found])
-    only_rows(axes, len(found))
+    theme.only_rows(axes, len(found))
     axes.set_ylim(len(found) - 0.4, -1.0)
     axes.set_title("The same algorithm, measured and published", pad=8)
 
@@ -355,8 +345,8 @@ PARTS = {
 def picture(name: str) -> Figure:
     """The picture of a section."""
     part = PARTS[name]
-    with drawing():
-        figure = new_figure(1.5 + 0.27 * len(part.rows()))
+    with theme.drawing():
+        figure = theme.new_figure(1.5 + 0.27 * len(part.rows()))
         part.draw(figure.subplots())
     return figure
 
@@ -381,7 +371,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return 1 if wrong else 0
     Path(PICTURES).mkdir(exist_ok=True)
     for name in PARTS:
-        save_png(picture(name), PICTURES / f"{name}.png")
+        theme.save(picture(name), PICTURES / f"{name}.png")
     for name, said in words.items():
         page = with_section(page, name, wrapped(said))
     PAGE.write_text(page, encoding="utf-8")

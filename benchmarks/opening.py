@@ -9,12 +9,14 @@ import numpy as np
 from numpy.random import Generator
 
 import mislid
+from mislid.study import Study
 
 from .cases import Floats
 from .measuring import in_own_process
 from .report import digits, duration, progress, table
 
 ARMS, DIMENSION, TOP = 100, 10, 5
+NOISE = 20.0
 PAIRS, REPEATS = (0, 10_000, 100_000), 3
 QUICK_PAIRS, QUICK_REPEATS = (0, 20), 1
 # Pairs, of two events each, of which a process keeps what it has taken in.
@@ -82,21 +84,27 @@ def made_up(seed: int) -> tuple[Generator, Floats, Floats]:
     return rng, features, features @ rng.normal(size=DIMENSION)
 
 
-def write(addresses: dict[str, str], pairs: int) -> str:
-    """The same log of so many asks and tells in every storage; its name."""
-    rng, features, means = made_up(pairs)
-    name = f"pairs-{pairs}"
-    study = mislid.create_study(
+def new_study(name: str, features: Floats, storage: str | None = None) -> Study:
+    """The question that is asked of what was made up."""
+    return mislid.create_study(
         study_name=name,
         candidates=features,
         intercept=False,
         m=TOP,
         misspecification=0.5,
-        noise=20.0,
+        noise=NOISE,
+        storage=storage,
     )
+
+
+def write(addresses: dict[str, str], pairs: int) -> str:
+    """The same log of so many asks and tells in every storage; its name."""
+    rng, features, means = made_up(pairs)
+    name = f"pairs-{pairs}"
+    study = new_study(name, features)
     for _ in range(pairs):
         trial = study.ask()
-        study.tell(trial, means[trial.arm] + 20.0 * rng.standard_normal())
+        study.tell(trial, means[trial.arm] + NOISE * rng.standard_normal())
     for address in addresses.values():
         mislid.copy_study(from_study_name=name, from_storage=study._storage, to_storage=address)
     return name

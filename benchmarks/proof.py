@@ -15,7 +15,6 @@ from mislid import Instance, Model
 from mislid.experiments.demo import M as DEMO_M
 from mislid.experiments.demo import demo_instance
 
-from .cases import PUBLISHED, MissingData
 from .families import FAMILIES, MANY_ARMS
 from .report import digits, progress, table
 from .samples import (
@@ -25,7 +24,7 @@ from .samples import (
     as_problem,
     family_problems,
     finished,
-    published_problem,
+    published_problems,
 )
 
 DEFAULT, RIVALS = "mislid", ("lucb", "lingape")
@@ -72,6 +71,12 @@ def with_descriptors(misspecification: float) -> Instance:
     return Instance(model, means, noise=0.5)
 
 
+def with_all_descriptors() -> Iterator[tuple[str, Problem]]:
+    """These arms by name, the descriptors right and more and more wrong."""
+    for eps in MISSPECIFICATIONS:
+        yield f"200 arms, eps {eps:g}", as_problem(with_descriptors(eps), 3)
+
+
 def shifted_demo(level: float) -> Instance:
     """The demonstration with all means higher by so many noise units; its features have a one."""
     demo = demo_instance()
@@ -80,19 +85,14 @@ def shifted_demo(level: float) -> Instance:
 
 def published_cases() -> Iterator[Case]:
     """The paper's instances, where they are."""
-    try:
-        for name in PUBLISHED:
-            runs = RUNS.get(name, (PUBLISHED_RUNS, PUBLISHED_RUNS, 4))
-            yield Case(name, [published_problem(name)], runs)
-    except MissingData as missing:
-        progress(f"proof: {missing}")
+    for name, problem in published_problems("proof"):
+        yield Case(name, [problem], RUNS.get(name, (PUBLISHED_RUNS, PUBLISHED_RUNS, 4)))
 
 
 def other_cases() -> Iterator[Case]:
     """Everything that is drawn at random, and the demonstration."""
-    for eps in MISSPECIFICATIONS:
-        problem = as_problem(with_descriptors(eps), 3)
-        yield Case(f"200 arms, eps {eps:g}", [problem], (DESCRIPTOR_RUNS, 40, 40))
+    for name, problem in with_all_descriptors():
+        yield Case(name, [problem], (DESCRIPTOR_RUNS, 40, 40))
     for family in FAMILIES:
         runs = RUNS.get(family.name, (FAMILY_RUNS, FAMILY_RUNS, 1))
         yield Case(family.name, family_problems(family, 4, FIRST_INSTANCE), runs)
@@ -114,11 +114,11 @@ def result(case: Case, algorithm: str) -> Result | None:
     runs = case.runs[(DEFAULT, *RIVALS).index(algorithm)]
     if runs == 0:
         return None
-    effort = Effort(0, runs, BUDGET)
+    effort = Effort(0, runs, BUDGET, SEED)
     rows = [
         (row, problem.bound)
         for problem in case.problems
-        for row in finished(problem, algorithm, STOPPING, effort, SEED)
+        for row in finished(problem, algorithm, STOPPING, effort)
     ]
     return Result.of(case.name, algorithm, rows)
 

@@ -15,19 +15,10 @@ import numpy as np
 from mislid.algorithms import TopTwoIDS
 from mislid.errors import ProblemError
 
-from .cases import PUBLISHED, MissingData
 from .families import FAMILIES, MANY_ARMS
-from .proof import FIRST_INSTANCE, MISSPECIFICATIONS, with_descriptors
+from .proof import FIRST_INSTANCE, with_all_descriptors
 from .report import digits, progress, table
-from .samples import (
-    Effort,
-    Problem,
-    Result,
-    as_problem,
-    family_problems,
-    finished,
-    published_problem,
-)
+from .samples import Effort, Problem, Result, family_problems, finished, published_problems
 
 DEFAULT = "mislid"
 RIVALS = (
@@ -41,11 +32,18 @@ SEED = 4321
 COLUMNS = 6
 # Runs of a rule on an instance, and lower bounds after which one is given up.
 RUNS, BUDGET = 200, 40
-LONG = {"D": Effort(10, 10, 25), "E": Effort(10, 10, 25)}
-DESCRIPTOR_EFFORT, FAMILY_EFFORT = Effort(25, 25, BUDGET), Effort(40, 40, BUDGET)
+
+
+def of_each(runs: int, budget: int = BUDGET) -> Effort:
+    """The same effort with either stopping rule."""
+    return Effort(runs, runs, budget, SEED)
+
+
+LONG = {"D": of_each(10, 25), "E": of_each(10, 25)}
+DESCRIPTOR_EFFORT, FAMILY_EFFORT = of_each(25), of_each(40)
 # Families with 100 and 200 arms; with more, some rules take hours.
 LARGER = 4
-MANY_EFFORT, QUICK = Effort(3, 3, BUDGET), Effort(2, 2, BUDGET)
+MANY_EFFORT, QUICK = of_each(3), of_each(2)
 # Rules that take 50 microseconds and more for a sample on E, and what is tried there instead: a
 # draw of `top-two-ids` projects 103 arms, so it has a fifth of its draws. They are given up after
 # fewer lower bounds.
@@ -54,7 +52,7 @@ SLOW_ON_E = {
     "peps": "peps",
     "top-two-ids": TopTwoIDS(draws=20),
 }
-SLOW_EFFORT = {"heuristic": Effort(10, 10, 10), "guaranteed": Effort(10, 10, 6)}
+SLOW_EFFORT = {"heuristic": of_each(10, 10), "guaranteed": of_each(10, 6)}
 
 
 class Case(NamedTuple):
@@ -70,17 +68,13 @@ def cases(quick: bool) -> Iterator[Case]:
     if quick:
         yield Case(FAMILIES[3].name, family_problems(FAMILIES[3], 1, FIRST_INSTANCE), QUICK)
         return
-    published = []
-    try:
-        for name in PUBLISHED:
-            effort = LONG.get(name, Effort(RUNS, RUNS, BUDGET))
-            published.append(Case(name, [published_problem(name)], effort))
-    except MissingData as missing:
-        progress(f"rivals: {missing}")
+    published = [
+        Case(name, [problem], LONG.get(name, of_each(RUNS)))
+        for name, problem in published_problems("rivals")
+    ]
     yield from (case for case in published if case.name not in LONG)
-    for eps in MISSPECIFICATIONS:
-        problem = as_problem(with_descriptors(eps), 3)
-        yield Case(f"200 arms, eps {eps:g}", [problem], DESCRIPTOR_EFFORT)
+    for name, problem in with_all_descriptors():
+        yield Case(name, [problem], DESCRIPTOR_EFFORT)
     for family in FAMILIES:
         yield Case(family.name, family_problems(family, 4, FIRST_INSTANCE), FAMILY_EFFORT)
     yield from (case for case in published if case.name in LONG)
@@ -115,7 +109,7 @@ def result(case: Case, algorithm: str, stopping: str, only_kept: bool) -> Found 
         found = [
             [(row, problem.bound) for row in rows]
             for problem in case.problems
-            for rows in [finished(problem, rule, stopping, effort, SEED, only_kept)]
+            for rows in [finished(problem, rule, stopping, effort, only_kept)]
         ]
     except ProblemError:
         return None

@@ -48,11 +48,12 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """Runs of an algorithm on an instance, by stopping rule (0: none), and the budget's factor."""
+    """Runs of an algorithm on an instance, by stopping rule (0: none), budget's factor and seed."""
 
     heuristic: int
     guaranteed: int
     budget: int = BUDGET
+    seed: int = SEED
 
     def runs(self, stopping: str) -> int:
         return int(getattr(self, stopping))
@@ -122,6 +123,15 @@ def published_problem(name: str) -> Problem:
     return as_problem(instance_of(case), case.m)
 
 
+def published_problems(benchmark: str) -> Iterator[tuple[str, Problem]]:
+    """All published instances by name, where they are."""
+    try:
+        for name in PUBLISHED:
+            yield name, published_problem(name)
+    except MissingData as missing:
+        progress(f"{benchmark}: {missing}")
+
+
 def as_problem(instance: Instance, m: int) -> Problem:
     """The instance with its lower bound."""
     time = characteristic_time(instance.model, instance.means, m, noise=instance.noise)
@@ -134,19 +144,14 @@ def family_problems(family: Family, count: int, first: int = FIRST) -> list[Prob
 
 
 def finished(
-    problem: Problem,
-    algorithm: Any,
-    stopping: str,
-    effort: Effort,
-    seed: int = SEED,
-    only_kept: bool = False,
+    problem: Problem, algorithm: Any, stopping: str, effort: Effort, only_kept: bool = False
 ) -> list[Row]:
     """The runs of one algorithm on one instance, from disk where they are there.
 
     With `only_kept` nothing is run: unless all runs are on disk there is none.
     """
     question = {
-        "seed": seed,
+        "seed": effort.seed,
         "delta": DELTA,
         "algorithm": as_algorithm(algorithm),
         "stopping": stopping,
@@ -169,12 +174,7 @@ def kept(folder: Path) -> int:
 def cases(quick: bool) -> Iterator[tuple[str, list[Problem], Effort]]:
     """Name, instances and effort of everything that is compared; quick ones take seconds."""
     if not quick:
-        for name in PUBLISHED:
-            try:
-                problem = published_problem(name)
-            except MissingData as missing:
-                progress(f"samples: {missing}")
-                break
+        for name, problem in published_problems("samples"):
             yield name, [problem], EFFORTS.get(name, PUBLISHED_EFFORT)
     for family in FAMILIES[3:5] if quick else FAMILIES:
         problems = family_problems(family, 1 if quick else INSTANCES)

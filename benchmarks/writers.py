@@ -13,10 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-import mislid
-
 from .measuring import child_environment
-from .opening import TOP, made_up
+from .opening import made_up, new_study
 from .report import duration, progress, table
 
 PROCESSES, SECONDS, REPEATS = 10, 20.0, 3
@@ -53,16 +51,7 @@ def crowd(way: str, processes: int, seconds: float) -> list[list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         address = f"sqlite:///{Path(folder) / 'crowd.db'}"
         _, features, _ = made_up(0)
-        study = mislid.create_study(
-            study_name="crowd",
-            candidates=features,
-            intercept=False,
-            m=TOP,
-            misspecification=0.5,
-            noise=20.0,
-            storage=address,
-        )
-        study._storage.close()
+        new_study("crowd", features, address)._storage.close()
         workers = [
             subprocess.Popen(
                 [sys.executable, "-c", WORK, address, way, str(seconds)],

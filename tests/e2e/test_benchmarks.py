@@ -50,6 +50,16 @@ def test_a_quick_run_prints_tables_and_fills_its_section(peers, document):
     assert str(ROOT) not in text
 
 
+@pytest.mark.parametrize(
+    ("place", "said"), [("none.md", "can be read"), ("benchmarks.md", "markers <!-- warm:begin")]
+)
+def test_a_document_without_the_section_is_refused_first(document, place, said):
+    done = bench("pairs", "warm", "--quick", "--output", document.with_name(place))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "starts" not in done.stderr
+
+
 def cells(text, first):
     """The cells of the table rows that begin with this."""
     lines = [line for line in text.splitlines() if line.startswith(f"| {first}")]
