@@ -9,15 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mislid.algorithms.parts import (
-    AdaHedge,
-    Direct,
-    Empirical,
-    Gain,
-    Learner,
-    Optimistic,
-    Sampling,
-)
+from mislid.algorithms.parts import AdaHedge, Direct, Empirical, Gain, Learner, Optimistic, Sampling
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:

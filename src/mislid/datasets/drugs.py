@@ -16,8 +16,6 @@ from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.simulation.environments import Table
 
-__all__ = ["Epilepsy", "epilepsy"]
-
 SIGNATURES = "epilepsy/epilepsy_signatures_nonbinarized.csv"
 SCORES = "epilepsy/epilepsy_scores.csv"
 REWARDS = "epilepsy/rewards_cosine_10drugs_18samples.csv"
@@ -203,7 +201,7 @@ def _read_signatures(
 ) -> tuple[tuple[str, ...], list[int], Matrix]:
     rows = Rows(locate(SIGNATURES, data), ",", _WAY_OUT)
     pubchem = [rows.integer(cell, 1) for cell in rows.heading()[1:]]
-    _refuse_shape(rows, (_GENES, _DRUGS), (len(rows), len(pubchem)), "genes", "drugs")
+    _refuse_shape(rows, (_GENES, _DRUGS), (len(rows), len(pubchem)), "genes")
     genes = tuple(cells[0] for _, cells in rows)
     numbers = [[rows.real(cell, line) for cell in cells[1:]] for line, cells in rows]
     return genes, pubchem, np.array(numbers).T
@@ -237,16 +235,14 @@ def _read_scores(
 
 def _read_rewards(data: str | os.PathLike[str] | None) -> Matrix:
     rows = Rows(locate(REWARDS, data), " ", _WAY_OUT)
-    _refuse_shape(rows, (_PATIENTS, len(_REWARDED)), (len(rows), rows.width), "patients", "drugs")
+    _refuse_shape(rows, (_PATIENTS, len(_REWARDED)), (len(rows), rows.width), "patients")
     return np.array([[rows.real(cell, line) for cell in cells] for line, cells in rows])
 
 
-def _refuse_shape(
-    rows: Rows, wanted: tuple[int, int], got: tuple[int, int], lines: str, columns: str
-) -> None:
+def _refuse_shape(rows: Rows, wanted: tuple[int, int], got: tuple[int, int], lines: str) -> None:
     if got != wanted:
         rows.refuse(
-            f"must have {wanted[0]} lines of {lines} and {wanted[1]} columns of {columns}; "
+            f"must have {wanted[0]} lines of {lines} and {wanted[1]} columns of drugs; "
             f"got {got[0]} and {got[1]}"
         )
 

@@ -17,8 +17,6 @@ from mislid.errors import FileFormatError, ProblemError
 from mislid.files import as_path
 from mislid.model import Instance
 
-__all__ = ["LastFm", "ListeningCounts", "lastfm", "read_counts"]
-
 FILE = "lastfm/user_artists.dat"
 _COLUMNS = ["userID", "artistID", "weight"]
 _LISTENINGS = 92_834

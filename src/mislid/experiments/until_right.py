@@ -86,12 +86,10 @@ def run_race(
     ----------
     race
         An entry of `RACES`, or one of your own.
-    output
-        Directory that keeps the runs.
+    output, executor
+        Directory that keeps the runs, and what does them; by default this process.
     runs, seed
         Of every rule, by default as the race says; run r has the seed `seed` + r.
-    executor
-        What does the runs; by default this process.
     tell
         Called with the race, a rule, the number of finished runs and of all.
 

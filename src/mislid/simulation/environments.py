@@ -28,16 +28,6 @@ Source = tuple[str, Matrix, Matrix]
 # What the rules are told: standard deviations, a noise model, or None for the instance's own.
 AssumedNoise = ArrayLike | str | None
 
-__all__ = [
-    "Bernoulli",
-    "Bounded",
-    "Environment",
-    "Gaussian",
-    "Table",
-    "as_assumed",
-    "as_environment",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Environment:

@@ -141,6 +141,9 @@ def identify(
 ) -> Identification:
     """Measure arms of the instance, in simulation, until its m best are known at error rate delta.
 
+    With a stopping rule that is proved, the answer is wrong with probability at most delta, if the
+    means are within the model's misspecification and the noise is what the rules are told.
+
     Parameters
     ----------
     instance

@@ -17,8 +17,6 @@ from mislid.errors import FileFormatError, ProblemError
 from mislid.files import alone_in, as_path, write_whole
 from mislid.simulation.job import Row
 
-__all__ = ["Ledger", "merge", "row_of", "text_of"]
-
 SETTINGS, RUNS = "settings.json", "runs.csv"
 HEADING = ",".join(Row._fields)
 # May differ when a replication goes on: more runs, another interpreter.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mislid.errors import ProblemError
 from mislid.simulation.job import Row
 
-__all__ = ["Summary", "summarise"]
-
 
 @dataclass(frozen=True)
 class Summary:
