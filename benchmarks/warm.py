@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,42 +21,33 @@ BLOCK = 50  # calls that are timed together
 SAMPLE = 50  # calls whose pair is also solved cold
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Solves a call, and seconds of warm calls and cold solves, compiled and public."""
+def measured(case: Case, calls: int) -> list[str]:
+    """Simulate a run, then replay its calls; a row of the table.
 
-    case: Case
-    calls: int
-    solves: float
-    most: int
-    one: float
-    warm: Spread
-    cold: Spread
-    public_warm: Spread
-    public_cold: Spread
-
-
-def measure(case: Case, calls: int) -> Measured:
-    """Simulate a run, then replay its calls."""
+    Solves a call, and seconds of warm calls and cold solves, compiled and public.
+    """
     sequence = simulated_run(case, calls)
     model = Model(case.features, case.misspecification)
     again = replay(model, case.m, sequence, block=BLOCK)
     if again.stalled:
         raise RuntimeError(f"{again.stalled} searches on {case.name} were not certified")
-    warm = again.solves[SKIP:]
+    solves = again.solves[SKIP:]
     public = public_calls(model, case.m, sequence)
-    cold, public_cold = _cold_solves(model, case, sequence, again.pairs)
-    return Measured(
-        case=case,
-        calls=calls,
-        solves=float(np.mean(public.solves[SKIP:])),
-        most=int(np.max(warm)),
-        one=float(np.mean(warm == 1)),
-        warm=Spread.of(again.seconds),
-        cold=Spread.of(cold),
-        public_warm=Spread.of(public.seconds[SKIP:]),
-        public_cold=Spread.of(public_cold),
-    )
+    warm, public_warm = Spread.of(again.seconds), Spread.of(public.seconds[SKIP:])
+    cold, public_cold = map(Spread.of, _cold_solves(model, case, sequence, again.pairs))
+    return [
+        case.name,
+        str(case.m * (len(case.means) - case.m)),
+        f"{calls:,}",
+        f"{np.mean(public.solves[SKIP:]):.3f}",
+        f"{100 * np.mean(solves == 1):.1f}%",
+        str(np.max(solves)),
+        str(warm),
+        str(cold),
+        digits(warm.median / cold.median),
+        str(public_warm),
+        str(public_cold),
+    ]
 
 
 def _cold_solves(
@@ -81,27 +72,10 @@ def run(quick: bool) -> str:
     """The table over the published instances."""
     rows = []
     for name in PUBLISHED:
-        rows.append(_row(measure(published_case(name), 100 if quick else 5000)))
+        rows.append(measured(published_case(name), 100 if quick else 5000))
         progress(f"warm: {' | '.join(rows[-1])}")
     header = [
         "instance", "pairs", "calls", "solves a call", "calls with one", "most", "warm call",
         "one cold solve", "warm / cold", "`closest`, warm", "`pair_alternative`",
     ]  # fmt: skip
     return table(header, rows)
-
-
-def _row(one: Measured) -> list[str]:
-    K, m = len(one.case.means), one.case.m
-    return [
-        one.case.name,
-        str(m * (K - m)),
-        f"{one.calls:,}",
-        f"{one.solves:.3f}",
-        f"{100 * one.one:.1f}%",
-        str(one.most),
-        str(one.warm),
-        str(one.cold),
-        digits(one.warm.median / one.cold.median),
-        str(one.public_warm),
-        str(one.public_cold),
-    ]

@@ -14,10 +14,10 @@ import math
 
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.lucb import Rival, beta_of
-from mislid._kernels.order import list_top, mark_top
+from mislid._kernels.order import mark_top
 from mislid._kernels.pairs_left import PairsLeft, is_left
 from mislid._kernels.ridge import RidgeSpace, most_reducing, squared_distance, update_ridge
-from mislid._kernels.state import Setting, State
+from mislid._kernels.state import Setting, State, take_best
 
 # Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.
 SAFETY = 1e-6
@@ -122,5 +122,5 @@ def lingape_test(setting: Setting, rule: LinGapE, state: State) -> bool:
     if not rule.index <= setting.tol:
         return False
     update_ridge(setting, state, rule.ridge)
-    list_top(rule.ridge.means, rule.ridge.heap, rule.ridge.flags, state.incumbents)
+    take_best(state, rule.ridge.means)
     return True

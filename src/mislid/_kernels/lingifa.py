@@ -21,7 +21,7 @@ import numpy as np
 
 from mislid._kernels.compile import inner, inner_loop, kernel
 from mislid._kernels.lucb import Rival, beta_of
-from mislid._kernels.order import list_top, mark_top, nth_largest
+from mislid._kernels.order import mark_top, nth_largest
 from mislid._kernels.pairs_left import PairsLeft, is_left
 from mislid._kernels.ridge import (
     INVERTED,
@@ -31,7 +31,7 @@ from mislid._kernels.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid._kernels.state import Setting, State
+from mislid._kernels.state import Setting, State, take_best
 from mislid._kernels.structs import Matrix, PerArm, Vector
 
 
@@ -136,5 +136,5 @@ def lingifa_test(setting: Setting, rule: LinGIFA, state: State) -> bool:
     if not rule.index <= setting.tol:
         return False
     score_arms(setting, state, rule, beta_of(rule, state))
-    list_top(rule.scores, rule.ridge.heap, rule.ridge.flags, state.incumbents)
+    take_best(state, rule.scores)
     return True

@@ -14,9 +14,9 @@ import numpy as np
 
 from mislid._kernels import published
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.order import list_top, mark_top
-from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import Struct
+from mislid._kernels.order import mark_top
+from mislid._kernels.state import Setting, State, take_best
+from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.thresholds import heuristic, logarithmic
 
 
@@ -55,6 +55,21 @@ def interval(beta: float, variance: float, count: float, as_published: bool) -> 
     return math.sqrt(2.0 * beta * variance / count)
 
 
+@inner
+def less_measured(state: State, challenger: int, incumbent: int) -> int:
+    """Which of two arms has less weight; of equal ones the incumbent."""
+    return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
+
+
+@inner
+def is_answer(setting: Setting, rule: Rival, state: State, scores: PerArm) -> bool:
+    """Whether the index settles the question: then `incumbents` have the best of these scores."""
+    if not rule.index <= setting.tol:
+        return False
+    take_best(state, scores)
+    return True
+
+
 class LUCB(Rival):
     """The index of the last choice, and which intervals."""
 
@@ -81,13 +96,10 @@ def lucb_arm(setting: Setting, rule: LUCB, state: State, uniform: float) -> int:
         elif challenger < 0 or state.means[k] + width > highest:
             challenger, highest = k, state.means[k] + width
     rule.index = highest - lowest
-    return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
+    return less_measured(state, challenger, incumbent)
 
 
 @kernel
 def lucb_test(setting: Setting, rule: LUCB, state: State) -> bool:
     """Whether the index settles the question: then `incumbents` have the best empirical means."""
-    if not rule.index <= setting.tol:
-        return False
-    list_top(state.means, state.heap, state.work, state.incumbents)
-    return True
+    return is_answer(setting, rule, state, state.means)

@@ -14,7 +14,6 @@ import numpy as np
 
 from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import copy
-from mislid._kernels.order import list_top
 from mislid._kernels.pairs_left import (
     begin_to_settle,
     count_left,
@@ -23,7 +22,7 @@ from mislid._kernels.pairs_left import (
     settle_pair,
 )
 from mislid._kernels.ridge import RidgeSpace, squared_distance, update_ridge
-from mislid._kernels.state import Setting, State
+from mislid._kernels.state import Setting, State, take_best
 from mislid._kernels.stopping import count_test, estimate, record
 from mislid._kernels.structs import Struct
 from mislid._kernels.thresholds import of_ratios
@@ -48,7 +47,7 @@ def _estimate(setting: Setting, rule: RatioTest, state: State) -> bool:
         return estimate(setting, state)
     state.judged = state.samples
     copy(rule.ridge.means, state.projected)
-    list_top(state.projected, state.heap, state.work, state.incumbents)
+    take_best(state, state.projected)
     return True
 
 

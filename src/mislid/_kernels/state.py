@@ -148,7 +148,13 @@ def set_estimate(setting: Setting, state: State) -> None:
         linear, projected = state.test.linear, state.test.projected
         for k in range(state.projected.shape[0]):
             state.projected[k] = linear[k] + projected[k]
-    list_top(state.projected, state.heap, state.work, state.incumbents)
+    take_best(state, state.projected)
+
+
+@inner
+def take_best(state: State, scores: PerArm) -> None:
+    """The m arms with the largest scores as incumbents."""
+    list_top(scores, state.heap, state.work, state.incumbents)
 
 
 take_in = for_python(observe_sum)

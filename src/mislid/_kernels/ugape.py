@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._kernels.compile import inner, kernel
-from mislid._kernels.lucb import Rival, beta_of, interval
-from mislid._kernels.order import list_top, mark_top, nth_largest
+from mislid._kernels.lucb import Rival, beta_of, interval, is_answer, less_measured
+from mislid._kernels.order import mark_top, nth_largest
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import ArmOrder, PerArm
+from mislid._kernels.structs import PerArm
 
 
 class UGapE(Rival):
@@ -26,8 +26,6 @@ class UGapE(Rival):
     upper: PerArm
     lower: PerArm
     scores: PerArm  # negated, so that the answer has the largest
-    flags: PerArm
-    heap: ArmOrder
 
 
 @inner
@@ -42,10 +40,10 @@ def score_arms(setting: Setting, rule: UGapE, state: State) -> None:
         width = interval(beta, setting.variance[k], state.counts[k], False)
         upper[k] = state.means[k] + width
         rule.lower[k] = state.means[k] - width
-    mark_top(upper, m, rule.heap, rule.flags)
-    last, following = nth_largest(upper, m, rule.heap), nth_largest(upper, m + 1, rule.heap)
+    mark_top(upper, m, state.heap, state.work)
+    last, following = nth_largest(upper, m, state.heap), nth_largest(upper, m + 1, state.heap)
     for k in range(K):
-        rule.scores[k] = rule.lower[k] - (following if rule.flags[k] > 0.0 else last)
+        rule.scores[k] = rule.lower[k] - (following if state.work[k] > 0.0 else last)
 
 
 @kernel
@@ -55,22 +53,20 @@ def ugape_arm(setting: Setting, rule: UGapE, state: State, uniform: float) -> in
     Of equally certain ones the incumbent is taken.
     """
     score_arms(setting, rule, state)
-    mark_top(rule.scores, setting.m, rule.heap, rule.flags)
+    flags = state.work
+    mark_top(rule.scores, setting.m, state.heap, flags)
     incumbent, challenger, rule.index = -1, -1, -np.inf
-    for k in range(rule.flags.shape[0]):
-        if rule.flags[k] > 0.0:
+    for k in range(flags.shape[0]):
+        if flags[k] > 0.0:
             rule.index = max(rule.index, -rule.scores[k])
             if incumbent < 0 or rule.lower[k] < rule.lower[incumbent]:
                 incumbent = k
         elif challenger < 0 or rule.upper[k] > rule.upper[challenger]:
             challenger = k
-    return challenger if state.weights[challenger] < state.weights[incumbent] else incumbent
+    return less_measured(state, challenger, incumbent)
 
 
 @kernel
 def ugape_test(setting: Setting, rule: UGapE, state: State) -> bool:
     """Whether the index had settled the question before the last measurement; its answer then."""
-    if not rule.index <= setting.tol:
-        return False
-    list_top(rule.scores, rule.heap, rule.flags, state.incumbents)
-    return True
+    return is_answer(setting, rule, state, rule.scores)

@@ -65,10 +65,9 @@ class Family:
 
     Attributes
     ----------
-    scales
-        Their sizes (n,), in the unit of the means.
-    logs
-        Logarithms of their weights in M (n,); of two arms, those of one pair.
+    scales, logs
+        Their sizes (n,), in the unit of the means, and logarithms of their weights in M (n,); of
+        two arms, those of one pair.
     """
 
     scales: Vector

@@ -30,10 +30,8 @@ class Claims:
 
     Attributes
     ----------
-    settings, candidates
-        The question.
-    engine
-        The rules as they were then.
+    settings, candidates, engine
+        The question, and the rules as they were then.
     decision, verdict
         The recorded decision, and what the rules of this release come to by the same log; None
         where there is none.

@@ -18,10 +18,8 @@ class EstimateRow(PlainRecord):
 
     Attributes
     ----------
-    label
-        Of the candidate.
-    count, mean
-        Its measurements and their mean; None before the first.
+    label, count, mean
+        The candidate, its measurements and their mean; None before the first.
     lower, upper
         An interval for its true mean. All intervals hold at all times at once with probability
         1 - delta, if the declared noise and misspecification are right.

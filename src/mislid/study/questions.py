@@ -78,11 +78,9 @@ class Threshold(PlainRecord):
 
     Attributes
     ----------
-    threshold
-        Of the means.
-    above, below, open
-        Candidates whose means are proved to be above it, below it, and the others; those that are
-        farthest from it first.
+    threshold, above, below, open
+        A value; candidates whose means are proved to be above it, below it, and the others, those
+        that are farthest from it first.
     """
 
     threshold: float

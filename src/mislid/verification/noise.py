@@ -57,11 +57,6 @@ class NoiseModel:
         return self.high - self.low
 
     @property
-    def is_known(self) -> bool:
-        """Whether a standard deviation was declared."""
-        return self.name == KNOWN
-
-    @property
     def has_scatter(self) -> bool:
         """Whether counts and sums do not say all."""
         return self.name in (UNKNOWN, EQUAL, BOUNDED)
@@ -75,11 +70,6 @@ class NoiseModel:
     def has_own_evidence(self) -> bool:
         """Whether a pair's two arms are not judged by displacements."""
         return self.name in (UNKNOWN, BOUNDED, BERNOULLI)
-
-    @property
-    def has_range(self) -> bool:
-        """Whether values are within a range."""
-        return self.name in (BOUNDED, BERNOULLI)
 
     def read_scatter(self, given: Value, counts: Vector) -> Vector:
         """How far values are apart (K,): nothing where counts and sums say all.
@@ -101,7 +91,7 @@ class NoiseModel:
 
     def refuse_sums(self, name: str, counts: Vector, sums: Vector) -> None:
         """Refuse sums (K,) that no values of the model have."""
-        if not self.has_range:
+        if self.name not in (BOUNDED, BERNOULLI):
             return
         slack = ROUNDING * self.width * counts
         outside = (sums < self.low * counts - slack) | (sums > self.high * counts + slack)

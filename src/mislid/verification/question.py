@@ -13,7 +13,7 @@ import numpy as np
 from mislid.verification.equal import Cells, cells_of, estimated_precision
 from mislid.verification.intervals import Interval, exactly, of_fraction
 from mislid.verification.model import Model, level_only, model_of
-from mislid.verification.noise import NoiseModel, read_noise_model
+from mislid.verification.noise import KNOWN, NoiseModel, read_noise_model
 from mislid.verification.reading import (
     Failure,
     Label,
@@ -189,7 +189,7 @@ def read_now(
     """
     parts = given.parts(*MOMENT, *settings.more, "squares")
     data = _data_of(parts, candidates.K, settings)
-    if not settings.noise_model.is_known:
+    if settings.noise_model.name != KNOWN:
         if not parts["squares"].absent:
             raise parts["squares"].fail("null where no noise was declared")
         return data, None

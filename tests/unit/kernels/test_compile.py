@@ -29,8 +29,8 @@ def scaled(x: float, factor: float) -> float:
 
 @inner_loop
 def summed(values: Vector) -> float:
-    s = 0.0
-    for k in range(values.shape[0]):
+    s, n = 0.0, values.shape[0]
+    for k in range(n):
         s += values[k]
     return s
 

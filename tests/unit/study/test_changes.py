@@ -17,13 +17,7 @@ from mislid.study.census import Census
 from mislid.study.events import entry_of, event_of
 from mislid.study.storage import MemoryStorage
 
-FEATURES = {
-    "a": [1.0, 0.0],
-    "b": [0.0, 1.0],
-    "c": [1.0, 1.0],
-    "d": [0.5, 0.2],
-    "e": [0.2, 0.7],
-}
+FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.2, 0.7]}
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.8, "d": 0.25, "e": 0.4, "f": 1.6, "g": 0.1}
 
 

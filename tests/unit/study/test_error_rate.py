@@ -12,20 +12,13 @@ import mislid
 MEANS = {"a": 0.2, "b": 1.0, "c": 0.3, "d": 0.1}
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
 DELTA, RUNS, REJECTED = 0.1, 100, 1e-4
+QUESTION = {"candidates": FEATURES, "intercept": False, "m": 1, "misspecification": 0.4}
 
 
 def is_wrong(seed: int, noise: float) -> bool:
     """Values come in any order and late, but not later the worse they are."""
     rng = np.random.default_rng([7, seed])
-    study = mislid.create_study(
-        candidates=FEATURES,
-        intercept=False,
-        m=1,
-        delta=DELTA,
-        misspecification=0.4,
-        noise=noise,
-        seed=seed,
-    )
+    study = mislid.create_study(**QUESTION, delta=DELTA, noise=noise, seed=seed)
     waiting: list[mislid.study.Trial] = []
     while study.status == "running":
         waiting += study.ask(int(rng.integers(1, 5)))

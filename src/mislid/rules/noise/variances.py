@@ -53,12 +53,8 @@ class Shifts:
 
     Attributes
     ----------
-    sizes
-        rho (n,).
-    alphas
-        alpha (n,).
-    logs
-        Logarithms of their weights (n,), which add up to 1.
+    sizes, alphas, logs
+        rho, alpha, and logarithms of their weights, which add up to 1, all (n,).
     """
 
     sizes: Vector

@@ -137,17 +137,17 @@ class Storage(ABC):
         """Give up connections; the storage opens new ones when it is used again."""
 
     def faults(self, key: int) -> list[str]:
-        """What is wrong with a study that reading its entries does not show.
+        """What is wrong with a study that reading its entries does not show, in words.
 
         Parameters
         ----------
         key
-            Of the study.
+            Of the study, which need not be there any more.
 
         Returns
         -------
         list of str
-            In words; none unless a storage looks.
+            Empty unless a storage looks.
         """
         del key
         return []
