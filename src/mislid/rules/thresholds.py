@@ -16,14 +16,9 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels import thresholds as formulas
-from mislid._kernels.compile import for_python
-from mislid._validation import as_number
+from scipy.special import lambertw
 
-_heuristic = for_python(formulas.heuristic)
-_unstructured = for_python(formulas.unstructured)
-_linear = for_python(formulas.linear)
-_printed_linear = for_python(formulas.printed_linear)
+from mislid._validation import as_number
 
 
 def heuristic_threshold(t: float, delta: float) -> float:
@@ -36,14 +31,14 @@ def heuristic_threshold(t: float, delta: float) -> float:
     >>> round(heuristic_threshold(40_000, 0.05), 2)
     5.45
     """
-    return _heuristic(float(t), _log_inverse(delta))
+    return _log_inverse(delta) + math.log(1.0 + math.log(t + 1.0))
 
 
 def paper_unstructured_threshold(t: float, K: int, delta: float) -> float:
     """The paper's beta_uns: 2K Wbar(ln(2e/delta) / (2K) + ln(8 e K ln t) / 2).
 
-    Wbar(x) = -W_{-1}(-exp(-x)). Bounds the evidence between the true means and their projected
-    estimates at confidence delta/2, whatever the features.
+    Wbar(x) = -W_{-1}(-exp(-x)), for x from 1 on. Bounds the evidence between the true means and
+    their projected estimates at confidence delta/2, whatever the features.
 
     The lemma behind it holds for all samples up to a fixed t, while a stopping rule needs all t at
     once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
@@ -54,7 +49,11 @@ def paper_unstructured_threshold(t: float, K: int, delta: float) -> float:
     >>> round(paper_unstructured_threshold(40_000, 10, 0.05), 1)
     117.5
     """
-    return _unstructured(float(t), K, _log_inverse(delta))
+    level = _log_inverse(delta)
+    if t <= 1:
+        return math.inf
+    x = (1.0 + math.log(2.0) + level) / (2 * K) + math.log(8.0 * math.e * K * math.log(t)) / 2.0
+    return float(-2 * K * lambertw(-math.exp(-max(x, 1.0)), -1).real)
 
 
 def paper_linear_threshold(
@@ -88,9 +87,13 @@ def paper_linear_threshold(
     >>> round(paper_linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
     188.9
     """
-    formula = _printed_linear if printed else _linear
+    level = _log_inverse(delta if printed else delta / 2)
+    b0 = 1.0 + level + (1.0 + 1.0 / level) * d / 2 * math.log1p(t * level / (2 * d))
     weight = float(t) if information is None else float(information)
-    return formula(float(t), d, float(misspecification), weight, _log_inverse(delta))
+    if not printed:
+        return b0 + 2.0 * weight * misspecification * misspecification
+    root = 4.0 * misspecification * math.sqrt(weight) + math.sqrt(2.0 * b0)
+    return 0.5 * root * root
 
 
 def paper_threshold(

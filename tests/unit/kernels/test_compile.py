@@ -218,7 +218,6 @@ from mislid import Instance, Model, identify
 from mislid._kernels.newton import minimise, solve
 from mislid.geometry.alternatives import AlternativeSearch, pair_alternative
 from mislid.geometry.projection import project
-from mislid.rules.thresholds import paper_threshold
 
 answers = []
 for n in range(8):
@@ -240,10 +239,8 @@ for algorithm in ("mislid", "mislid-authors-tricks", "lingame", "lingape", "ling
     for stopping in ("guaranteed", "paper", "heuristic"):
         run = identify(instance, 1, algorithm=algorithm, stopping=stopping, max_samples=30)
         runs.append((run.status, run.counts.tolist(), run.means.tolist()))
-print(json.dumps({
-    "compiled": hasattr(solve, "signatures"), "answers": answers, "runs": runs,
-    "threshold": paper_threshold(1000, 10, 5, 0.05, 0.1),
-}))
+compiled = hasattr(solve, "signatures")
+print(json.dumps({"compiled": compiled, "answers": answers, "runs": runs}))
 """
 
 
@@ -256,7 +253,6 @@ def test_plain_python_agrees_with_compiled_code() -> None:
     compiled, plain = in_process(plain=False), in_process(plain=True)
     assert compiled["compiled"]
     assert not plain["compiled"]
-    assert_allclose(compiled["threshold"], plain["threshold"], rtol=1e-13)
     for one, other in zip(compiled["answers"], plain["answers"], strict=True):
         for (cost, bound, means), (cost2, bound2, means2) in zip(one, other, strict=True):
             assert_allclose([cost, bound], [cost2, bound2], rtol=1e-9, atol=1e-15)

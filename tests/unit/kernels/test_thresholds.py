@@ -1,4 +1,4 @@
-"""The function behind the paper's thresholds, against SciPy and its equation."""
+"""Compiled thresholds against the plain formulas, and the function behind them."""
 
 import math
 
@@ -9,8 +9,37 @@ from scipy.special import lambertw
 
 from mislid._kernels import thresholds
 from mislid._kernels.compile import for_python
+from mislid.rules.thresholds import (
+    heuristic_threshold,
+    paper_linear_threshold,
+    paper_unstructured_threshold,
+)
 
 wbar = for_python(thresholds.wbar)
+heuristic = for_python(thresholds.heuristic)
+unstructured = for_python(thresholds.unstructured)
+linear, printed_linear = for_python(thresholds.linear), for_python(thresholds.printed_linear)
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-10, 1e-100])
+@pytest.mark.parametrize("t", [0.0, 1.0, 2.0, 100.0, 3e5, 1e12])
+@pytest.mark.parametrize(("K", "d"), [(2, 1), (7, 7), (1000, 20)])
+def test_compiled_thresholds_are_the_formulas(delta: float, t: float, K: int, d: int) -> None:
+    level = -math.log(delta)
+    assert_allclose(heuristic(t, level), heuristic_threshold(t, delta), rtol=1e-14)
+    free = paper_unstructured_threshold(t, K, delta)
+    assert_allclose(unstructured(t, K, level), free, rtol=1e-12)
+    for eps in (0.0, 1e-9, 0.1, 3.0, 1e200, math.inf):
+        for weight in (0.0, t, t / 4e6):
+            if weight == 0.0 and eps == math.inf:
+                continue
+            given = delta, eps
+            found = linear(t, d, eps, weight, level), printed_linear(t, d, eps, weight, level)
+            wanted = [
+                paper_linear_threshold(t, d, *given, information=weight, printed=printed)
+                for printed in (False, True)
+            ]
+            assert_allclose(found, wanted, rtol=1e-13)
 
 
 @pytest.mark.parametrize("x", [1.1, 1.5, 2.0, 5.0, 10.0, 100.0, 600.0])
