@@ -476,3 +476,16 @@ def _range_in_words(
         bounds.append(f"below {high:g}" if high_open else f"at most {high:g}")
     words = " ".join([kind, " and ".join(bounds)]).strip()
     return f"{words} (inf is allowed)" if allow_inf and math.isinf(high) else words
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array in row order, read-only."""
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def fill(record: object, **values: Any) -> None:
+    """Set fields of a record that is frozen, while it is made."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)

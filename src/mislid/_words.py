@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -72,3 +73,18 @@ def without_password(address: object) -> str:
 def visible(text: str) -> str:
     """A text without control characters, which no page may contain; others take their places."""
     return "".join(letter if letter.isprintable() or letter == " " else "\ufffd" for letter in text)
+
+
+def in_ranges(numbers: Iterable[int]) -> list[str]:
+    """Whole numbers, increasing, with those in a row put together.
+
+    >>> in_ranges([7, 0, 1, 2, 5, 8])
+    ['0-2', '5', '7-8']
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]

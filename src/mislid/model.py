@@ -25,6 +25,8 @@ from mislid._validation import (
     as_number,
     as_top_m,
     as_vector,
+    fill,
+    frozen,
 )
 from mislid.errors import OutsideTubeWarning, ProblemError
 
@@ -128,9 +130,9 @@ class Model(WithFeatures):
         _refuse_degenerate(given)
         kept = _independent_columns(given)
         everything = kept.size == given.shape[1]
-        _fill(
+        fill(
             self,
-            features=_frozen(given if everything else given[:, kept]),
+            features=frozen(given if everything else given[:, kept]),
             misspecification=as_number(
                 misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
             ),
@@ -166,7 +168,7 @@ class Model(WithFeatures):
             misspecification, "misspecification", low=0, high=math.inf, allow_inf=True
         )
         other = _restore_model(self.features, width, self.names, self.reduction)
-        _fill(other, _cache=self._cache)  # all in it comes from the features alone
+        fill(other, _cache=self._cache)  # all in it comes from the features alone
         return other
 
     def __repr__(self) -> str:
@@ -229,11 +231,11 @@ class Instance:
         as_model(model)
         true_means = as_vector(means, "means", model.K)
         refuse_other_labels(model, means=means, noise=noise)
-        _fill(
+        fill(
             self,
             model=model,
-            means=_frozen(true_means),
-            noise=_frozen(as_noise(noise, model.K)),
+            means=frozen(true_means),
+            noise=frozen(as_noise(noise, model.K)),
             names=model.names if names is None else as_labels(names, model.K),
         )
         self._warn_outside_tube()
@@ -422,25 +424,14 @@ def load_instance(
         raise
 
 
-def _fill(record: Model | Instance, **values: Any) -> None:
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
-
-
-def _frozen(array: Matrix) -> Matrix:
-    array = np.ascontiguousarray(array)
-    array.setflags(write=False)
-    return array
-
-
 def _restore_model(
     features: Matrix, misspecification: float, names: Labels | None, reduction: Reduction | None
 ) -> Model:
     # Neither a pickle nor a copy keeps the read-only flag, and the rank must not be judged twice.
     model = object.__new__(Model)
-    _fill(
+    fill(
         model,
-        features=_frozen(features),
+        features=frozen(features),
         misspecification=misspecification,
         names=names,
         reduction=reduction,
@@ -451,7 +442,7 @@ def _restore_model(
 
 def _restore_instance(model: Model, means: Vector, noise: Vector, names: Labels | None) -> Instance:
     instance = object.__new__(Instance)
-    _fill(instance, model=model, means=_frozen(means), noise=_frozen(noise), names=names)
+    fill(instance, model=model, means=frozen(means), noise=frozen(noise), names=names)
     return instance
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector
+from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, fill
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
@@ -110,8 +110,7 @@ class Question:
                 f"tolerance must be less than the range of rewards, which are from {range_[0]:g} "
                 f"to {range_[1]:g}; got {tolerance!r}"
             )
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        fill(self, **values)
 
     @property
     def K(self) -> int:

@@ -31,13 +31,15 @@ def command(output: str, seed: int) -> None:
     from mislid.files import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.experiments.demo import run_demo, save_picture
+    from mislid.experiments.demo import draw_demo, run_demo
 
     with Live() as live:
         demo = run_demo(live, seed)
     click.echo("\n\n".join([_question(demo), _answer(demo), _comparison(demo, seed)]))
     try:
-        save_picture(demo, path)
+        from mislid.plotting import save
+
+        save(draw_demo(demo), path)
     except ImportError:
         click.echo("No picture: matplotlib is missing (pip install 'mislid[plots]').", err=True)
         return

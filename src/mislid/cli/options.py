@@ -7,12 +7,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mislid._words import without_password
-from mislid.errors import Interrupted, MislidError
+from mislid.errors import Interrupted, MislidError, MissingPackageError
 from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
 
 if TYPE_CHECKING:
@@ -34,6 +36,16 @@ def flag(option: str, text: str, *name: str) -> Callable[[F], F]:
 def file_option(option: str, text: str, metavar: str = "FILE", *name: str) -> Callable[[F], F]:
     """An option that names a file."""
     return click.option(option, *name, metavar=metavar, type=click.Path(), help=text)
+
+
+def new_picture(picture: str, option: str) -> Path:
+    """Where a picture goes, if one can be drawn and written; found out before anything is done."""
+    from mislid.files import new_place
+
+    place = new_place(picture, option, ".png", ".svg")
+    if find_spec("matplotlib") is None:
+        raise MissingPackageError(f"{option} needs matplotlib (pip install 'mislid[plots]')")
+    return place
 
 
 file_argument = click.argument("file", type=click.Path())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,14 @@ from mislid.cli.options import (
     flag,
     format_option,
     m_option,
+    new_picture,
     one_sentence_errors,
     quiet_option,
     seed_option,
     setting,
 )
 from mislid.cli.output import aligned, as_csv, as_json, as_table, number
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.representation import Choice, Observations, Representation, TradeOff
@@ -153,7 +153,7 @@ def command(
     seen = read_observations(file, target=target, name=name, groups=groups, where=where)
     as_top_m(m, len(seen.means))
     _refuse_unfit(d, within, recipe)
-    drawing = None if picture is None else _drawing(picture)
+    shown = None if picture is None else new_picture(picture, "--picture")
     with _bar(recipe["epochs"], quiet) as progress, _naming(file):
         learned = learn(
             seen.X,
@@ -169,8 +169,10 @@ def command(
     if not quiet:
         click.echo(f"Weighing {2 * learned.rank} choices ...", err=True)
     choices = learned.trade_off(m, noise=noise)
-    if drawing is not None:
-        drawing(choices)
+    if shown is not None:
+        from mislid.plotting import draw_trade_off, save
+
+        save(draw_trade_off(choices), shown)
     click.echo(_PRINT[form](seen, learned, choices, kept))
     click.echo(f"\nSaved. Next:\n{_next(place, m, kept)}", err=True)
 
@@ -200,17 +202,6 @@ def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -
             f"d must be at most {most} with width={recipe['width']} and "
             f"intercept={recipe['intercept']!r}; got {d}"
         )
-
-
-def _drawing(picture: str) -> Callable[[TradeOff], None]:
-    """What saves the picture; found missing before the training, not after it."""
-    from mislid.files import new_place
-    from mislid.plotting import draw_trade_off, save
-
-    place = new_place(picture, "--picture")
-    if find_spec("matplotlib") is None:
-        raise MissingPackageError("--picture needs matplotlib (pip install 'mislid[plots]')")
-    return lambda found: save(draw_trade_off(found), place)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix, Vector, frozen
 from mislid.datasets.directory import locate
-from mislid.datasets.reading import Rows, frozen, instance_of
+from mislid.datasets.reading import Rows, instance_of
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.simulation.environments import Table

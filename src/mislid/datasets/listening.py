@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix, Vector, frozen
 from mislid.datasets.directory import locate
-from mislid.datasets.reading import Rows, frozen, instance_of
+from mislid.datasets.reading import Rows, instance_of
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import as_path
 from mislid.model import Instance

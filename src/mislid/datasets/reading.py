@@ -10,9 +10,8 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from mislid._validation import Vector
@@ -122,10 +121,3 @@ def instance_of(
     if misspecification is None:
         misspecification = smallest_misspecification(features, means)
     return Instance(Model(features, misspecification), means, noise, names)
-
-
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array in row order, read-only."""
-    array = np.ascontiguousarray(array)
-    array.setflags(write=False)
-    return array

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,10 +138,3 @@ def draw_demo(demo: Demo) -> Figure:
         right.set_title(f"Evidence for the answer, at error rate {DELTA:g}")
         figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds")
     return figure
-
-
-def save_picture(demo: Demo, path: Path) -> None:
-    """Save the picture of `draw_demo` as a PNG file, whole or not at all."""
-    from mislid.plotting import save
-
-    save(draw_demo(demo), path)

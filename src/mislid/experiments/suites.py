@@ -75,7 +75,6 @@ class _Published:
     stopping: float | None = None
     both: float | None = None
     own_test: bool = False
-    remark: str = ""
 
     def methods(self) -> Iterator[Method]:
         """One for every number."""
@@ -95,7 +94,6 @@ class _Published:
             algorithm,
             stopping,
             reported=Statistics(100, 1000.0 * thousands, std, None, None),
-            remark=self.remark,
             max_samples=1_000_000,
         )
 

@@ -20,8 +20,8 @@ from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import packed, refused
 from mislid.server.workers import Worker
 from mislid.study import Study
-from mislid.study.estimates import estimate_rows_of
 from mislid.study.overview import Overview
+from mislid.study.questions import estimate_rows_of
 from mislid.study.storage import Storage
 from mislid.study.timeline import EvidenceOverTime
 from mislid.verification import verify

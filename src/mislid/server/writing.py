@@ -78,6 +78,9 @@ async def create(request: Request) -> Response:
     return Response(packed(made), 201, media_type="application/json")
 
 
+Call = Callable[[Study, Body, str | None], Any]
+
+
 def _asked(study: Study, body: Body, key: str | None) -> Any:
     given = _only(body, "n", "worker", "lease", "at_most", "same_arm", "replicates")
     n = given.pop("n", None)
@@ -85,29 +88,21 @@ def _asked(study: Study, body: Body, key: str | None) -> Any:
     return {"trials": [trial_json(one) for one in trials]}
 
 
-def _told(study: Study, body: Body, key: str | None) -> Any:
-    given = _only(body, "trial", "value", "state", "n", "sd")
-    study.tell(given.pop("trial", None), **given, key=key)
-    return {"status": study.status, "samples": study.samples}
+def _changed(method: str, *names: str) -> Call:
+    """A call of a method that takes these names."""
+
+    def change(study: Study, body: Body, key: str | None) -> Any:
+        getattr(study, method)(**{"trial": None, **_only(body, *names)}, key=key)
+        return {"status": study.status, "samples": study.samples}
+
+    return change
 
 
-def _corrected(study: Study, body: Body, key: str | None) -> Any:
-    given = _only(body, "trial", "row", "value", "reason")
-    study.correct(**given, key=key)
-    return {"status": study.status, "samples": study.samples}
-
-
-def _voided(study: Study, body: Body, key: str | None) -> Any:
-    given = _only(body, "trial", "row", "reason")
-    study.void(**given, key=key)
-    return {"status": study.status, "samples": study.samples}
-
-
-CALLS: dict[str, Callable[[Study, Body, str | None], Any]] = {
+CALLS: dict[str, Call] = {
     "ask": _asked,
-    "tell": _told,
-    "correct": _corrected,
-    "void": _voided,
+    "tell": _changed("tell", "trial", "value", "state", "n", "sd"),
+    "correct": _changed("correct", "trial", "row", "value", "reason"),
+    "void": _changed("void", "trial", "row", "reason"),
 }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_array, as_noise, as_number
+from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fill, frozen
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
@@ -205,7 +205,7 @@ class Bounded(Environment):
         _refuse(vector, outside, f"above low={low:g} and below high={high:g}")
         super().__init__(vector, np.full(vector.size, 0.5 * (high - low)))
         positive = as_number(concentration, "concentration", low=0, high=math.inf, low_open=True)
-        _fill(self, low=low, high=high, concentration=positive)
+        fill(self, low=low, high=high, concentration=positive)
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -268,8 +268,8 @@ class Table(Environment):
             raise ProblemError(
                 f"rewards must differ somewhere, or low and high be given; got {top!r} everywhere"
             )
-        super().__init__(_frozen(seen.mean(axis=0)), np.full(K, 0.5 * (top - bottom)))
-        _fill(self, rewards=_frozen(seen), low=bottom, high=top)
+        super().__init__(frozen(seen.mean(axis=0)), np.full(K, 0.5 * (top - bottom)))
+        fill(self, rewards=frozen(seen), low=bottom, high=top)
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -391,7 +391,7 @@ def _as_means(means: ArrayLike) -> Vector:
     vector = as_array(means, "means", 1, "one number per arm")
     if vector.size < 2:
         raise ProblemError(f"means must have at least 2 entries, one per arm; got {vector.size}")
-    return _frozen(vector)
+    return frozen(vector)
 
 
 def _refuse(means: Vector, wrong: Any, allowed: str) -> None:
@@ -406,13 +406,3 @@ def _source(kind: str, *columns: Vector) -> Source:
     for column, values in enumerate(columns):
         parameters[:, column] = values
     return kind, parameters, np.zeros((0, columns[0].size))
-
-
-def _frozen(array: Matrix) -> Matrix:
-    array.setflags(write=False)
-    return array
-
-
-def _fill(record: Environment, **values: Any) -> None:
-    for name, value in values.items():
-        object.__setattr__(record, name, value)

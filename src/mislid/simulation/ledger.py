@@ -13,11 +13,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from mislid._words import in_ranges
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import alone_in, as_path, write_whole
 from mislid.simulation.job import Row
 
 SETTINGS, RUNS = "settings.json", "runs.csv"
+# Ranges of missing runs that an error names.
+MOST_SAID = 10
 HEADING = ",".join(Row._fields)
 # May differ when a replication goes on: more runs, another interpreter.
 _FREE = {"runs", "python"}
@@ -206,28 +209,12 @@ def _joined(sources: dict[Path, list[Row]]) -> dict[int, Row]:
 def _refuse_missing(found: dict[int, Row], runs: int) -> None:
     missing = [run for run in range(runs) if run not in found]
     if missing:
+        said = in_ranges(missing)
+        words = ", ".join([*said[:MOST_SAID], *["..."] * (len(said) > MOST_SAID)])
         raise ProblemError(
-            f"directories to merge must hold all {runs} runs; missing: {_as_ranges(missing)} "
+            f"directories to merge must hold all {runs} runs; missing: {words} "
             f"({len(missing)} in all); finish their shards, or allow it with partial"
         )
-
-
-def _as_ranges(numbers: list[int], most: int = 10) -> str:
-    """Increasing numbers, for people.
-
-    >>> _as_ranges([0, 1, 2, 5, 7, 8])
-    '0-2, 5, 7-8'
-    >>> _as_ranges(list(range(0, 100, 4)), most=3)
-    '0, 4, 8, ...'
-    """
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][-1] == number - 1:
-            ranges[-1] = [ranges[-1][0], number]
-        else:
-            ranges.append([number])
-    said = ["-".join(map(str, ends)) for ends in ranges[:most]]
-    return ", ".join(said + ["..."] * (len(ranges) > most))
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:

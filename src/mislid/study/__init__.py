@@ -4,10 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
-from mislid.study.budget import BudgetCheck
 from mislid.study.checking import StudyCheck, check_study
-from mislid.study.estimates import EstimateRow
-from mislid.study.features import FeatureCheck
 from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
@@ -16,7 +13,8 @@ from mislid.study.manage import (
     list_studies,
     load_study,
 )
-from mislid.study.questions import Ranking, ResultNow, Threshold
+from mislid.study.prospects import BudgetCheck, FeatureCheck
+from mislid.study.questions import EstimateRow, Ranking, ResultNow, Threshold
 from mislid.study.reading import ObservationRow
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mislid._validation import as_count
 from mislid.errors import ProblemError
@@ -155,15 +155,13 @@ class Batch:
         return chosen
 
 
-class Filled(NamedTuple):
-    """What the rule proposed, one arm for every group, and the arms of all new trials."""
+def fill(
+    replay: Replay, batch: Batch, limits: Limits, n: int, replacing: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Fill a batch with new trials, at most n, whose ids follow `replacing` others.
 
-    proposed: tuple[int, ...]
-    arms: tuple[int, ...]
-
-
-def fill(replay: Replay, batch: Batch, limits: Limits, n: int, replacing: int) -> Filled:
-    """Fill a batch with new trials, at most n, whose ids follow `replacing` others."""
+    Gives what the rule proposed, one arm for every group, and the arms of all new trials.
+    """
     proposed: list[int] = []
     arms: list[int] = []
     counts = replay.engine.counts.tolist()
@@ -175,4 +173,4 @@ def fill(replay: Replay, batch: Batch, limits: Limits, n: int, replacing: int) -
             arm = batch.instead(measured)
         batch.add(arm)
         arms += [arm] * limits.replicates
-    return Filled(tuple(proposed), tuple(arms))
+    return tuple(proposed), tuple(arms)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import Labels, Matrix, as_array, as_labels, is_unicode
+from mislid._validation import Labels, Matrix, as_array, as_labels, frozen, is_unicode
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import set_late
@@ -104,8 +104,7 @@ class Candidates:
         """The same with one feature more that is 1 for all, unless it is in the others' span."""
         if self.features is None or _spans_ones(self.features):
             return self
-        features = np.column_stack([self.features, np.ones(self.K)])
-        features.setflags(write=False)
+        features = frozen(np.column_stack([self.features, np.ones(self.K)]))
         return Candidates(self.labels, features, (*self.shown, ONES))
 
     def plain(self) -> dict[str, Any]:
@@ -212,9 +211,8 @@ def _from_table(
     known = as_labels(labels, given.shape[0], "the labels of candidates")
     if len(given) >= min(fewest, 2) > 1:
         Model(given, math.inf)  # refuses what no model can be made of
-    given.setflags(write=False)
     called = None if columns is None else _as_columns(columns, given.shape[1])
-    return Candidates(known, given, called)
+    return Candidates(known, frozen(given), called)
 
 
 def _as_columns(columns: Iterable[Any], d: int) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import Vector
+from mislid._validation import Vector, frozen
 from mislid.study.candidates import Candidates
 from mislid.study.facts import Accepted, Added, Decided, Redeclared, Retired
 from mislid.study.settings import Settings
@@ -69,9 +69,7 @@ class Census:
             return self.register
         rows = list(self.arms)
         given = self.register
-        features = None if given.features is None else np.ascontiguousarray(given.features[rows])
-        if features is not None:
-            features.setflags(write=False)
+        features = None if given.features is None else frozen(given.features[rows])
         labels: Any = tuple(given.labels[arm] for arm in rows)
         late = tuple(place for place, arm in enumerate(rows) if arm in self.late)
         return Candidates(labels, features, given.columns, late)
@@ -183,8 +181,7 @@ class Census:
         was, K, now = self.register, self.register.K, self.settings
         features = None
         if was.features is not None and more.features is not None:
-            features = np.concatenate([was.features, more.features])
-            features.setflags(write=False)
+            features = frozen(np.concatenate([was.features, more.features]))
         labels: Any = (*was.labels, *more.labels)
         register = Candidates(labels, features, was.columns)
         new = frozenset(range(K, register.K))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import Labels, Vector, as_costs, as_flag, as_noise, in_order
+from mislid._validation import Labels, Vector, as_costs, as_flag, as_noise, frozen, in_order
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
@@ -96,9 +96,7 @@ def _in_columns(was: Candidates, more: Candidates) -> Candidates:
         )
     if len(shown) < was.features.shape[1]:
         features = np.column_stack([features, np.ones(len(features))])
-    features = np.ascontiguousarray(features)
-    features.setflags(write=False)
-    return Candidates(more.labels, features)
+    return Candidates(more.labels, frozen(features))
 
 
 def _as_noise(census: Census, noise: Any, labels: Labels, looked: bool) -> tuple[float, ...] | None:

@@ -26,7 +26,7 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study import snapshots
-from mislid.study.confirmation import unconfirmed
+from mislid.study.checking import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
 from mislid.study.events import Chain, Entry, entry_of, events_of

@@ -13,9 +13,18 @@ from mislid.study.candidates import Candidates
 from mislid.study.certificate import Certificate, Mended
 from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words
-from mislid.study.estimates import EstimateRow, estimate_rows_of
 from mislid.study.events import Chain, Event, events_of
 from mislid.study.opened import OpenStudy
+from mislid.study.questions import (
+    EstimateRow,
+    Ranking,
+    ResultNow,
+    Threshold,
+    estimate_rows_of,
+    on_sides,
+    ranking,
+    result_now,
+)
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import Settings
@@ -24,11 +33,9 @@ from mislid.study.state import NOISE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from mislid.study.budget import BudgetCheck
-    from mislid.study.features import FeatureCheck
     from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
     from mislid.study.overview import Overview
-    from mislid.study.questions import Ranking, ResultNow, Threshold
+    from mislid.study.prospects import BudgetCheck, FeatureCheck
     from mislid.study.sensitivity import Sensitivity
     from mislid.study.suspicions import StudyWarning
 
@@ -187,8 +194,6 @@ class ReadableStudy(OpenStudy):
         >>> now.answer, round(now.p_value, 2), now.pairs
         (('b',), 0.2, (('a', 'b'),))
         """
-        from mislid.study.questions import result_now
-
         with self._alone:
             contradicted = bool(self._contradictions())
             return result_now(self._claims(), contradicted)
@@ -208,8 +213,6 @@ class ReadableStudy(OpenStudy):
         Threshold
             Candidates above, below and open.
         """
-        from mislid.study.questions import on_sides
-
         with self._alone:
             self._refuse_contradicted("threshold")
             return on_sides(self._claims(), threshold)
@@ -224,8 +227,6 @@ class ReadableStudy(OpenStudy):
         Ranking
             All candidates with the best and the worst place that each may have.
         """
-        from mislid.study.questions import ranking
-
         with self._alone:
             self._refuse_contradicted("ranking")
             return ranking(self._claims())
@@ -255,7 +256,7 @@ class ReadableStudy(OpenStudy):
         >>> check.d, check.samples_without > check.samples_with
         (2, True)
         """
-        from mislid.study.features import check_features
+        from mislid.study.prospects import check_features
 
         state = self._now()
         return check_features(state.settings, state.candidates)
@@ -281,7 +282,7 @@ class ReadableStudy(OpenStudy):
         >>> few.gap_without > 5 * many.gap_without
         True
         """
-        from mislid.study.budget import check_budget
+        from mislid.study.prospects import check_budget
 
         state = self._now()
         given = state.settings.budget if budget is None else as_count(budget, "budget", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine import Engine, Script, Verdict
-from mislid.errors import CorruptStorageError
+from mislid.errors import CertificateError, CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
-from mislid.study.digits import holds, is_coarse
 from mislid.study.events import Event
 from mislid.study.facts import (
     Accepted,
@@ -38,6 +38,8 @@ _CHANGES = (Corrected, Voided, Redeclared, Accepted, Added, Retired)
 _NEWS = (Told, Observed, *_CHANGES)
 # Numbers that may gather before the rules take them in.
 _MUCH = 1_000_000
+# Half a unit in the last place of a mean, in standard errors, up to which rounding does not matter.
+COARSE = 1e-9
 
 
 class Replay:
@@ -298,16 +300,36 @@ class Replay:
         # The first verdict counts, also where the process that reached it could not record it.
         if self._verdict is None and verdict is not None:
             found = decision_of(self.state.settings, verdict)
-            if not self._is_coarse(engine) or holds(self.state, found):
+            if not self._is_coarse(engine) or _holds(self.state, found):
                 self._verdict = found
 
     def _is_coarse(self, engine: Engine) -> bool:
-        """Whether rounding of the means may matter for a decision."""
+        """Whether rounding of the means may matter for a decision.
+
+        A mean far above the noise is known no better than to its last digit. Where that is not far
+        below a standard error, rules that take means for exact may decide too early, and a decision
+        is only made if its certificate holds, which bounds all rounding.
+        """
         counts, settings = engine.counts.astype(np.float64), self.state.settings
         deviations = settings.deviations(counts.size)
         if settings.noise_model in (UNKNOWN, EQUAL):
             deviations = np.sqrt(engine.scatter / np.maximum(counts, 1.0))
-        return is_coarse(counts, engine.means, deviations)
+        digits = math.ulp(0.5) * np.abs(engine.means) * np.sqrt(counts)
+        return bool(np.any(digits > COARSE * deviations))
+
+
+def _holds(state: StudyState, decision: Decided) -> bool:
+    """Whether the certificate of a decision can be made, and holds."""
+    from mislid.study.certificate import Certificate
+    from mislid.verification import verify
+
+    if is_python(decision.rule):
+        return True
+    arguments = state.settings, state.candidates, decision, state.observations
+    try:
+        return verify(Certificate("", *arguments).to_dict()).ok
+    except CertificateError:
+        return False
 
 
 def _part(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:

@@ -339,13 +339,12 @@ class StudyState:
     def _change(self, event: Event, fact: facts.Added | facts.Retired) -> None:
         """Add candidates to the question, or let one be measured no more."""
         self.changes.append(event)
+        self._census = self.census.after(fact)
         if isinstance(fact, facts.Added):
-            self._census = self.census.after(fact)
             names = ", ".join(repr(label) for label in fact.candidates.labels)
             self.count_again()
             self._begin_anew(event, f"{names} added")
             return
-        self._census = self.census.after(fact)
         for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
             self.trials[trial_id].state = REPLACED  # what comes of it late counts
             del self.waiting[trial_id]

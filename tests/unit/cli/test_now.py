@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.study_calls import Call, printed, refused
-from mislid.cli.study import what_if
+from mislid.cli import options
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 
@@ -98,6 +98,6 @@ def test_pictures_that_cannot_be(
         measured("sensitivity", "s", "--plot", "dial.gif"), 1, "--plot must end in .png or .svg"
     )
     refused(measured("sensitivity", "s", "--plot", "no/dial.png"), 1, "--plot must name a file in")
-    monkeypatch.setattr(what_if, "find_spec", lambda _: None)
+    monkeypatch.setattr(options, "find_spec", lambda _: None)
     refused(measured("sensitivity", "s", "--plot", "dial.png"), 1, "mislid[plots]")
     assert not list(folder.glob("dial*"))

@@ -20,8 +20,8 @@ from mislid.experiments.demo import (
     M,
     draw_demo,
     run_demo,
-    save_picture,
 )
+from mislid.plotting import save
 from mislid.simulation.progress import Progress
 
 BEST = {6, 3, 11}
@@ -95,7 +95,7 @@ def test_an_interrupted_save_leaves_what_was_there(demo, tmp_path, monkeypatch) 
 
     monkeypatch.setattr(Figure, "savefig", press)
     with pytest.raises(KeyboardInterrupt):
-        save_picture(demo, picture)
+        save(draw_demo(demo), picture)
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
     assert picture.read_bytes() == b"an older picture"
 

@@ -42,7 +42,7 @@ _MODULES = {
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("now", "threshold", "ranking"), "now"),
-    **dict.fromkeys(("list", "copy", "delete", "upgrade"), "manage"),
+    **dict.fromkeys(("list", "copy", "delete", "upgrade", "check"), "manage"),
 }
 
 

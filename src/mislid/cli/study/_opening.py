@@ -1,4 +1,4 @@
-"""Which storage, which study: options, and how they are opened."""
+"""Which storage, which study: options, and how they are opened; arguments that commands share."""
 
 from __future__ import annotations
 
@@ -54,6 +54,26 @@ def study_command(name: str, *calls: str, signed: bool = False) -> Callable[[F],
         return click.command(name, kind, epilog=examples(*calls))(named)
 
     return made
+
+
+def as_trial(text: str) -> int:
+    """The argument TRIAL."""
+    from mislid.cli.study._sheets import trial_number
+
+    try:
+        return trial_number(text)
+    except ProblemError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def as_value(text: str) -> float:
+    """The argument VALUE."""
+    from mislid.files import decimal
+
+    value = decimal(text.strip())
+    if isinstance(value, str):
+        raise click.UsageError(f"VALUE: {value}")
+    return value
 
 
 def sheet_option(text: str) -> Callable[[F], F]:

@@ -1,4 +1,4 @@
-"""`mislid study list`, `copy`, `delete` and `upgrade`: look after a storage."""
+"""`mislid study list`, `copy`, `delete`, `upgrade` and `check`: look after a storage."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from mislid.errors import MislidError
 if TYPE_CHECKING:
     from mislid.study import StudySummary
 
+# Exit status where a log does not hold.
+BROKEN = 1
 _COLUMNS = (
     "study",
     "status",
@@ -164,3 +166,27 @@ def upgrade_command(storage: str | None, backup: str | None, form: str) -> None:
     if not report["changed"]:
         table[1:] = [("schema", f"{report['after']}, up to date")]
     print_facts(form, report, table)
+
+
+@study_command("check", "mislid study check potency", "mislid study check potency --head 3f1c...")
+@click.option("--head", metavar="SEAL", help="One that was written down: the log must have it.")
+@printed()
+def check_command(name: str, storage: str | None, head: str | None, form: str) -> int:
+    """Check every seal and every event in the log of study NAME, and derive its decision anew from
+    the measurements. Exit status 1, and what is wrong, if anything does not hold.
+    """
+    with open_storage(storage) as place:
+        from mislid.study import check_study
+
+        found = check_study(study_name=name, storage=place, head=head)
+    table = [
+        ("study", found.study),
+        ("events", str(found.events)),
+        ("measurements", str(found.samples)),
+        ("decision", found.decision),
+        ("head", found.head),
+        ("log", "holds" if found.ok else "DOES NOT HOLD"),
+        *(("problem", words) for words in found.problems),
+    ]
+    print_facts(form, found.to_dict(), table)
+    return 0 if found.ok else BROKEN

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mislid.cli.options import printed
-from mislid.cli.study._opening import open_study, study_command
+from mislid.cli.study._opening import as_trial, as_value, open_study, study_command
 from mislid.cli.study._words import after, after_words, print_facts
-from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,14 +46,10 @@ def correct_command(
     The log keeps both. A decision that no longer holds is withdrawn, and made anew from the mended
     data. Correct what is wrong, not what is unwelcome: that would undo the guarantee.
     """
-    from mislid.files import decimal
-
     if len(words) != (1 if row is not None else 2):
         raise click.UsageError("give TRIAL and VALUE, or --row ROW and VALUE")
-    value = decimal(words[-1].strip())
-    if isinstance(value, str):
-        raise click.UsageError(f"VALUE: {value}")
-    trial = None if row is not None else _trial(words[0])
+    value = as_value(words[-1])
+    trial = None if row is not None else as_trial(words[0])
     print_change(
         form, name, storage, lambda study: study.correct(trial, value, row=row, reason=reason)
     )
@@ -83,7 +78,7 @@ def void_command(
     """
     if (trial is None) == (row is None):
         raise click.UsageError("give TRIAL, or --row ROW")
-    which = None if trial is None else _trial(trial)
+    which = None if trial is None else as_trial(trial)
     print_change(form, name, storage, lambda study: study.void(which, row=row, reason=reason))
 
 
@@ -143,15 +138,6 @@ def accept_command(
     first, as often as one likes.
     """
     print_change(form, name, storage, lambda study: study.accept(misspecification, reason=reason))
-
-
-def _trial(text: str) -> int:
-    from mislid.cli.study._sheets import trial_number
-
-    try:
-        return trial_number(text)
-    except ProblemError as problem:
-        raise click.UsageError(str(problem)) from None
 
 
 def print_change(form: str, name: str, storage: str | None, mend: Callable[[Study], Any]) -> None:

@@ -8,7 +8,7 @@ import click
 
 from mislid.cli.options import printed
 from mislid.cli.output import as_json, as_table, number
-from mislid.cli.study._opening import open_study, study_command
+from mislid.cli.study._opening import as_value, open_study, study_command
 from mislid.cli.study._words import counted, listed, print_facts, rows_text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def threshold_command(name: str, value: str, storage: str | None, form: str) -> 
     """Print which candidates of study NAME are proved to have a mean above VALUE, which below, and
     which are open. It holds for all values at once and at all times with probability 1 - delta.
     """
-    at = _number(value)
+    at = as_value(value)
     with open_study(name, storage) as study:
         found = study.threshold(at)
     if form == "json":
@@ -77,15 +77,6 @@ def threshold_command(name: str, value: str, storage: str | None, form: str) -> 
             *((side, listed(getattr(found, side))) for side in ("above", "below", "open")),
         ]
         click.echo(as_table(table))
-
-
-def _number(text: str) -> float:
-    from mislid.files import decimal
-
-    at = decimal(text.strip())
-    if isinstance(at, str):
-        raise click.UsageError(f"VALUE: {at}")
-    return at
 
 
 def _sides(found: Threshold) -> list[dict[str, Any]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import in_ranges
 from mislid.cli.options import file_argument, flag, printed
 from mislid.cli.output import as_json, as_table
-from mislid.cli.study._opening import open_study, sheet_option, study_command
+from mislid.cli.study._opening import as_trial, as_value, open_study, sheet_option, study_command
 from mislid.cli.study._words import (
     after,
     after_words,
@@ -82,17 +82,7 @@ def _one_trial(
         return -1, None
     if trial is None or (value is None) != fail:
         raise click.UsageError("give TRIAL and VALUE, TRIAL and --fail, or --csv FILE")
-    from mislid.cli.study._sheets import trial_number
-    from mislid.files import decimal
-
-    try:
-        number = trial_number(trial)
-    except ProblemError as problem:
-        raise click.UsageError(str(problem)) from None
-    told = None if value is None else decimal(value.strip())
-    if isinstance(told, str):
-        raise click.UsageError(f"VALUE: {told}")
-    return number, told
+    return as_trial(trial), None if value is None else as_value(value)
 
 
 def _state(study: Study) -> StudyState:
@@ -140,26 +130,11 @@ def _printed(form: str, study: Study, outcomes: list[dict[str, Any]]) -> str:
     if form == "json":
         return as_json({**counts, **after(study)})
     lines = [
-        (outcome, f"{len(trials)}  (trials {_ranges(trials)})")
+        (outcome, f"{len(trials)}  (trials {listed(in_ranges(trials))})")
         for outcome, trials in counts.items()
         if trials
     ]
     return as_table([*lines, *after_words(study)])
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """Numbers, with those in a row put together.
-
-    >>> _ranges([0, 1, 2, 5, 7, 8])
-    '0-2, 5, 7-8'
-    """
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return listed([f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs])
 
 
 @study_command(

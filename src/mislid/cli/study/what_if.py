@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid.cli.options import file_option, printed, question_options
+from mislid.cli.options import file_option, new_picture, printed, question_options
 from mislid.cli.output import aligned, as_json, as_table, number
 from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import listed, print_facts, rows_text, shown
 from mislid.cli.study.status import forecast_words
-from mislid.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from mislid.study import Sensitivity, WhatIf
@@ -83,7 +80,7 @@ def sensitivity_command(name: str, storage: str | None, picture: str | None, for
     """Print up to which misspecification the measurements of study NAME prove its answer, which
     ones they refute, and the preferred answer for each of several.
     """
-    place = None if picture is None else _new_picture(picture)
+    place = None if picture is None else new_picture(picture, "--plot")
     with open_study(name, storage) as study:
         found = study.sensitivity()
     if place is not None:
@@ -103,16 +100,6 @@ def sensitivity_command(name: str, storage: str | None, picture: str | None, for
         click.echo(table)
     else:
         click.echo(f"{as_table(_head(name, found))}\n\n{found.statement}\n\n{table}")
-
-
-def _new_picture(picture: str) -> Path:
-    """Where a picture goes, if one can be drawn and written; found out before anything is done."""
-    from mislid.files import new_place
-
-    place = new_place(picture, "--plot", ".png", ".svg")
-    if find_spec("matplotlib") is None:
-        raise MissingPackageError("--plot needs matplotlib (pip install 'mislid[plots]')")
-    return place
 
 
 def _head(name: str, found: Sensitivity) -> list[tuple[str, str]]:
