@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import mislid
-from mislid.plotting import save_trade_off
+from mislid.plotting import draw_trade_off, save
 from mislid.representation import Representation, learn
 
 
@@ -59,7 +59,7 @@ def weigh(learned: Representation, m: int, output: Path) -> None:
             f"{row.least_misspecification:>7.3f} {row.condition:>10.3g} {row.pulls:>8,} "
             f"{row.white_pulls:>9,} {row.time:>7,.0f} {row.least_time:>7,.0f}"
         )
-    save_trade_off(output.with_suffix(".png"), trade_off)
+    save(draw_trade_off(trade_off), output.with_suffix(".png"))
 
 
 def identify(learned: Representation, arguments: argparse.Namespace) -> None:

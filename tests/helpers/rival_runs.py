@@ -40,10 +40,12 @@ class Run(NamedTuple):
         take_in(self.setting, self.state, arm, 1, float(reward), 0.0)
 
     def answer(self) -> list[int]:
-        """What the rule would answer if it stopped now."""
-        rule, test = self.sampler.struct, self.sampler.own_test
+        """What the rule would answer if its index were at most the tolerance; else it goes on."""
+        rule, test, limit = self.sampler.struct, self.sampler.own_test, self.setting.tol
         assert test is not None
-        index, rule.index = rule.index, -math.inf
+        index, rule.index = rule.index, math.nextafter(limit, math.inf)
+        assert not test(self.setting, rule, self.state)
+        rule.index = limit
         assert test(self.setting, rule, self.state)
         rule.index = index
         return [int(arm) for arm in self.state.incumbents]

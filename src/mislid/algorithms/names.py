@@ -80,6 +80,28 @@ def algorithm_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ALGORITHMS, *(point.name for point in _entry_points())]))
 
 
+def is_algorithm_name(name: str) -> bool:
+    """Whether there is an algorithm of this name; former names count.
+
+    Parameters
+    ----------
+    name
+        As studies have it in their logs.
+
+    Returns
+    -------
+    bool
+        False for those of packages that are not installed.
+
+    Examples
+    --------
+    >>> is_algorithm_name("lucb"), is_algorithm_name("coin")
+    (True, False)
+    """
+    known = name in ALGORITHMS or name in _FORMER
+    return known or any(point.name == name for point in _entry_points())
+
+
 def _entry_points() -> EntryPoints:
     return _entry_points_on(tuple(sys.path))
 

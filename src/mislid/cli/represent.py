@@ -13,6 +13,7 @@ import click
 
 from mislid.cli.options import (
     file_argument,
+    file_option,
     flag,
     format_option,
     m_option,
@@ -117,7 +118,7 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 @click.option(
     "--output", metavar="FILE.npz", help="Where the instance goes; by default FILE.npz, here."
 )
-@click.option("--picture", metavar="FILE.png", help="Where to save a picture of the choices.")
+@file_option("--picture", "Where to save a picture of the choices.", "FILE.png|svg")
 @format_option()
 @quiet_option()
 @one_sentence_errors

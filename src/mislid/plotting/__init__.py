@@ -38,4 +38,8 @@ def __getattr__(name: str) -> Any:
     draw: Any = _FORMER[name]
     now = f"save({draw.__name__}(found), path)"
     warnings.warn(f"{name}(path, found) is {now} now", DeprecationWarning, stacklevel=2)
-    return lambda path, found: save(draw(found), path)
+
+    def former(path: Any, *found: Any, **named: Any) -> None:
+        save(draw(*found, **named), path)
+
+    return former

@@ -93,7 +93,7 @@ def height_of(groups: int) -> float:
 
 
 def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
-    """`plot_runs` as a PNG file, whole or not at all.
+    """`plot_runs` as a .png or .svg file, whole or not at all.
 
     Parameters
     ----------

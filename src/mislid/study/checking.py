@@ -51,8 +51,6 @@ class StudyCheck(PlainRecord):
         or the log is broken.
     problems
         What does not hold, in words; empty where all does.
-    ok
-        Whether all does.
     """
 
     study: str
@@ -61,11 +59,25 @@ class StudyCheck(PlainRecord):
     samples: int
     decision: str
     problems: tuple[str, ...]
-    ok: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether all holds."""
+        return not self.problems
 
     def __bool__(self) -> bool:
         """Whether all holds."""
         return self.ok
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values of JSON.
+
+        Returns
+        -------
+        dict
+            The fields, and `ok`.
+        """
+        return {**PlainRecord.to_dict(self), "ok": self.ok}
 
 
 def check_study(
@@ -134,7 +146,6 @@ class _Check:
             samples=len(state.observations),
             decision=decision,
             problems=tuple(self.problems[:_MOST]),
-            ok=not self.problems,
         )
 
     def _parts(self) -> Iterator[list[Entry]]:
@@ -176,7 +187,7 @@ class _Check:
         self._line()
         if state.decision is None:
             return "none"
-        if not self.replay.has_rules:
+        if is_python(state.settings.stopping) and not self.replay.has_rules:
             return "not checked"
         found = unconfirmed(self.replay)
         if found is None:

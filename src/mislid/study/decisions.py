@@ -13,7 +13,7 @@ from mislid.errors import ProblemError
 from mislid.rules.stopping import PYTHON
 from mislid.study.candidates import Candidates
 from mislid.study.facts import Decided
-from mislid.study.settings import MAXIMIZE, Settings, is_python, question_of
+from mislid.study.settings import MAXIMIZE, Settings, is_absent, is_python, question_of
 
 
 def new_engine(
@@ -42,18 +42,25 @@ def new_engine(
 
 
 def _rule(argument: str, name: str, given: Any) -> Any:
-    if given is None and is_python(name):
+    if given is not None:
+        return given
+    if is_python(name):
         raise ProblemError(
             f"{argument} must be given to load_study or create_study: this study was begun with an "
             f"object of {name.removeprefix(PYTHON)!r}, which the log cannot hold"
         )
-    return name if given is None else given
+    if argument == "algorithm" and is_absent(name):
+        raise ProblemError(
+            f"algorithm {name!r}, with which this study was begun, is of a package that is not "
+            "installed here: install it to go on; what is known so far can be read without it"
+        )
+    return name
 
 
 def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
     """The rules that were given; for objects that are not here, rules with the same estimates."""
     algorithm, stopping = given
-    if algorithm is None and is_python(settings.algorithm):
+    if algorithm is None and is_absent(settings.algorithm):
         algorithm = "uniform"
     if stopping is None and is_python(settings.stopping):
         stopping = "heuristic"

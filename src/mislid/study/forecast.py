@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 from numpy.random import SeedSequence, default_rng
 
 from mislid._validation import Vector, as_count
-from mislid.engine import Verdict
+from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.candidates import Candidates
+from mislid.study.decisions import new_engine
 from mislid.study.facts import Decided
 from mislid.study.forward import Forward, Measured, data_of, likely_deviations
 from mislid.study.replay import Replay
@@ -160,6 +161,7 @@ class Snapshot:
     events: int
     decision: Decided | None
     rules: tuple[Any, Any] = (None, None)
+    engine: Engine | None = None
     costs: Vector | None = None
 
     @classmethod
@@ -174,6 +176,7 @@ class Snapshot:
             events=state.sequence,
             decision=state.decision,
             rules=replay.given,
+            engine=None if engine.is_compiled else engine.copy(),
             costs=state.census.costs,
         )
 
@@ -278,8 +281,11 @@ class Snapshot:
 
     def _forward(self, settings: Settings) -> Forward:
         """The rules for a question; those of the study's own remember what they have learned."""
-        memory = self.memory if settings == self.settings else None
-        return Forward(settings, self.candidates, self.data, memory, self.rules)
+        own = settings == self.settings
+        engine = self.engine if own else None
+        if engine is None:
+            engine = new_engine(settings, self.candidates, *self.rules)
+        return Forward(settings, engine, self.data, self.memory if own else None)
 
     def _ahead(
         self, forward: Forward, count: int, each: Callable[[], object] | None = None

@@ -12,7 +12,6 @@ arms that is still slow, so that a run with many rounds behind it takes larger s
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,8 +22,6 @@ from numpy.random import Generator, SeedSequence, default_rng
 from mislid._validation import Vector
 from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
-from mislid.study.candidates import Candidates
-from mislid.study.decisions import new_engine
 from mislid.study.settings import BERNOULLI, EQUAL, KNOWN, Settings
 
 # Repeats of a proposal: at most these shares of the arm's measurements, and of those of the run.
@@ -101,25 +98,19 @@ class Noise(dict[int, Generator]):
 
 
 class Forward:
-    """The rules for one question, begun with given data.
+    """An engine for one question, begun with given data again and again.
 
     Without a memory it is as if a new study had been given the data as its history.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        candidates: Candidates,
-        data: Measured,
-        memory: Memory | None = None,
-        rules: tuple[Any, Any] = (None, None),
+        self, settings: Settings, engine: Engine, data: Measured, memory: Memory | None = None
     ) -> None:
-        # Rules that are objects may remember things: the study's own must not.
-        self._engine = new_engine(settings, candidates, *copy.deepcopy(rules))
+        self._first = self._engine = engine
         self.data = data
         self._settings = settings
         self._noise = likely_deviations(settings, data)
-        self._memory = memory or self._engine.memory()
+        self._memory = memory or engine.memory()
 
     @property
     def missing(self) -> int:
@@ -129,6 +120,8 @@ class Forward:
     def begin(self) -> bool:
         """Go back to the data; whether they decide."""
         counts, sums, scatter, _ = self.data
+        if not self._first.is_compiled:  # rules that are objects remember what they saw
+            self._engine = self._first.copy()
         self._engine.reset(counts, sums, self._memory, scatter=scatter)
         return self._engine.judge().decided
 
@@ -151,10 +144,10 @@ class Forward:
 
         In the middle of the last repeats, because any of them may have been enough.
         """
-        means = self._possible_means(rng)
-        engine, rounds, repeats, noise = self._engine, 0, 1, Noise(rng)
+        means, rounds, repeats, noise = self._possible_means(rng), 0, 1, Noise(rng)
         if self.begin():
             return 0
+        engine = self._engine
         counts = self.data.counts.copy()
         for arm in self.data.waiting:
             self._measure(arm, 1, means[arm], noise[arm])

@@ -23,7 +23,7 @@ from mislid.study.candidates import as_candidates, as_intended
 from mislid.study.events import Chain, Entry, Event, entry_of, events_of
 from mislid.study.facts import Created
 from mislid.study.result import StudySummary
-from mislid.study.settings import UNKNOWN, as_settings, refuse_others
+from mislid.study.settings import UNKNOWN, as_settings, refuse_other_rules, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 from mislid.study.storage.interface import Line
@@ -237,7 +237,7 @@ def load_study(
     Raises
     ------
     ProblemError
-        The storage is no address, or another storage's.
+        The storage is no address, or another storage's; or a rule is not the study's own.
     UnknownStudyError
         There is no such study, or no name where there are several.
 
@@ -261,7 +261,10 @@ def load_study(
             )
         study_name = names[0]
     rules = (_as_object(algorithm), _as_object(stopping))
-    return Study(study_name, place.find(study_name), place, rules=rules)
+    study = Study(study_name, place.find(study_name), place, rules=rules)
+    if algorithm is not None or stopping is not None:
+        refuse_other_rules(study_name, study._now().settings, algorithm, stopping)
+    return study
 
 
 def list_studies(*, storage: Address) -> list[StudySummary]:

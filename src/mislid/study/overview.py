@@ -32,7 +32,10 @@ from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, 
 # How often a test of what was declared warns without reason, as in `Study.warnings`.
 LEVEL = 0.01
 UNCHECKED = "unchecked"
-NO_RULES = "no forecast: the study's rules are written in Python, and were not given"
+NO_RULES = (
+    "no forecast: the study's rules are written in Python and were not given, or of a package that "
+    "is not installed"
+)
 # Candidates times pairs beyond which an optimal allocation would take more than some seconds.
 LARGEST_GAME = 400_000
 
@@ -63,7 +66,7 @@ class Overview(Record):
     warnings
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
     forecaster
-        What forecasts are made from; None where the study's rules are objects that are not here.
+        What forecasts are made from; None where the study's rules are not here.
     claims
         What sensitivity and intervals are computed from.
     """

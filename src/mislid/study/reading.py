@@ -27,7 +27,7 @@ from mislid.study.questions import (
 )
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
-from mislid.study.settings import Settings
+from mislid.study.settings import Settings, is_python
 from mislid.study.state import NOISE
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ class ReadableStudy(OpenStudy):
             if decision is None:
                 return None
             contradictions = self._contradictions()
-            challenger, incumbent = decision.pair
+            # A rule written in Python may tell no evidence, of no pair.
+            silent = decision.threshold == 0.0 and is_python(decision.rule)
             engine = self._replay.estimating()
             best = engine.incumbents if engine.is_estimated else decision.answer
             return StudyResult(
@@ -98,7 +99,7 @@ class ReadableStudy(OpenStudy):
                 proven=stopping_rule_called(decision.rule).guaranteed and not contradictions,
                 statistic=decision.statistic,
                 threshold=decision.threshold,
-                pair=(labels[challenger], labels[incumbent]),
+                pair=None if silent else tuple(labels[arm] for arm in decision.pair),
                 observations=len(state.observations),
                 best_now=tuple(labels[arm] for arm in best),
                 contradictions=tuple(in_words(one, state) for one in contradictions.values()),
@@ -137,7 +138,7 @@ class ReadableStudy(OpenStudy):
         from mislid.study.sensitivity import sensitivity_of
 
         def examine(replay: Replay, checked: float) -> Sensitivity:
-            found = sensitivity_of(Claims.of(replay, replay.engine), checked)
+            found = sensitivity_of(Claims.of(replay, replay.estimating()), checked)
             if NOISE in self._contradictions():
                 found = dataclasses.replace(found, proven=False)
             # What is left of delta is what rules go by; what was promised, people.

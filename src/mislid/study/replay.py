@@ -30,7 +30,7 @@ from mislid.study.facts import (
     Voided,
 )
 from mislid.study.guide import Guide, mixed
-from mislid.study.settings import EQUAL, UNKNOWN, is_python
+from mislid.study.settings import EQUAL, UNKNOWN, is_absent, is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
@@ -61,10 +61,11 @@ class Replay:
 
     @property
     def has_rules(self) -> bool:
-        """Whether there are rules to ask: a log only names those that were written in Python."""
-        names = self.state.settings.algorithm, self.state.settings.stopping
-        pairs = zip(names, self._given, strict=True)
-        return all(rule is not None or not is_python(name) for name, rule in pairs)
+        """Whether there are rules to ask: a log only names those of others."""
+        settings, (algorithm, stopping) = self.state.settings, self._given
+        if stopping is None and is_python(settings.stopping):
+            return False
+        return algorithm is not None or not is_absent(settings.algorithm)
 
     def _begin(self) -> None:
         self.state = StudyState()
@@ -91,14 +92,21 @@ class Replay:
         return self._engine
 
     def estimating(self) -> Engine:
-        """An engine with estimates from all measurements: the rules or, without them, another."""
+        """An engine with estimates from all measurements: the rules or, without them, another.
+
+        Without the sampling rule, the stopping rule still tests after every event.
+        """
         if self.has_rules:
             return self.engine
         state = self.state
         rules = stand_ins(state.settings, self._given)
         engine, sign = new_engine(state.settings, state.candidates, *rules), state.settings.sign
-        for one in state.observations:
-            engine.observe(one.arm, sign * one.value)
+        tests = not is_python(state.settings.stopping)
+        for _, group in groupby(state.observations, lambda one: one.sequence):
+            for one in group:
+                engine.observe(one.arm, sign * one.value)
+            if tests and np.all(engine.counts[engine.design] > 0):
+                engine.judge(test=True)
         if np.all(engine.counts[engine.design] > 0):
             engine.judge(test=False)
         return engine

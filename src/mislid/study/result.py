@@ -81,7 +81,7 @@ class StudyResult:
         data refute what was declared.
     statistic, threshold, pair
         The evidence for the pair (challenger, incumbent) that was hardest to tell apart, and what
-        it had to reach.
+        it had to reach; 0, 0 and None of a rule written in Python that does not tell.
     observations
         Measurements by now.
     certificate
@@ -102,7 +102,7 @@ class StudyResult:
     proven: bool
     statistic: float
     threshold: float
-    pair: tuple[Label, Label]
+    pair: tuple[Label, ...] | None
     observations: int
     best_now: tuple[Label, ...]
     contradictions: tuple[str, ...]

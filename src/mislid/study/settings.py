@@ -361,6 +361,39 @@ def is_python(rule: str) -> bool:
     return rule.startswith(PYTHON)
 
 
+def is_absent(algorithm: str) -> bool:
+    """Whether a log's sampling rule cannot be had by its name.
+
+    So are those that are written in Python, and those of packages that are not installed.
+
+    >>> is_absent("python:lab:Coin"), is_absent("coin-of-another-package"), is_absent("lucb")
+    (True, True, False)
+    """
+    from mislid.algorithms.names import is_algorithm_name
+
+    return is_python(algorithm) or not is_algorithm_name(algorithm)
+
+
+def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: Any) -> None:
+    """Refuse rules that a study was not begun with; an object must be of the class it was."""
+    given = ("algorithm", algorithm), ("stopping", stopping)
+    for argument, rule in given:
+        begun = getattr(settings, argument)
+        if rule is None or (present_rule(rule) if isinstance(rule, str) else None) == begun:
+            continue
+        # The module may be called otherwise now: `__main__` is that of every script.
+        if not is_python(begun):
+            raise ProblemError(
+                f"{argument} must be left out: study {name!r} was begun with {begun!r}; got "
+                f"{shown(rule)}"
+            )
+        if isinstance(rule, str) or type(rule).__qualname__ != begun.rpartition(":")[2]:
+            raise ProblemError(
+                f"{argument} must be an object of {begun.partition(':')[2]!r}, with which study "
+                f"{name!r} was begun; got {shown(rule)}"
+            )
+
+
 def present_rule(name: str) -> str:
     """The stopping rule that an old log means: the proof of `guaranteed` is valid for any data.
 

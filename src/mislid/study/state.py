@@ -18,7 +18,7 @@ from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.events import Event, complaint
 from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
-from mislid.study.settings import Settings
+from mislid.study.settings import Settings, present_rule
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
@@ -436,6 +436,7 @@ def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:
         return None
     try:
         events, *values = json.loads(text)
+        values[-1] = present_rule(values[-1])
         return StudySummary(name, *values) if events == last else None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError):
         return None

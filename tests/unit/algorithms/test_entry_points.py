@@ -119,3 +119,31 @@ print(again.settings.algorithm, again.result.answer)
     program = program.replace("LAB", str(package / "lab.db"))
     said, _ = run_script(program, PYTHONPATH=path_with(package))
     assert said == "coin ('b',)\n"
+
+
+def test_a_study_is_read_without_the_package_that_chose(package: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "lab.db")
+    program = """
+import mislid
+features = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
+study = mislid.create_study(
+    study_name="s", candidates=features, m=1, misspecification=0.5, noise=0.1, algorithm="coin",
+    storage="sqlite:///LAB",
+)
+study.optimize(lambda trial: {"a": 0.2, "b": 0.9, "c": 0.3}[trial.arm])
+"""
+    run_script(program.replace("LAB", place), PYTHONPATH=path_with(package))
+
+    def study(*words: str) -> subprocess.CompletedProcess[str]:
+        return command("study", *words, "--storage", place, cwd=tmp_path)
+
+    for words in (("status",), ("estimates",), ("now",), ("sensitivity",), ("check",)):
+        done = study(*words, "s")
+        assert done.returncode == 0, done.stderr
+    assert "confirmed" in study("check", "s").stdout
+    done = study("result", "s", "--certificate", "s.json")
+    assert (done.returncode, "proven" in done.stdout) == (0, True), done.stderr
+    assert command("study", "verify", tmp_path / "s.json").returncode == 0
+    refused = study("ask", "s")
+    assert refused.returncode == 1
+    assert "'coin', with which this study was begun, is of a package that is not" in refused.stderr

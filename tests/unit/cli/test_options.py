@@ -68,3 +68,19 @@ def test_misspelt_options_beside_negative_numbers(
     assert "No such option" in done.output
     assert misspelt in done.output
     assert meant in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tell", "p", "0", "-0.5", "--storage", "--none.db"],
+        ["tell", "p", "--csv", "--none.csv"],
+        ["correct", "p", "0", "-0.4", "--reason", "-- see note"],
+        ["correct", "p", "0", "-0.4", "--reason=--typo"],
+        ["threshold", "p", "--", "--1"],
+    ],
+)
+def test_values_of_options_may_begin_with_dashes(words: list[str]) -> None:
+    done = CliRunner(env={"MISLID_STORAGE": "none.db"}).invoke(study_commands, words)
+    assert "No such option" not in done.output
+    assert "none.db" in done.output or "VALUE" in done.output

@@ -7,6 +7,7 @@ import pytest
 
 from mislid import plotting
 from mislid.plotting import draw_dial, save
+from mislid.representation import Choice, TradeOff
 from mislid.study import Sensitivity, SensitivityRow
 
 ROWS = tuple(
@@ -14,6 +15,9 @@ ROWS = tuple(
     for eps, found in ((0.0, 9.0), (0.01, 8.0), (0.1, 4.0), (1.0, 1.0), (math.inf, -math.inf))
 )
 DIAL = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.05, ((0.0, 0.35),), (), ROWS, proven=True)
+CHOICES = tuple(
+    Choice(order, 1, 0.4, 0.3, 2.0, 10.0, 5.0, 9.0, 8.0) for order in ("variance", "prediction")
+)
 EMPTY = Sensitivity(0.2, None, None, 0.0, 0.05, (), (), (), proven=True)
 RANGES = Sensitivity(
     math.inf, math.inf, ("a", "b"), 5.0, 0.05, ((0.0, 0.1), (0.3, math.inf)), (), ROWS
@@ -63,5 +67,9 @@ def test_what_saved_it_before_still_does(tmp_path: Path) -> None:
     with pytest.warns(DeprecationWarning, match=r"is save\(draw_dial\(found\), path\) now"):
         plotting.save_dial(tmp_path / "dial.svg", DIAL)
     assert (tmp_path / "dial.svg").read_bytes().startswith(b"<svg")
+    with pytest.warns(DeprecationWarning, match="draw_trade_off"):
+        former = plotting.save_trade_off
+    former(path=tmp_path / "choices.png", trade_off=TradeOff(1, CHOICES, 12.0))
+    assert (tmp_path / "choices.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(AttributeError, match="no attribute 'save_all'"):
         plotting.save_all  # noqa: B018

@@ -1,5 +1,7 @@
 """Studies choose as the simulator does, and every replay chooses the same."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
@@ -8,10 +10,13 @@ import mislid
 from helpers.engines import assert_same, memory_of, proposal
 from mislid import Instance, Model
 from mislid._kernels import compile as compiling
+from mislid.engine import Verdict, View
+from mislid.errors import ProblemError
 from mislid.study import Study
 from mislid.study.decisions import warm_up
 from mislid.study.facts import Observed
 from mislid.study.replay import Replay
+from mislid.study.storage import MemoryStorage
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 3))
 MEANS = np.array([1.5, 1.1, 0.6, 0.5, 0.2, 0.0, -0.6])
@@ -228,3 +233,68 @@ def test_a_verdict_that_nobody_recorded_is_recorded_by_the_next_writer() -> None
     assert lost.state.decision is None
     recorded = lost.record([Observed((0,), (float(MEANS[0]),))], now=0.0)
     assert recorded[-1].fact == events[-1].fact
+
+
+class Turns:
+    """A sampling rule that is written in Python."""
+
+    def propose(self, view: View) -> int:
+        return view.samples % len(view.counts)
+
+
+class Rash(Turns):
+    """Stops at once, and has an answer."""
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(True, answer=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("begun", "given", "said"),
+    [
+        ({}, {"stopping": Rash()}, "stopping must be left out: study 's' was begun with 'guar"),
+        (
+            {},
+            {"algorithm": Turns()},
+            "algorithm must be left out: study 's' was begun with",
+        ),
+        ({}, {"algorithm": "lucb"}, "algorithm must be left out"),
+        ({}, {"algorithm": "no rule"}, "algorithm must be left out"),
+        (
+            {"algorithm": Turns()},
+            {"algorithm": Rash()},
+            "must be an object of .*Turns', with",
+        ),
+        ({"algorithm": Turns()}, {"algorithm": "uniform"}, "must be an object of .*Turns'"),
+    ],
+)
+def test_a_study_is_not_opened_with_other_rules(
+    begun: dict[str, Any], given: dict[str, Any], said: str
+) -> None:
+    lab = MemoryStorage()
+    study_of(study_name="s", storage=lab, **begun)
+    with pytest.raises(ProblemError, match=said):
+        mislid.load_study(study_name="s", storage=lab, **given)
+    own = {"algorithm": "mislid", "stopping": "guaranteed", **begun}
+    if not begun:
+        own["stopping"] = "pairwise"  # as it was called before
+    assert mislid.load_study(study_name="s", storage=lab, **own).ask().id == 0
+
+
+def test_without_its_sampling_rule_a_study_proves_the_same() -> None:
+    lab = MemoryStorage()
+    study = study_of(study_name="s", storage=lab, algorithm=Turns())
+    fed_by_the_simulator(study, 5, most=400)
+    other = mislid.load_study(study_name="s", storage=lab)
+    known, found = study.sensitivity(), other.sensitivity()
+    assert known.largest is not None
+    assert (found.largest, found.smallest) == (known.largest, known.smallest)
+    assert found.statement == known.statement
+
+
+def test_a_rule_that_tells_no_evidence_has_no_pair() -> None:
+    study = study_of(stopping=Rash())
+    study.add_observations([(arm, MEANS[arm]) for arm in range(7)])
+    found = study.result
+    assert found is not None
+    assert (found.statistic, found.threshold, found.pair, found.proven) == (0.0, 0.0, None, False)

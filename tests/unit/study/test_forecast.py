@@ -10,6 +10,7 @@ import pytest
 import mislid
 from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
+from mislid.engine import Verdict, View
 from mislid.errors import ContradictedWarning, ProblemError
 from mislid.study import Study
 from mislid.study.forecast import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
@@ -384,3 +385,27 @@ class TestWhatIfs:
         rows = new_study(storage=MemoryStorage()).what_ifs()
         assert {row.more for row in rows} == {None}
         assert "tolerance" not in {row.changed[0] for row in rows}
+
+
+class AtTheThirtieth:
+    """Stops when it has been asked so often, which only it remembers."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def judge(self, view: View) -> Verdict:
+        self.looks += 1
+        return Verdict(self.looks >= 30)
+
+
+def test_every_simulation_begins_with_what_a_rule_remembers_now() -> None:
+    rule = AtTheThirtieth()
+    study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=1.0, stopping=rule)
+    for arm in "abc" * 3:
+        study.add_observations([(arm, 0.1)])
+    looks = study._replay.engine.stopping.judge.__self__.looks
+    assert 0 < looks < 12
+    found = study.progress(simulations=20)
+    # A simulation looks at the present data once more, and may measure one arm several times.
+    assert found.more_low >= 29 - looks - 1
+    assert study._replay.engine.stopping.judge.__self__.looks == looks

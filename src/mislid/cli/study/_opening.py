@@ -35,11 +35,21 @@ class Signed(click.Command):
     ignore_unknown_options = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse two dashes that begin no option."""
-        known = [option for each in self.get_params(ctx) for option in each.opts]
-        for word in args[: args.index("--")] if "--" in args else args:
-            option = word.partition("=")[0]
-            if option.startswith("--") and option not in known:
+        """Refuse two dashes that begin no option, and are no option's value."""
+        known = {
+            option: isinstance(each, click.Option) and not each.is_flag
+            for each in self.get_params(ctx)
+            for option in (*each.opts, *each.secondary_opts)
+        }
+        words = iter(args)
+        for word in words:
+            option, equals, _ = word.partition("=")
+            if word == "--":
+                break
+            if option in known:
+                if known[option] and not equals:
+                    next(words, None)
+            elif option.startswith("--"):
                 near = get_close_matches(option, known)
                 raise click.NoSuchOption(option, possibilities=near, ctx=ctx)
         return super().parse_args(ctx, args)

@@ -107,7 +107,7 @@ def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
         "samples": result.samples,
         "statistic": result.statistic,
         "threshold": result.threshold,
-        "pair": list(result.pair),
+        "pair": None if result.pair is None else list(result.pair),
         "observations": result.observations,
         "best_now": list(result.best_now),
         "agrees": result.agrees,
@@ -129,10 +129,13 @@ def _declared(study: Study) -> list[tuple[str, str]]:
     return rows
 
 
-def _evidence(result: StudyResult) -> str:
-    if result.threshold == 0.0:
-        return "none told by the stopping rule, which was written in Python"
-    return f"{number(result.statistic)}, {number(result.threshold)} needed"
+def _evidence(result: StudyResult) -> list[tuple[str, str]]:
+    if result.pair is None:
+        return [("evidence", "none told by the stopping rule, which was written in Python")]
+    return [
+        ("evidence", f"{number(result.statistic)}, {number(result.threshold)} needed"),
+        ("limiting pair", "{} against {}".format(*result.pair)),
+    ]
 
 
 def _answer(form: str, study: Study, result: StudyResult) -> str:
@@ -152,8 +155,7 @@ def _answer(form: str, study: Study, result: StudyResult) -> str:
         ("guarantee", facts["guarantee"]),
         *_declared(study),
         ("measurements", f"{result.samples:,}"),
-        ("evidence", _evidence(result)),
-        ("limiting pair", f"{result.pair[0]} against {result.pair[1]}"),
+        *_evidence(result),
     ]
     if result.observations > result.samples:
         verdict = "the same" if result.agrees else f"{listed(facts['best_now'])}: they disagree"
