@@ -131,7 +131,8 @@ def _as_address(storage: Any) -> str:
     elif scheme not in ("sqlite", "postgresql+psycopg"):
         raise ProblemError(
             "storage must be an address such as 'sqlite:///lab.db' or "
-            f"'postgresql://user@host/database', or None; got {shown(_shown(address))}"
+            "'postgresql://user@host/database', a path such as pathlib.Path('lab.db'), or None; "
+            f"got {shown(_shown(address))}"
         )
     if address in ("sqlite://", "sqlite:///:memory:", "sqlite:///"):
         raise ProblemError(
