@@ -81,21 +81,9 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def is_algorithm_name(name: str) -> bool:
-    """Whether there is an algorithm of this name; former names count.
+    """Whether there is an algorithm of this name here; former names count.
 
-    Parameters
-    ----------
-    name
-        As studies have it in their logs.
-
-    Returns
-    -------
-    bool
-        False for those of packages that are not installed.
-
-    Examples
-    --------
-    >>> is_algorithm_name("lucb"), is_algorithm_name("coin")
+    >>> is_algorithm_name("lucb"), is_algorithm_name("coin-of-another-package")
     (True, False)
     """
     known = name in ALGORITHMS or name in _FORMER

@@ -9,9 +9,10 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from mislid._validation import fill
 from mislid._words import shown
 from mislid.errors import CertificateError, CorruptStorageError, MislidError, ProblemError
 from mislid.study.certificate import Log
@@ -51,6 +52,8 @@ class StudyCheck(PlainRecord):
         or the log is broken.
     problems
         What does not hold, in words; empty where all does.
+    ok
+        Whether all does.
     """
 
     study: str
@@ -59,25 +62,14 @@ class StudyCheck(PlainRecord):
     samples: int
     decision: str
     problems: tuple[str, ...]
+    ok: bool = field(init=False)
 
-    @property
-    def ok(self) -> bool:
-        """Whether all holds."""
-        return not self.problems
+    def __post_init__(self) -> None:
+        fill(self, ok=not self.problems)
 
     def __bool__(self) -> bool:
         """Whether all holds."""
         return self.ok
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON.
-
-        Returns
-        -------
-        dict
-            The fields, and `ok`.
-        """
-        return {**PlainRecord.to_dict(self), "ok": self.ok}
 
 
 def check_study(
