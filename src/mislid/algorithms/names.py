@@ -162,7 +162,7 @@ def _loaded(point: EntryPoint) -> Any:
     try:
         loaded = point.load()
         rule = loaded() if isinstance(loaded, type) else loaded
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise ProblemError(
             f"{place} cannot be loaded; repair that package or remove it "
             f"({type(problem).__name__}: {problem})"

@@ -118,8 +118,8 @@ class Engine:
             raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
         self.question = question
         # Rules that are written in Python may remember things: each engine has its own.
-        self.algorithm: Any = copy.deepcopy(as_algorithm(algorithm))
-        self.stopping: Any = as_stopping_rule(copy.deepcopy(stopping))
+        self.algorithm: Any = _own(as_algorithm(algorithm), "algorithm")
+        self.stopping: Any = as_stopping_rule(_own(stopping, "stopping"))
         if question.noise_model in UNDECLARED:
             refuse_unfit_rules(self.algorithm, self.stopping)
         if hasattr(self.algorithm, "check"):
@@ -748,3 +748,14 @@ class Engine:
         if successor is not None or self.is_compiled:
             return follow_compiled(self, script, successor)
         return follow_in_python(self, script)
+
+
+def _own(rule: Any, argument: str) -> Any:
+    """A copy: what a rule written in Python remembers is of one engine."""
+    try:
+        return copy.deepcopy(rule)
+    except Exception as problem:
+        raise ProblemError(
+            f"{argument} must be an object that copy.deepcopy can copy, since every run has its "
+            f"own; got {shown(rule)} ({type(problem).__name__}: {problem})"
+        ) from problem

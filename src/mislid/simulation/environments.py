@@ -44,6 +44,11 @@ class Environment:
     means: Vector
     noise: Vector
 
+    def __post_init__(self) -> None:
+        """Environments of others may be given lists, and one noise for all arms."""
+        means = _as_means(self.means)
+        fill(self, means=means, noise=frozen(as_noise(self.noise, means.size)))
+
     @property
     def K(self) -> int:
         """Number of arms."""

@@ -29,6 +29,7 @@ ready-coin = lab_rules:ready
 mislid = lab_rules:Coin
 missing = lab_rules:Nobody
 homeless = no_such_module:Coin
+leaving = lab_leaves:Coin
 picky = lab_rules:Picky
 number = lab_rules:number
 """
@@ -43,6 +44,7 @@ def package(tmp_path: Path) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lab-rules\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(POINTS)
     (folder / "lab_rules.py").write_text(SOURCE)
+    (folder / "lab_leaves.py").write_text("import sys\nsys.exit('no licence')\n")
     features, means = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 1.2]
     np.savez(folder / "arms.npz", features=features, means=means, noise=0.1)
     return folder
@@ -83,6 +85,7 @@ def test_errors_and_help_list_them(package: Path) -> None:
     [
         ("missing", "lab_rules:Nobody", "cannot be loaded; repair that package or remove it (Attr"),
         ("homeless", "no_such_module:Coin", "cannot be loaded; repair that package or remove it ("),
+        ("leaving", "lab_leaves:Coin", "cannot be loaded; repair that package or remove it (Syst"),
         ("picky", "lab_rules:Picky", "cannot be loaded; repair that package or remove it (TypeErr"),
         (
             "number",

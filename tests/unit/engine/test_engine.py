@@ -1,6 +1,7 @@
 """An engine takes in measurements, proposes and judges, whatever rules it has."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -356,3 +357,22 @@ class TestWrongRules:
     def test_rules_may_refuse_a_question(self) -> None:
         with pytest.raises(ProblemError, match="m must be 1 for an algorithm with a learner per"):
             Engine(QUESTION.replace(m=2), "lingame")
+
+
+class Locked:
+    """A rule that cannot be copied."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def propose(self, view: View) -> int:
+        return 0
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(False)
+
+
+@pytest.mark.parametrize("argument", ["algorithm", "stopping"])
+def test_a_rule_that_cannot_be_copied_is_refused(argument: str) -> None:
+    with pytest.raises(ProblemError, match=f"^{argument} must be an object that copy.deepcopy can"):
+        engine_of(**{argument: Locked()})

@@ -10,7 +10,14 @@ import pytest
 from mislid import Instance, Model
 from mislid.engine.compiled import DRAWS, new_source
 from mislid.errors import ProblemError
-from mislid.simulation.environments import Bernoulli, Bounded, Gaussian, Table, as_environment
+from mislid.simulation.environments import (
+    Bernoulli,
+    Bounded,
+    Environment,
+    Gaussian,
+    Table,
+    as_environment,
+)
 
 REWARDS = np.array([[0.0, 3.0], [1.0, 3.0], [1.0, 4.0], [0.5, -1.0]])
 ENVIRONMENTS = [
@@ -168,3 +175,10 @@ def test_an_environment_that_fits_is_kept(instance):
 def test_an_environment_that_does_not_fit_is_refused(instance, environment, sentence):
     with pytest.raises(ProblemError, match=sentence):
         as_environment(environment, instance)
+
+
+def test_environments_of_others_may_be_given_lists():
+    made = Environment([0.2, 0.5, 0.4], 2)
+    assert (made.K, made.noise.tolist()) == (3, [2.0, 2.0, 2.0])
+    with pytest.raises(ProblemError, match="noise must"):
+        Environment([0.2, 0.5], [1.0, 2.0, 3.0])
