@@ -6,20 +6,27 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from unittest import SkipTest
 
 import numpy as np
+
+from mislid._validation import Vector
 
 if TYPE_CHECKING:
     from mislid.engine import Engine, View
 
 # Correct parts fail a statistical test with at most this probability.
 LEVEL = 1e-4
+# From almost all of the capital to what is left after losing some ten thousand times.
+_STAKES = 0.9 * 10.0 ** (-0.5 * np.arange(10))
 
 
 class Suite:
     """Tests of one part: the methods whose names begin with `test_`.
 
     Each test gets an object of its own, between `setup_method` and `teardown_method`, as in pytest.
+    One that does not apply to a part raises `unittest.SkipTest` with the reason, which pytest knows
+    too.
     """
 
     def setup_method(self) -> None:
@@ -48,8 +55,15 @@ class Suite:
         Returns
         -------
         dict
-            What went wrong, by the name of the test; empty where nothing did.
+            What went wrong, by the name of the test; empty where nothing did. Tests that were
+            skipped are not in it.
         """
+        found = cls._problems()
+        return {name: one for name, one in found.items() if not isinstance(one, SkipTest)}
+
+    @classmethod
+    def _problems(cls) -> dict[str, Exception]:
+        """What kept tests from passing, by their names."""
         found = {}
         for name in cls.list_tests():
             try:
@@ -74,20 +88,23 @@ class Suite:
         Returns
         -------
         str
-            How many passed.
+            How many passed, and which were skipped and why.
 
         Raises
         ------
         AssertionError
             If any failed; the message has one line for each.
         """
-        failures = cls.failures()
-        if failures:
-            lines = (
-                f"{name}: {type(problem).__name__}: {problem}" for name, problem in failures.items()
-            )
-            raise AssertionError("\n".join(lines))
-        return f"{len(cls.list_tests())} tests passed"
+        problems = cls._problems()
+        failed, skipped = [], []
+        for name, problem in problems.items():
+            if isinstance(problem, SkipTest):
+                skipped.append(f", {name} skipped: {problem}")
+            else:
+                failed.append(f"{name}: {type(problem).__name__}: {problem}")
+        if failed:
+            raise AssertionError("\n".join(failed))
+        return f"{len(cls.list_tests()) - len(skipped)} tests passed{''.join(skipped)}"
 
 
 def require(condition: object, message: str) -> None:
@@ -99,6 +116,25 @@ def require(condition: object, message: str) -> None:
 def require_equal(found: Any, expected: Any, what: str) -> None:
     """Fail unless both are equal."""
     require(found == expected, f"{what} must be {expected!r}; got {found!r}")
+
+
+def evidence_above_one(logs: Vector) -> float:
+    """How surely numbers that are not negative have a mean above 1, from their logarithms (n,).
+
+    It is the logarithm of what is won by bets on them: a share s of the capital, staked on x, turns
+    1 into 1 - s + s x. Where each x has at most the mean 1, whatever came before, so has the final
+    capital, and it is above 1 / level with at most the probability `level` (Markov). The bets are
+    averaged over stakes.
+
+    Examples
+    --------
+    >>> fair, better = np.log([0.5, 1.5] * 50), np.log([0.5, 2.5] * 50)
+    >>> evidence_above_one(fair) < 0.0, evidence_above_one(better) > 9.0
+    (True, True)
+    """
+    stakes = _STAKES[:, None]
+    gains = np.logaddexp(np.log1p(-stakes), np.log(stakes) + logs).sum(axis=1)
+    return float(np.logaddexp.reduce(gains) - np.log(_STAKES.size))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Suites run without a test runner."""
 
 import random
+from unittest import SkipTest
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from mislid.testing import (
     StorageSuite,
     Suite,
 )
-from mislid.testing.suite import global_randomness, required_error
+from mislid.testing.suite import evidence_above_one, global_randomness, required_error
 
 
 class Steps(Suite):
@@ -52,6 +53,27 @@ def test_more_tests_may_be_added() -> None:
 
     assert More.list_tests() == ["test_good", "test_bad", "test_third"]
     assert More.check() == "3 tests passed"
+
+
+def test_what_is_skipped_is_no_failure_and_says_why() -> None:
+    class Skips(Suite):
+        def test_good(self) -> None:
+            pass
+
+        def test_far(self) -> None:
+            raise SkipTest("too far")
+
+    assert Skips.failures() == {}
+    assert Skips.check() == "1 tests passed, test_far skipped: too far"
+
+
+def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
+    generator = np.random.default_rng(3)
+    fair = [evidence_above_one(generator.standard_normal(300) - 0.5) for _ in range(1000)]
+    assert np.mean(np.array(fair) > np.log(20.0)) <= 0.05
+    better = [evidence_above_one(generator.standard_normal(300)) for _ in range(100)]
+    assert min(better) > np.log(20.0)
+    assert evidence_above_one(np.array([-np.inf, 800.0])) > 700.0
 
 
 @pytest.mark.parametrize(
