@@ -47,9 +47,10 @@ class Case(NamedTuple):
         )
 
 
-def _case(
+def new_case(
     name: str, m: int, features: ArrayLike, means: ArrayLike, eps: float, noise: ArrayLike
 ) -> Case:
+    """A case, from numbers; `eps` is the misspecification."""
     return Case(name, Instance(Model(features, eps), means, noise=noise), m)
 
 
@@ -60,17 +61,19 @@ _MEANS = np.array([1.02, 0.63, 0.11, -0.28, -0.57, -0.74])
 _NOISE = np.array([0.731, 0.547, 0.613, 0.689, 0.571, 0.653])
 
 CASES = (
-    _case("two arms", 1, [[1.3], [0.4]], [0.9, 0.2], 0.3, [0.61, 0.47]),
-    _case("all arms but one", 4, _FEATURES[:5], _MEANS[:5], 0.5, _NOISE[:5]),
-    _case("unequal noise", 2, _FEATURES, _MEANS, 0.5, [0.1, 0.9, 0.2, 0.5, 1.1, 0.3]),
-    _case("one best arm", 1, _FEATURES[:4], _MEANS[:4], 0.5, _NOISE[:4]),
-    _case("any means", 1, _FEATURES[:4], _MEANS[:4], math.inf, _NOISE[:4]),
-    _case("linear means", 2, _FEATURES, _FEATURES @ [0.9, 0.31], 0.0, _NOISE),
+    new_case("two arms", 1, [[1.3], [0.4]], [0.9, 0.2], 0.3, [0.61, 0.47]),
+    new_case("all arms but one", 4, _FEATURES[:5], _MEANS[:5], 0.5, _NOISE[:5]),
+    new_case("unequal noise", 2, _FEATURES, _MEANS, 0.5, [0.1, 0.9, 0.2, 0.5, 1.1, 0.3]),
+    new_case("one best arm", 1, _FEATURES[:4], _MEANS[:4], 0.5, _NOISE[:4]),
+    new_case("any means", 1, _FEATURES[:4], _MEANS[:4], math.inf, _NOISE[:4]),
+    new_case("linear means", 2, _FEATURES, _FEATURES @ [0.9, 0.31], 0.0, _NOISE),
 )
 
 # The gap is three times the noise: a few measurements of every arm tell who is best, one does not.
 # Means are linear, so that rules which trust that get to the answer as well.
-EASY = _case("easy", 1, _FEATURES[:4], _FEATURES[:4] @ [2.0, -1.0], 0.1, [0.51, 0.49, 0.53, 0.54])
+EASY = new_case(
+    "easy", 1, _FEATURES[:4], _FEATURES[:4] @ [2.0, -1.0], 0.1, [0.51, 0.49, 0.53, 0.54]
+)
 
 
 def _walls() -> Case:
@@ -78,7 +81,7 @@ def _walls() -> Case:
     slope = 0.5 * (eps - 0.5 * _TINY)
     features = [[1.0, 0.0], [1.0, 0.0], [-slope, 1.0], [slope, 1.0], [-1.0, 0.0]]
     means = [2.0 + eps, 2.0 - eps, 0.5 * _TINY, -0.5 * _TINY, -2.0]
-    return _case("means at the largest deviation", 3, features, means, eps, 1.0)
+    return new_case("means at the largest deviation", 3, features, means, eps, 1.0)
 
 
 # The first two arms fix one parameter, the next two the other, all at the largest deviation. The
@@ -88,8 +91,8 @@ WALLS = _walls()
 # The pair that decides is nearly tied: an answer that comes at all is wrong every other time, or
 # always for a rule that misjudges what is special about the instance.
 HARD = (
-    _case("a tiny gap", 1, [[1.0], [1.0]], [_TINY, 0.0], math.inf, 1.0),
-    _case(
+    new_case("a tiny gap", 1, [[1.0], [1.0]], [_TINY, 0.0], math.inf, 1.0),
+    new_case(
         "a tiny gap and unequal noise",
         1,
         [[1.0, 0.3], [0.0, 1.0], [-1.0, 0.4]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,18 @@ from mislid.testing.cases import CASES, HARD, Case
 from mislid.testing.suite import (
     LEVEL,
     Suite,
+    evidence_above_one,
     global_randomness,
     require,
     require_equal,
     unchanged_data,
 )
+from mislid.testing.ties import TIED, wrong_answers
 
 # A proof holds for any sampling rule: an eager one and a blind one.
 _SAMPLING = ("mislid", "uniform")
+# Of runs with equal arms: looking often shows at large error rates, a wrong scale at small ones.
+_DELTAS = (0.05, 1e-6)
 
 
 class StoppingRuleSuite(Suite):
@@ -33,6 +38,10 @@ class StoppingRuleSuite(Suite):
         Number of runs on each hard instance, measurements after which a run gives up, and error
         rate: the test of a rule that claims to be guaranteed. The smaller delta is, the fewer wrong
         answers give a false claim away.
+    tied_runs
+        Number of runs on each instance with two equal arms, for such a rule, to a million
+        measurements of every arm. With 100, one that is wrong five times as often as it claims is
+        caught.
 
     Examples
     --------
@@ -40,12 +49,13 @@ class StoppingRuleSuite(Suite):
     ...     def stopping(self):
     ...         return "guaranteed"
     >>> TestGuaranteed.check()
-    '7 tests passed'
+    '9 tests passed'
     """
 
     runs: int = 30
     samples: int = 200
     delta: float = 1e-3
+    tied_runs: int = 100
 
     def stopping(self) -> Any:
         """The rule that is tested.
@@ -88,6 +98,18 @@ class StoppingRuleSuite(Suite):
                 what = f"decided with {count} measurements of every arm, all 0 ({case.name})"
                 require_equal(verdict.decided, False, what)
 
+    def test_ties_are_never_decided_by_a_guaranteed_rule(self) -> None:
+        """However many measurements there are, to a million of every arm."""
+        if not self._is_guaranteed():
+            return
+        for case in (*CASES, *TIED):
+            uneven = 1 + np.arange(case.instance.K) % 3
+            for count in 10 ** np.arange(7):
+                for counts in (count, count * uneven):
+                    verdict = self._verdict(case, counts, 0.0)
+                    what = f"decided with {counts} measurements of every arm, all 0 ({case.name})"
+                    require_equal(verdict.decided, False, what)
+
     def test_clear_data_are_decided(self) -> None:
         """A million measurements of every arm, and the answer is the first m arms."""
         for case in CASES:
@@ -118,7 +140,7 @@ class StoppingRuleSuite(Suite):
 
     def test_wrong_answers_are_as_rare_as_promised(self) -> None:
         """For rules that claim a guarantee: a binomial test on hard instances."""
-        if not as_stopping_rule(self.stopping()).guaranteed:
+        if not self._is_guaranteed():
             return
         from scipy.stats import binomtest
 
@@ -130,6 +152,28 @@ class StoppingRuleSuite(Suite):
                 f"a guaranteed rule must be wrong in at most a share {self.delta:g} of runs; "
                 f"it was wrong in {wrong} of {self.runs} ({case.name})",
             )
+
+    def test_equal_arms_are_decided_as_rarely_as_promised(self) -> None:
+        """For rules that claim a guarantee: asked at 21 times, from 1 measurement to a million.
+
+        With little, much and unequal noise, and with features. The test is a bet on the weights of
+        wrong answers; `mislid.testing.ties` says what they are.
+        """
+        if not self._is_guaranteed():
+            return
+        enough = math.log(len(TIED) * len(_DELTAS) / LEVEL)
+        for case in TIED:
+            for delta in _DELTAS:
+                logs = wrong_answers(case, delta, self.stopping, self.tied_runs)
+                share = float(np.exp(logs).mean())
+                require(
+                    evidence_above_one(logs - math.log(delta)) < enough,
+                    f"a guaranteed rule must be wrong with at most probability {delta:g}; "
+                    f"{self.tied_runs} runs put it at about {share:.2g} ({case.name})",
+                )
+
+    def _is_guaranteed(self) -> bool:
+        return as_stopping_rule(self.stopping()).guaranteed
 
     def _is_wrong(self, case: Case, number: int) -> bool:
         found = identify(
