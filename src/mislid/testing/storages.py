@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing, suppress
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+from unittest import SkipTest
 
 from mislid.errors import CorruptStorageError, DuplicatedStudyError, UnknownStudyError
 from mislid.study.events import Entry
 from mislid.study.storage import Storage
 from mislid.testing.suite import Suite, require_equal, required_error
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Barrier
+
+# Processes that write at once, and blocks that each of them writes.
+_PROCESSES, _BLOCKS = 3, 10
 
 
 def _entries(first: int, last: int) -> list[Entry]:
@@ -22,10 +33,34 @@ class _Undo(Exception):
     """Ends a block in which something was appended."""
 
 
+class _Meeting:
+    """Where the processes of one test begin together."""
+
+    barrier: Barrier
+
+
+def _come_to(barrier: Barrier) -> None:
+    _Meeting.barrier = barrier
+
+
+def _write_blocks(pickled: bytes, key: int) -> None:
+    """What each of several processes does."""
+    _Meeting.barrier.wait(60.0)
+    opener: Callable[[], Storage] = pickle.loads(pickled)  # noqa: S301 - from this suite itself
+    with closing(opener()) as storage:
+        for _ in range(_BLOCKS):
+            with storage.locked(key) as log:
+                known = len(log.read())
+                time.sleep(0.005)  # others come in now, unless they have to wait
+                log.append(_entries(known + 1, known + 2))
+
+
 class StorageSuite(Suite):
-    """Tests of a storage; override `open_storage`.
+    """Tests of a storage; override `open_storage` and `open_elsewhere`.
 
     A subclass that overrides `setup_method` or `teardown_method` has to call these here as well.
+    Not tested is what a crash leaves behind: a storage that writes its file in place passes, though
+    a process that is killed meanwhile may leave half of it.
 
     Examples
     --------
@@ -37,8 +72,11 @@ class StorageSuite(Suite):
     ...
     ...     def open_storage(self):
     ...         return self.memory
+    ...
+    ...     def open_elsewhere(self):
+    ...         return None
     >>> TestMemory.check()
-    '16 tests passed'
+    '16 tests passed, test_processes_wait_for_each_other skipped: open_elsewhere gives no way to...'
     """
 
     def setup_method(self) -> None:
@@ -60,6 +98,19 @@ class StorageSuite(Suite):
             the same again.
         """
         raise NotImplementedError("a suite for storages must override open_storage")
+
+    def open_elsewhere(self) -> Callable[[], Storage] | None:
+        """How another process opens the storage that is tested.
+
+        Returns
+        -------
+        callable or None
+            Something that gives another handle of the same place as `open_storage` and that pickle
+            can hand to a new process, such as `functools.partial(FileStorage, path)`; the class has
+            to be in a module that can be imported. None where only one process can use a storage,
+            as with memory: its test is skipped.
+        """
+        raise NotImplementedError("a suite for storages must override open_elsewhere")
 
     def _open(self) -> Storage:
         self._opened.append(self.open_storage())
@@ -227,6 +278,20 @@ class StorageSuite(Suite):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, storages))
         self._requires(storages[0], key, _entries(1, 120))
+
+    def test_processes_wait_for_each_other(self) -> None:
+        """As threads do; each process opens the storage for itself."""
+        opener = self.open_elsewhere()
+        if opener is None:
+            raise SkipTest("open_elsewhere gives no way to open the storage in another process")
+        storage, pickled = self._open(), pickle.dumps(opener)
+        key, context = storage.create("first", []), get_context("spawn")
+        barrier = context.Barrier(_PROCESSES)
+        with ProcessPoolExecutor(_PROCESSES, context, _come_to, (barrier,)) as pool:
+            writers = [pool.submit(_write_blocks, pickled, key) for _ in range(_PROCESSES)]
+            for writer in writers:
+                writer.result()
+        self._requires(storage, key, _entries(1, 2 * _PROCESSES * _BLOCKS))
 
     def test_many_may_open_and_create_at_once(self) -> None:
         """One of them gets the name."""

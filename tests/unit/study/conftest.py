@@ -1,6 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,20 +10,24 @@ Opener = Callable[[], Storage]
 
 
 @pytest.fixture(params=BACKENDS)
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """Where the storage is; None for memory."""
+    if request.param == "memory":
+        return None
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'lab.db'}"
+    new: str = request.getfixturevalue("postgresql").new_schema()
+    return new
+
+
+@pytest.fixture
+def opener(address: str | None) -> Iterator[Opener]:
     """Opens one and the same storage, as often as called."""
     opened: list[Storage] = []
-    if request.param == "memory":
-        only = MemoryStorage()
-        yield lambda: only
-        return
-    if request.param == "sqlite":
-        address = f"sqlite:///{tmp_path / 'lab.db'}"
-    else:
-        address = request.getfixturevalue("postgresql").new_schema()
+    only = MemoryStorage()
 
     def opening() -> Storage:
-        opened.append(as_storage(address))
+        opened.append(only if address is None else as_storage(address))
         return opened[-1]
 
     yield opening
