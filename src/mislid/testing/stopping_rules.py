@@ -40,8 +40,8 @@ class StoppingRuleSuite(Suite):
         answers give a false claim away.
     tied_runs
         Number of runs on each instance with two equal arms, for such a rule, to a million
-        measurements of every arm. With 100, one that is wrong five times as often as it claims is
-        caught.
+        measurements of every arm. With 100, one that is wrong ten times as often there as it claims
+        is caught, and mostly one that is so five times.
 
     Examples
     --------

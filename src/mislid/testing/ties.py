@@ -1,10 +1,10 @@
 """How often a stopping rule decides between two equal arms.
 
-Where the arms m and m + 1 are equal, each of the two answers has at most the probability delta
-under a guaranteed rule: one of them is wrong as soon as the means differ, however little. Few runs
-tell that of a small delta, because part of them are drawn as if the wrong arm led, and weighed: the
-weight of a run is how much likelier it is with equal arms, so that the expected weight of wrong
-answers is their probability (importance sampling).
+Where the m-th best arm and the next are equal, each of the two answers has at most the probability
+delta under a guaranteed rule: either is wrong as soon as the means differ, however little. Few runs
+tell, even for a small delta, because half of them are drawn as if the wrong arm led, and all are
+weighed: the weight of a run is how much likelier it is with equal arms than as it was drawn, so
+that the expected weight of wrong answers is their probability (importance sampling).
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ _SHARES = ((1, 1), (1, 9), (9, 1))
 # A wrong arm leads by so many standard deviations at one of the times: (n, 2) of lead and time.
 _LEADS = np.array([(lead, time) for lead in (2.0, 4.0, 6.0) for time in _TIMES])
 
-
 _PAIR = [[1.0], [1.0]]
 _PLANE = [[1.0, 0.3], [0.3, 1.0], [-1.0, -1.0], [-0.5, 0.2]]
 
-# Arms m - 1 and m are equal, and all others far from them.
+# Of the arms, counted from 0, m - 1 and m are equal, and all others far from them.
 TIED = (
     new_case("two equal arms", 1, _PAIR, [1.0, 1.0], math.inf, 1.0),
     new_case("two equal arms of little noise", 1, _PAIR, [1.0, 1.0], math.inf, 0.03),
