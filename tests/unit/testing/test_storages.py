@@ -102,9 +102,6 @@ def suite_of(kind: type[MemoryStorage]) -> type[StorageSuite]:
         def open_storage(self) -> Storage:
             return self.only
 
-        def open_elsewhere(self) -> None:
-            return None
-
     return Broken
 
 
@@ -117,9 +114,6 @@ def test_a_place_of_its_own_for_every_handle_is_caught() -> None:
     class Apart(StorageSuite):
         def open_storage(self) -> Storage:
             return MemoryStorage()
-
-        def open_elsewhere(self) -> None:
-            return None
 
     assert "test_another_handle_sees_them" in Apart.failures()
 

@@ -83,7 +83,6 @@ def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
         (StoppingRuleSuite, "stopping"),
         (EnvironmentSuite, "environment"),
         (StorageSuite, "open_storage"),
-        (StorageSuite, "open_elsewhere"),
     ],
 )
 def test_what_must_be_overridden_is_named(suite: type[Suite], method: str) -> None:
