@@ -36,14 +36,18 @@ _MOST, _LARGEST = 16, 2**30
 
 
 def folder() -> Path | None:
-    """Where snapshots are kept; None where nobody wants them."""
+    """Where snapshots are kept; None where nobody wants them, or where there is no home."""
     given = os.environ.get(FOLDER)
     if given is not None:
         return Path(given).expanduser() if given else None
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "mislid" / "studies"
-    cache_home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache_home).expanduser() / "mislid" / "studies"
+        cache_home = os.environ.get("LOCALAPPDATA", "~")
+    else:
+        cache_home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        return Path(cache_home).expanduser() / "mislid" / "studies"
+    except RuntimeError:  # a user without a name, as in containers that run under any number
+        return None
 
 
 def are_kept() -> bool:

@@ -1,6 +1,7 @@
 """A study that goes on from a snapshot is the study that was never closed."""
 
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import mislid
 from helpers.forgery import entries_of
+from helpers.homeless import take_home
 from mislid.study import Study, packing, snapshots
 from mislid.study.state import StudyState
 from mislid.study.storage import MemoryStorage, Storage
@@ -313,3 +315,11 @@ def test_all_that_a_state_has_is_kept() -> None:
     study = new_study()
     measure(study, 45)
     assert packing.can_be_packed(study._replay)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no list of users")
+def test_a_user_without_a_home_has_no_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISLID_SNAPSHOTS")
+    take_home(monkeypatch)
+    assert snapshots.folder() is None
+    assert not snapshots.are_kept()
