@@ -1,34 +1,28 @@
-"""Where compiled kernels are kept: a folder of one's own, for these very sources.
+"""How compiled kernels are kept: for these very sources, in files that are known to be whole.
 
 numba looks at a function's own file only, so that a kernel whose parts were edited would run stale.
 Here the stamp of every kernel covers the sources of all of them. Stored code is run as it is
-loaded: a folder that another user could have written to is not looked at, and a file that was
-damaged is compiled again.
+loaded: a file that was damaged, or that another user could have written, is compiled again.
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
-import os
 import pickle
-import shutil
-import stat
-import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import config
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
     IndexDataCacheFile,
     _CacheLocator,
 )
+
+from mislid._kernels.folders import cache_folder, close_to_others, is_trusted_file, places
 
 _HERE = Path(__file__).parent
 _SEAL = hashlib.sha256().digest_size
@@ -43,83 +37,19 @@ def source_stamp() -> str:
     return digest.hexdigest()
 
 
-def is_ones_own(folder: Path) -> bool:
-    """Whether nobody but this user can have written to a folder, or put another in its place."""
-    if not hasattr(os, "getuid"):
-        return True  # access lists of other systems say more than owner and mode
-    about = folder.stat()
-    if about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return False
-    return not any(_lets_all_rename(parent.stat().st_mode) for parent in folder.parents)
-
-
-def _lets_all_rename(mode: int) -> bool:
-    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
-
-
-def _is_usable(folder: Path) -> bool:
-    try:
-        for part in (*reversed(folder.parents), folder):
-            part.mkdir(mode=0o700, exist_ok=True)
-        if not is_ones_own(folder):
-            return False
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
-
-
-def _of(numba_folder: str) -> Path:
-    return Path(numba_folder) / "mislid"
-
-
-def _candidates() -> Iterator[Path]:
-    if config.CACHE_DIR:
-        yield _of(config.CACHE_DIR)
-    yield _HERE / "__pycache__"
-    if sys.platform == "win32":
-        yield Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "mislid"
-    else:
-        yield Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mislid"
-
-
-@cache
-def cache_folder() -> Path:
-    """The first folder that can be written to and is trusted; else a temporary one."""
-    for candidate in _candidates():
-        # What a link points to now is looked at, and used, wherever it may point later.
-        folder = candidate.resolve()
-        if _is_usable(folder):
-            return folder
-    temporary = tempfile.mkdtemp(prefix="mislid-")
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    # Worker processes of this one need not compile again: theirs is the same.
-    os.environ["NUMBA_CACHE_DIR"] = temporary
-    folder = _of(temporary)
-    folder.mkdir(mode=0o700)
-    warnings.warn(
-        "compiled kernels cannot be kept: neither the package's folder nor the user's cache can "
-        "be written to and is this user's alone. They are compiled again in every new process. "
-        "Set NUMBA_CACHE_DIR to a folder of your own to keep them",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return folder
-
-
 class _Locator(_CacheLocator):
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._line = function.__code__.co_firstlineno
-        self._file = Path(file)
+        self._py_file = file
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return ""  # there are several, see `KernelCache`
 
     def get_source_stamp(self) -> str:
-        if self._file.parent == _HERE:
+        file = Path(self._py_file)
+        if file.parent == _HERE:
             return source_stamp()
-        own = hashlib.sha256(self._file.read_bytes()).hexdigest()
-        return source_stamp() + own
+        return source_stamp() + hashlib.sha256(file.read_bytes()).hexdigest()
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -144,16 +74,18 @@ class _SealedFile(IndexDataCacheFile):
 
     def _load(self, path: str) -> Any:
         try:
-            content = Path(path).read_bytes()
+            with Path(path).open("rb") as file:
+                content = file.read() if is_trusted_file(file.fileno()) else b""
         except OSError:
             return None
         seal, data = content[:_SEAL], content[_SEAL:]
-        # The digest is that of what this user wrote to a folder of their own.
+        # The digest is that of what this user, or root, wrote to a folder of their own.
         return pickle.loads(data) if seal == self._seal(data) else None  # noqa: S301
 
     def _save(self, path: str, value: Any) -> None:
         data = self._dump(value)
         with self._open_for_write(path) as file:
+            close_to_others(file.fileno())
             file.write(self._seal(data) + data)
 
     def _load_index(self) -> dict[Any, str]:
@@ -170,36 +102,52 @@ class _SealedFile(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one function, in that folder and with that stamp."""
+    """numba's cache of one function, in those folders and with that stamp."""
 
     _impl_class = _Storage
 
     def __init__(self, function: Callable[..., Any], missed: Callable[[], None]) -> None:
         super().__init__(function)
         self._missed = missed
-        self._cache_file = _SealedFile(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
+
+    def _files(self, folder: Path) -> _SealedFile:
+        stamp = self._impl.locator.get_source_stamp()
+        return _SealedFile(str(folder), self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is stored; calls `missed` where there is nothing, which is compiled then."""
         found = super().load_overload(sig, target_context)
         if found is None:
+            cache_folder()  # says, before it takes long, where nothing can be kept
             self._missed()
         return found
 
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        for folder in places().to_load:
+            data = self._files(folder).load(key)
+            if data is not None:
+                return self._impl.rebuild(target_context, data)
+        return None
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep it where that can be: what is compiled runs in any case."""
+        folder = cache_folder()
+        if folder is None or not self._impl.check_cachable(data):
+            return
         try:
-            super().save_overload(sig, data)
+            with self._guard_against_spurious_io_errors():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                key = self._index_key(sig, data.codegen)
+                self._files(folder).save(key, self._impl.reduce(data))
         except OSError as problem:
-            _say_once(problem.strerror or str(problem))
+            _say_once(folder, problem.strerror or str(problem))
 
 
 @cache
-def _say_once(why: str) -> None:
+def _say_once(folder: Path, why: str) -> None:
     warnings.warn(
-        f"a compiled kernel cannot be kept in {str(cache_folder())!r}: {why}. It is compiled again "
+        f"a compiled kernel cannot be kept in {str(folder)!r}: {why}. It is compiled again "
         "in every new process until that is mended",
         RuntimeWarning,
         stacklevel=2,

@@ -1,8 +1,7 @@
-"""Where compiled kernels are kept, and that what is stored is of these very sources."""
+"""That what is stored is of these very sources, and whole."""
 
 import os
 import shutil
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,10 @@ import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from helpers.scripts import run_script
-from mislid._kernels import cache
-from mislid._kernels.cache import KernelCache, cache_folder, is_ones_own, source_stamp
+from mislid._kernels import cache, folders
+from mislid._kernels.cache import KernelCache, source_stamp
 from mislid._kernels.compile import kernel
+from mislid._kernels.folders import Places
 
 KERNELS = Path(cache.__file__).parent
 
@@ -35,9 +35,28 @@ def stamp() -> str:
     return source_stamp.__wrapped__()
 
 
-def folder_now() -> Path:
-    """The folder, looked for anew."""
-    return cache_folder.__wrapped__()
+def keep_in(
+    folder: Path | None, monkeypatch: pytest.MonkeyPatch, *others: Path, problem: str = ""
+) -> Places:
+    """Keep kernels there; look in others first."""
+    found = Places([*others, *([folder] if folder else [])], folder, [problem])
+    for module in (cache, folders):
+        monkeypatch.setattr(module, "places", lambda: found)
+    return found
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of all that is compiled, and not loaded, from now on."""
+    names: list[str] = []
+    optimise = JITCodeLibrary._optimize_final_module
+
+    def noted(library: JITCodeLibrary) -> None:
+        names.append(library.name)
+        optimise(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_optimize_final_module", noted)
+    return names
 
 
 def test_the_stamp_covers_every_source(sources: Path) -> None:
@@ -75,113 +94,12 @@ def test_kernels_elsewhere_are_stamped_with_their_own_file_too(tmp_path: Path) -
     assert source_stamp() in one
 
 
-@needs_owners
-@pytest.mark.parametrize(
-    ("mode", "trusted"),
-    [(0o700, True), (0o755, True), (0o775, False), (0o757, False), (0o777, False), (0o1777, False)],
-)
-def test_what_others_can_write_to_is_not_trusted(tmp_path: Path, mode: int, trusted: bool) -> None:
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    folder.chmod(mode)
-    assert is_ones_own(folder) == trusted
-    assert cache._is_usable(folder) == trusted
-
-
-@needs_owners
-@pytest.mark.parametrize(("mode", "trusted"), [(0o755, True), (0o777, False), (0o1777, True)])
-def test_folders_that_others_can_replace_are_not_trusted(
-    tmp_path: Path, mode: int, trusted: bool
-) -> None:
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared").chmod(mode)
-    assert cache._is_usable(tmp_path / "shared" / "mislid") == trusted
-
-
-@needs_owners
-def test_links_are_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "real").mkdir(mode=0o700)
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    monkeypatch.setattr(cache, "_candidates", lambda: iter([tmp_path / "link"]))
-    assert folder_now() == (tmp_path / "real").resolve()
-
-
-@needs_owners
-def test_what_another_user_owns_is_not_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cache._is_usable(tmp_path / "own")
-    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
-    assert not is_ones_own(tmp_path / "own")
-    assert not cache._is_usable(tmp_path / "own")
-
-
-@needs_owners
-def test_new_folders_are_closed_to_others(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        assert cache._is_usable(tmp_path / "deep" / "mislid")
-    finally:
-        os.umask(before)
-    assert (tmp_path / "deep" / "mislid").stat().st_mode & 0o777 == 0o700
-
-
-def test_what_cannot_be_a_folder_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("not a folder\n")
-    monkeypatch.setattr(
-        cache, "_candidates", lambda: iter([tmp_path / "file" / "mislid", tmp_path / "good"])
-    )
-    assert folder_now() == tmp_path / "good"
-
-
-def test_numbas_setting_is_honoured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "numba"))
-    assert folder_now() == tmp_path / "numba" / "mislid"
-    monkeypatch.setattr(cache.config, "CACHE_DIR", "")
-    assert next(cache._candidates()) == KERNELS / "__pycache__"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="XDG is not of Windows")
-def test_the_users_cache_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert list(cache._candidates())[-1] == tmp_path / "mislid"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert list(cache._candidates())[-1] == tmp_path / "home" / ".cache" / "mislid"
-
-
-def test_without_any_folder_there_is_a_temporary_one_and_one_warning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "none of these can be used")
-    monkeypatch.setattr(cache.config, "CACHE_DIR", "")
-    monkeypatch.setattr(cache, "_is_usable", lambda _: False)
-    cleaned: list[tuple[object, ...]] = []
-    monkeypatch.setattr(cache.atexit, "register", lambda *what, **_: cleaned.append(what))
-    cache_folder.cache_clear()
-    try:
-        with pytest.warns(RuntimeWarning, match="compiled kernels cannot be kept") as seen:
-            folder = cache_folder()
-        assert len(seen) == 1
-        assert "Set NUMBA_CACHE_DIR to a folder of your own" in str(seen[0].message)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert cache_folder() == folder
-    finally:
-        cache_folder.cache_clear()
-    assert folder.is_dir()
-    assert is_ones_own(folder)
-    # Workers, which inherit the environment, look in the same place.
-    monkeypatch.setattr(cache.config, "CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
-    assert next(cache._candidates()) == folder
-    assert cleaned == [(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"])]
-    shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
-
-
 def half(x: float) -> float:
     return 0.5 * x
+
+
+def third(x: float) -> float:
+    return x / 3.0
 
 
 def halved(content: bytes) -> bytes:
@@ -208,19 +126,11 @@ def forged(content: bytes) -> bytes:
 def test_damaged_files_are_compiled_again(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    compiled: list[str],
     ending: str,
     damage: Callable[[bytes], bytes],
 ) -> None:
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-
-    compiled: list[str] = []
-    optimise = JITCodeLibrary._optimize_final_module
-
-    def counted(library: JITCodeLibrary) -> None:
-        compiled.append(library.name)
-        optimise(library)
-
-    monkeypatch.setattr(JITCodeLibrary, "_optimize_final_module", counted)
+    keep_in(tmp_path, monkeypatch)
 
     def hits() -> int:
         """Whether a fresh kernel is loaded instead of compiled."""
@@ -240,13 +150,94 @@ def test_a_folder_that_is_lost_keeps_no_kernel_from_running(
     """As on a full disk, or for who may not write there any more."""
     lost = tmp_path / "folder"
     lost.write_text("a file")
-    monkeypatch.setattr(cache, "cache_folder", lambda: lost)
+    keep_in(lost, monkeypatch)
     cache._say_once.cache_clear()
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         assert [kernel(half)(3.0), kernel(half)(5.0)] == [1.5, 2.5]
     [said] = found
     assert f"cannot be kept in {str(lost)!r}" in str(said.message)
+
+
+def test_what_can_only_be_read_is_loaded_and_only_the_rest_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    """As with folders that were filled when an image of a container was made."""
+    filled, new = tmp_path / "filled", tmp_path / "new"
+    new.mkdir()
+    keep_in(filled, monkeypatch)
+    assert kernel(half)(3.0) == 1.5
+    keep_in(new, monkeypatch, filled)
+    compiled.clear()
+    assert [kernel(half)(3.0), kernel(third)(3.0), kernel(third)(6.0)] == [1.5, 1.0, 2.0]
+    assert "half" not in compiled
+    assert compiled.count("third") == 1
+    assert {file.name.partition("-")[0] for file in filled.iterdir()} == {"test_cache.half"}
+    assert {file.name.partition("-")[0] for file in new.iterdir()} == {"test_cache.third"}
+
+
+def test_nothing_is_said_where_all_is_there_and_nothing_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(folders.INHERITED, raising=False)
+    keep_in(tmp_path, monkeypatch)
+    assert kernel(half)(3.0) == 1.5
+    keep_in(None, monkeypatch, tmp_path, problem="it can only be read")
+    monkeypatch.setattr(folders.tempfile, "mkdtemp", lambda **_: pytest.fail("not needed"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernel(half)(5.0) == 2.5
+
+
+def test_kernels_run_where_there_is_not_even_a_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(**_: str) -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.delenv(folders.INHERITED, raising=False)
+    keep_in(None, monkeypatch, problem="it can only be read")
+    monkeypatch.setattr(folders.tempfile, "mkdtemp", fail)
+    folders._temporary_folder.cache_clear()
+    try:
+        with pytest.warns(RuntimeWarning, match="cannot be kept: it can only be read") as seen:
+            assert [kernel(half)(3.0), kernel(half)(5.0)] == [1.5, 2.5]
+    finally:
+        folders._temporary_folder.cache_clear()
+    assert len(seen) == 1
+
+
+@needs_owners
+def test_files_that_others_can_write_to_are_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    keep_in(tmp_path, monkeypatch)
+    before = os.umask(0)
+    try:
+        assert kernel(half)(3.0) == 1.5
+    finally:
+        os.umask(before)
+    stored = list(tmp_path.iterdir())
+    assert [file.stat().st_mode & 0o777 for file in stored] == [0o644, 0o644]
+    for file in stored:
+        file.chmod(0o664)
+        compiled.clear()
+        assert kernel(half)(3.0) == 1.5
+        assert "half" in compiled
+        assert file.stat().st_mode & 0o777 == 0o644 & ~before
+
+
+@needs_owners
+def test_files_of_other_users_are_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    keep_in(tmp_path, monkeypatch)
+    assert kernel(half)(3.0) == 1.5
+    monkeypatch.setattr(folders, "_ROOT", -1)
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    compiled.clear()
+    assert kernel(half)(3.0) == 1.5
+    assert "half" in compiled
 
 
 SCRIPT = """
