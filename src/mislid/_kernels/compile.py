@@ -23,6 +23,7 @@ from numba.core import cgutils, typing
 from numba.extending import intrinsic
 
 from mislid._kernels.cache import KernelCache
+from mislid._kernels.folders import are_kept
 from mislid._kernels.notice import compiling
 from mislid._kernels.structs import refuse_others, signature_of
 from mislid._kernels.translate import KernelCompiler, PartCompiler
@@ -109,7 +110,7 @@ class Kernel:
             return self.function
         options = {**_COMMON, "_nrt": self._counted, "pipeline_class": KernelCompiler}
         dispatcher = njit(**options)(self.function)
-        with compiling() as begin, _uncollected():
+        with compiling(are_kept) as begin, _uncollected():
             dispatcher._cache = KernelCache(self.function, begin)
             dispatcher.compile(signature)
         self._result = dispatcher.overloads[signature.args]
