@@ -1,8 +1,9 @@
 """How compiled kernels are kept: for these very sources, in files that are known to be whole.
 
 numba looks at a function's own file only, so that a kernel whose parts were edited would run stale.
-Here the stamp of every kernel covers the sources of all of them. Stored code is run as it is
-loaded: a file that was damaged, or that another user could have written, is compiled again.
+Here the stamp of every kernel of the package covers the sources of all of them; that of another
+one also covers all that it refers to (`reach`). Stored code is run as it is loaded: a file that was
+damaged, or that another user could have written, is compiled again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numba.core.caching import (
 )
 
 from mislid._kernels.folders import cache_folder, close_to_others, is_trusted_file, places
+from mislid._kernels.reach import digest_of
 
 _HERE = Path(__file__).parent
 _SEAL = hashlib.sha256().digest_size
@@ -37,22 +39,29 @@ def source_stamp() -> str:
     return digest.hexdigest()
 
 
+# Of the sources as they are imported, not as they are when the first kernel is needed.
+source_stamp()
+
+
 class _Locator(_CacheLocator):
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        self._line = function.__code__.co_firstlineno
         self._py_file = file
+        self._disambiguator = str(function.__code__.co_firstlineno)
+        self._stamp = source_stamp()
+        if Path(file).parent != _HERE or function.__closure__ is not None:
+            reached = digest_of(function)
+            self._stamp += reached
+            if function.__closure__ is not None:  # there may be several in the same line
+                self._disambiguator += f"-{reached[:16]}"
 
     def get_cache_path(self) -> str:
         return ""  # there are several, see `KernelCache`
 
     def get_source_stamp(self) -> str:
-        file = Path(self._py_file)
-        if file.parent == _HERE:
-            return source_stamp()
-        return source_stamp() + hashlib.sha256(file.read_bytes()).hexdigest()
+        return self._stamp
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return self._disambiguator
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:

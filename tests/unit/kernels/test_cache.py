@@ -13,7 +13,7 @@ from numba.core.codegen import JITCodeLibrary
 from helpers.scripts import run_script
 from mislid._kernels import cache, folders
 from mislid._kernels.cache import KernelCache, source_stamp
-from mislid._kernels.compile import kernel
+from mislid._kernels.compile import Kernel, kernel
 from mislid._kernels.folders import Places
 
 KERNELS = Path(cache.__file__).parent
@@ -142,6 +142,23 @@ def test_damaged_files_are_compiled_again(
     (stored,) = tmp_path.glob(f"*.{ending}")
     stored.write_bytes(damage(stored.read_bytes()))
     assert [hits(), hits()] == [0, 1]
+
+
+def test_kernels_that_one_function_makes_are_kept_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
+) -> None:
+    def times(factor: float) -> Kernel:
+        @kernel
+        def product(x: float) -> float:
+            return factor * x
+
+        return product
+
+    keep_in(tmp_path, monkeypatch)
+    assert [times(factor)(2.0) for factor in (1.0, 3.0)] == [2.0, 6.0]
+    compiled.clear()
+    assert [times(factor)(2.0) for factor in (1.0, 3.0)] == [2.0, 6.0]
+    assert not [name for name in compiled if "product" in name]
 
 
 def test_a_folder_that_is_lost_keeps_no_kernel_from_running(
