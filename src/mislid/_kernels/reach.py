@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ from typing import Any
 import numpy as np
 
 _PACKAGE = __name__.rpartition(".")[0]
-_KNOWN = sys.stdlib_module_names | {"llvmlite", "numba", "numpy"}
+_COMPILERS = {"llvmlite", "numba", "numpy"}
+_LIBRARY = str(Path(os.__file__).parent)
 # Where kernels, parts of kernels and intrinsics have their functions.
 _HOLDERS = ("function", "py_func", "_defn")
 _BY_NAME = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -39,7 +41,12 @@ def digest_of(function: Callable[..., Any]) -> str:
 
 def _is_known(module: object) -> bool:
     name = str(module)
-    return name.partition(".")[0] in _KNOWN or name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
+    first = name.partition(".")[0]
+    if first in sys.stdlib_module_names:
+        # A file of the user's may have the name of one of Python's.
+        file = getattr(sys.modules.get(first), "__file__", None)
+        return file is None or file.startswith(_LIBRARY)
+    return first in _COMPILERS or name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
 
 
 def _held(value: Any) -> FunctionType | None:

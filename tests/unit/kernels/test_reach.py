@@ -47,6 +47,7 @@ OTHER = 5.0
 def scaled(x: float) -> float:
     return SCALE * x + OFFSET
 """,
+    "colorsys": "",  # one of Python's
     "rates": "RATE = 1.0",
     "deep_package/__init__": "",
     "deep_package/settings": "SHIFT = 0.5",
@@ -113,6 +114,14 @@ def test_every_edit_below_a_kernel_counts(project: Project, file: str, old: str,
     assert project.digest() != before
     project.edit(file, new, old)
     assert project.digest() == before
+
+
+def test_files_with_names_of_the_standard_library_count(project: Project) -> None:
+    project.edit("helper", "import deeper", "import colorsys as deeper")
+    project.place("colorsys").write_text(project.place("deeper").read_text())
+    before = project.digest()
+    project.edit("colorsys", "SCALE = 3.0", "SCALE = 4.0")
+    assert project.digest() != before
 
 
 def test_values_count_whose_source_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
