@@ -36,16 +36,28 @@ def cache_directory() -> Path:
     -------
     Path
         A directory that need not exist yet.
+
+    Raises
+    ------
+    MissingDataError
+        The user has no home directory, and no variable names another place.
     """
-    home = Path.home()
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The XDG rules say to ignore a path that is not absolute.
+    if sys.platform not in ("win32", "darwin") and chosen.is_absolute():
+        return chosen / "mislid"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise MissingDataError(
+            f"there is no home directory to keep data in: name a folder for them in {VARIABLE}"
+        ) from None
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return (Path(local) if local else home / "AppData" / "Local") / "mislid" / "Cache"
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "mislid"
-    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules say to ignore a path that is not absolute.
-    return (chosen if chosen.is_absolute() else home / ".cache") / "mislid"
+    return home / ".cache" / "mislid"
 
 
 def data_directory(data: str | os.PathLike[str] | None = None) -> Path:

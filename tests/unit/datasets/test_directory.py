@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.homeless import take_home
 from helpers.web_server import Page
 from mislid.datasets import (
     CATALOGUE,
@@ -259,6 +260,16 @@ def test_caches_that_were_moved(home, monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", "/local")
     assert cache_directory() == Path("/local/mislid/Cache")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="users of Windows have a home")
+def test_without_a_home_the_way_out_is_named(monkeypatch, tmp_path):
+    take_home(monkeypatch)
+    monkeypatch.delenv("MISLID_DATA", raising=False)
+    with pytest.raises(MissingDataError, match="name a folder for them in MISLID_DATA"):
+        data_directory()
+    monkeypatch.setenv("MISLID_DATA", str(tmp_path))
+    assert data_directory() == tmp_path
 
 
 def test_the_argument_comes_first_then_the_variable_then_the_cache(home, monkeypatch):
