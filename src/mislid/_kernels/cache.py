@@ -9,6 +9,7 @@ damaged, or that another user could have written, is compiled again.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import warnings
 from collections.abc import Callable
@@ -72,6 +73,11 @@ class _Storage(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+def _open_file(path: str, flags: int) -> int:
+    """A file itself, not what a link points to."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
 class _SealedFile(IndexDataCacheFile):
     """numba's files, each after a digest of its content, of the sources and of numba's version.
 
@@ -83,7 +89,7 @@ class _SealedFile(IndexDataCacheFile):
 
     def _load(self, path: str) -> Any:
         try:
-            with Path(path).open("rb") as file:
+            with open(path, "rb", opener=_open_file) as file:
                 content = file.read() if is_trusted_file(file.fileno()) else b""
         except OSError:
             return None
@@ -96,6 +102,15 @@ class _SealedFile(IndexDataCacheFile):
         with self._open_for_write(path) as file:
             close_to_others(file.fileno())
             file.write(self._seal(data) + data)
+
+    def load(self, key: Any) -> Any:
+        """What was compiled for this key: processes of other kinds may write at the same time."""
+        found = super().load(key)
+        return found[1] if found is not None and found[0] == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep it, with its key."""
+        super().save(key, (key, data))
 
     def _load_index(self) -> dict[Any, str]:
         return self._load(self._index_path) or {}

@@ -39,8 +39,11 @@ def distrust(folder: Path, *, unless_roots: bool = False) -> str:
         return "belongs to another user"
     if about.st_mode & _OTHERS_WRITE:
         return "can be written to by other users"
+    # Whoever owns the root of all files is root, under whatever number a container shows it.
+    trusted = {os.getuid(), _ROOT, folder.parents[-1].stat().st_uid}
     for parent in folder.parents:
-        if _lets_all_rename(parent.stat().st_mode):
+        above = parent.stat()
+        if above.st_uid not in trusted or _lets_all_rename(above.st_mode):
             return f"is in {str(parent)!r}, where other users can rename it"
     return ""
 
@@ -122,8 +125,11 @@ def places() -> Places:
     found = Places()
     for candidate in _candidates():
         # What a link points to now is looked at, and used, wherever it may point later.
-        folder = candidate.resolve()
-        reason = _why_not(folder)
+        try:
+            folder = candidate.resolve()
+            reason = _why_not(folder)
+        except RuntimeError:  # links in a circle
+            folder, reason = candidate, "cannot be found: links lead in a circle"
         if not reason:
             found.to_keep = folder
             found.to_load.append(folder)
@@ -173,9 +179,11 @@ def _temporary_folder() -> Path | None:
     )
     try:
         folder = Path(tempfile.mkdtemp(prefix="mislid-")).resolve()
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        if distrust(folder):
+            return None
     except OSError:
         return None
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ[INHERITED] = str(folder)
     places().to_load.append(folder)
     return folder

@@ -27,6 +27,7 @@ _COMPILERS = {"llvmlite", "numba", "numpy"}
 _LIBRARY = str(Path(os.__file__).parent)
 # Where kernels, parts of kernels and intrinsics have their functions.
 _HOLDERS = ("function", "py_func", "_defn")
+_NONE = object()
 _BY_NAME = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -39,12 +40,12 @@ def digest_of(function: Callable[..., Any]) -> str:
     return walk.digest.hexdigest()
 
 
-def _is_known(module: object) -> bool:
+def _is_known(module: object, file: str | None = None) -> bool:
     name = str(module)
     first = name.partition(".")[0]
     if first in sys.stdlib_module_names:
         # A file of the user's may have the name of one of Python's.
-        file = getattr(sys.modules.get(first), "__file__", None)
+        file = file or getattr(sys.modules.get(first), "__file__", None)
         return file is None or file.startswith(_LIBRARY)
     return first in _COMPILERS or name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
 
@@ -53,9 +54,14 @@ def _held(value: Any) -> FunctionType | None:
     """The function of an object that stands for one."""
     content = getattr(value, "__dict__", {})
     found = [content.get(name) for name in _HOLDERS]
+    found.append(getattr(value, "_dispatcher", None))  # of `vectorize`, which has no __dict__
     if isinstance(value, staticmethod):
         found.append(value.__func__)
-    return next((one for one in found if isinstance(one, FunctionType)), None)
+    for one in found:
+        function = one if one is None or isinstance(one, FunctionType) else _held(one)
+        if function is not None:
+            return function
+    return None
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -70,6 +76,16 @@ def _globals_of(code: CodeType) -> list[str]:
     """The global names that are looked up; `co_names` has attributes as well."""
     steps = (step for part in _codes(code) for step in dis.get_instructions(part))
     return list(dict.fromkeys(step.argval for step in steps if step.opname in _BY_NAME))
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """That of a module or class, if it has one; a module may make some when they are asked for."""
+    if name in vars(owner) or "__getattr__" not in vars(owner) or isinstance(owner, type):
+        return vars(owner).get(name, _NONE)
+    try:
+        return getattr(owner, name)
+    except Exception:  # noqa: BLE001 - it is the name of something else
+        return _NONE
 
 
 class _Walk:
@@ -111,6 +127,9 @@ class _Walk:
         if not isinstance(value, tuple | frozenset) and not self._is_new(value):
             return
         self._note(type(value).__name__, len(value))
+        if hasattr(value, "_fields"):  # positions have names
+            self._note(type(value)._fields)
+            self._add_class(type(value), ())
         parts = value.items() if isinstance(value, dict) else value
         for part in sorted(parts, key=repr) if isinstance(value, set | frozenset) else parts:
             self.add(part)
@@ -152,18 +171,20 @@ class _Walk:
     def _add_attributes(self, owner: Any, names: tuple[str, ...]) -> None:
         """Of `owner.part.value` the names are at hand, not their order: any may follow any."""
         for name in names:
-            if name in vars(owner):
+            found = _attribute(owner, name)
+            if found is not _NONE:
                 self._note("attribute", name)
-                self.add(vars(owner)[name], names)
+                self.add(found, names)
 
     def _add_annotations(self, owner: Any, scope: dict[str, Any]) -> None:
         """Types of arguments and fields: where they are texts, whatever these name."""
         for name, annotation in getattr(owner, "__annotations__", {}).items():
             self._note("annotation", name)
             self.add(annotation)
-            for word in _WORD.findall(annotation) if isinstance(annotation, str) else ():
+            words = tuple(_WORD.findall(annotation)) if isinstance(annotation, str) else ()
+            for word in words:
                 if word in scope:
-                    self.add(scope[word])
+                    self.add(scope[word], words)
 
     def _add_function(self, function: FunctionType) -> None:
         if not self._is_new(function):
@@ -173,25 +194,25 @@ class _Walk:
         self._note("function", module, function.__qualname__)
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
+        names = tuple(name for code in _codes(function.__code__) for name in code.co_names)
         for cell in function.__closure__ or ():
-            self._add_cell(cell)
-        if _is_known(module):
+            self._add_cell(cell, names)
+        if _is_known(module, function.__globals__.get("__file__")):
             return
         self.add(function.__code__)
         self._add_file(function.__code__.co_filename)
         self._add_annotations(function, function.__globals__)
-        names = tuple(name for code in _codes(function.__code__) for name in code.co_names)
         for name in _globals_of(function.__code__):
             if name in function.__globals__:
                 self._note("global", name)
                 self.add(function.__globals__[name], names)
 
-    def _add_cell(self, cell: CellType) -> None:
+    def _add_cell(self, cell: CellType, names: tuple[str, ...]) -> None:
         try:
             content = cell.cell_contents
         except ValueError:  # of what is defined later
             return
-        self.add(content)
+        self.add(content, names)
 
     def _add_code(self, code: CodeType) -> None:
         variables = (code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount)

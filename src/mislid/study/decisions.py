@@ -58,10 +58,14 @@ def _rule(argument: str, name: str, given: Any) -> Any:
 
 
 def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
-    """The rules that were given; for objects that are not here, rules with the same estimates."""
+    """The rules that were given; for others that are not here, some with the same estimates.
+
+    They may have them earlier: whether a rule waits for all arms is not known of one that is not
+    here.
+    """
     algorithm, stopping = given
     if algorithm is None and is_absent(settings.algorithm):
-        algorithm = "uniform"
+        algorithm = "mislid"
     if stopping is None and is_python(settings.stopping):
         stopping = "heuristic"
     return algorithm, stopping

@@ -24,7 +24,7 @@ from mislid.study.forecast import CostToGo, Snapshot, StudyProgress, WhatIf
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
 from mislid.study.sensitivity import Sensitivity, proved_range, sensitivity_of
-from mislid.study.settings import KNOWN, UNKNOWN, Settings
+from mislid.study.settings import KNOWN, UNKNOWN, Settings, is_python
 from mislid.study.state import NOISE, Correction, Withdrawal, summary_of
 from mislid.study.suspicions import StudyWarning, warnings_of
 from mislid.study.timeline import Arms, History, Moment, Record, Rule, best_of, history
@@ -92,13 +92,14 @@ class Overview(Record):
         summary = summary_of(name, state)
         if contradictions:
             summary = dataclasses.replace(summary, status=CONTRADICTED)
+        engine = replay.estimating()
         return cls(
             settings=state.settings,
             candidates=state.candidates,
             arms=np.array([one.arm for one in state.observations], dtype=np.int64),
             values=np.array([one.value for one in state.observations], dtype=np.float64),
             decision=state.decision,
-            settled=replay.engine.settled() if replay.has_rules else {},
+            settled=engine.settled(),
             summary=summary,
             events=state.sequence,
             fingerprint=fingerprint,
@@ -109,7 +110,7 @@ class Overview(Record):
             census=state.census,
             warnings=_warnings(replay, {one.what for one in contradictions}),
             forecaster=Snapshot.of(replay) if replay.has_rules else None,
-            claims=Claims.of(replay, replay.estimating()),
+            claims=Claims.of(replay, engine),
             rules=replay.given,
         )
 
@@ -183,9 +184,9 @@ class Overview(Record):
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
-        """As `Study.sensitivity` gives it; None where features prove nothing, or without rules."""
+        """As `Study.sensitivity` gives it; None where features prove nothing, or without a rule."""
         useless = self.candidates.features is None or self.settings.noise_model == UNKNOWN
-        if useless or self.forecaster is None:
+        if useless or (self.forecaster is None and is_python(self.settings.stopping)):
             return None
         found = sensitivity_of(self.claims)
         return dataclasses.replace(found, proven=False) if self.noise_refuted else found

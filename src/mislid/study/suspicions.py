@@ -16,7 +16,7 @@ from mislid.rules.residuals import Residuals
 from mislid.study.plausibility import REPEATED, constant_words, is_constant
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
-from mislid.study.settings import KNOWN, UNKNOWN
+from mislid.study.settings import KNOWN, UNKNOWN, is_python
 from mislid.study.state import MISSPECIFICATION, NOISE
 
 DIVERGED, DISAGREEMENT, STUCK, CONSTANT = "diverged", "disagreement", "stuck", "constant"
@@ -153,9 +153,9 @@ def _stuck(replay: Replay) -> StudyWarning | None:
     """All that is open waits for candidates that cannot be measured any more."""
     state = replay.state
     closed = set(range(state.candidates.K)) - set(state.census.measurable)
-    if not closed or state.decision is not None or not replay.has_rules:
+    if not closed or state.decision is not None or is_python(state.settings.stopping):
         return None
-    engine = replay.engine
+    engine = replay.estimating()
     if not engine.is_estimated:
         return None
     settled, weights, inside = engine.settled(), engine.weights, engine.incumbents
@@ -169,6 +169,8 @@ def _stuck(replay: Replay) -> StudyWarning | None:
         if not fixed or any(weights[arm] < ENOUGH * weights[fixed[0]] for arm in others):
             return None
         waiting |= set(fixed)
+    if not waiting:
+        return None
     labels = state.candidates.labels
     words = (
         f"more measurements will hardly decide: what is open is about "

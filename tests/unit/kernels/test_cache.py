@@ -144,6 +144,25 @@ def test_damaged_files_are_compiled_again(
     assert [hits(), hits()] == [0, 1]
 
 
+def test_what_another_kind_of_process_wrote_meanwhile_is_not_loaded(tmp_path: Path) -> None:
+    files = cache._SealedFile(str(tmp_path), "half", "stamp")
+    files.save(("generic",), b"for any processor")
+    assert files.load(("generic",)) == b"for any processor"
+    # Another process took the same name for its own code, between the two files of this one.
+    files._save_data(files._load_index()["generic",], (("this kind",), b"for one processor"))
+    assert files.load(("generic",)) is None
+
+
+@needs_owners
+def test_links_are_not_followed_to_stored_code(tmp_path: Path) -> None:
+    files = cache._SealedFile(str(tmp_path), "half", "stamp")
+    files.save(("key",), b"code")
+    (stored,) = tmp_path.glob("*.nbc")
+    stored.rename(tmp_path / "elsewhere")
+    stored.symlink_to(tmp_path / "elsewhere")
+    assert files.load(("key",)) is None
+
+
 def test_kernels_that_one_function_makes_are_kept_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: list[str]
 ) -> None:

@@ -54,6 +54,27 @@ def test_folders_that_others_can_replace_are_not_trusted(
 
 
 @needs_owners
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root gives folders away")
+@pytest.mark.parametrize("mode", [0o755, 0o1777])
+def test_folders_whose_parent_is_another_users_are_not_trusted(tmp_path: Path, mode: int) -> None:
+    own = tmp_path / "theirs" / "mislid"
+    own.mkdir(parents=True, mode=0o700)
+    assert distrust(own) == ""
+    own.parent.chmod(mode)
+    os.chown(own.parent, 12345, 12345)
+    assert "where other users can rename it" in distrust(own)
+
+
+def test_links_in_a_circle_are_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    monkeypatch.setattr(folders, "_candidates", lambda: iter([tmp_path / "one" / "mislid"]))
+    found = places_now()
+    assert found.to_keep is None
+    assert "mislid" in found.problems[0]
+
+
+@needs_owners
 def test_links_are_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")

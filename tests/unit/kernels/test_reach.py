@@ -273,3 +273,45 @@ def test_an_edit_between_import_and_call_is_not_taken_for_what_is_compiled(
     plain = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     assert float(run_script(script, path, **plain)[0]) == 8.5
     assert float(run_script(SCRIPT, path, **plain)[0]) == 3.5
+
+
+# What else may lie between a kernel and a number in the file `below`, in which "1.0" is edited.
+WAYS = {
+    "a tuple with names": (
+        "from collections import namedtuple\nP = namedtuple('P', 'a b')\nV = P(b=1.0, a=2.0)",
+        "from below import V\ndef changed(x): return V.a * x",
+    ),
+    "a module in a closure": (
+        "RATE = 1.0",
+        "def made():\n    import below\n    return lambda x: below.RATE * x\nchanged = made()",
+    ),
+    "a function of vectorize": (
+        "from numba import vectorize\n@vectorize\ndef rate(x): return 1.0 * x",
+        "from below import rate\ndef changed(x): return rate(x)",
+    ),
+    "a module that makes names when asked": (
+        "VALUES = {'RATE': 1.0}\ndef __getattr__(name):\n    return VALUES[name]",
+        "import below\ndef changed(x): return below.RATE * x",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_edits_that_are_reached_in_other_ways_count(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    below, above = WAYS[way]
+    (tmp_path / "above.py").write_text(above)
+
+    def digest(text: str) -> str:
+        (tmp_path / "below.py").write_text(text)
+        for name in ("above", "below"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return digest_of(importlib.import_module("above").changed)
+
+    first = digest(below)
+    assert digest(below.replace("1.0", "3.0")) != first
+    assert digest(below) == first

@@ -290,6 +290,26 @@ def test_without_its_sampling_rule_a_study_proves_the_same() -> None:
     assert known.largest is not None
     assert (found.largest, found.smallest) == (known.largest, known.smallest)
     assert found.statement == known.statement
+    assert other.overview().settled == study.overview().settled
+    assert other.overview().sensitivity == known
+
+
+class FewAtFirst(Turns):
+    """Needs not all arms before the first test."""
+
+    every_arm = False
+
+
+@pytest.mark.parametrize("changes", [{}, {"candidates": list("abcdefg"), "misspecification": None}])
+def test_without_its_sampling_rule_nothing_waits_for_other_arms(changes: dict[str, Any]) -> None:
+    lab = MemoryStorage()
+    study = study_of(study_name="s", storage=lab, algorithm=FewAtFirst(), **changes)
+    for _ in range(60):
+        trial = study.ask()
+        study.tell(trial, float(MEANS[trial.id % 7]))
+    other = mislid.load_study(study_name="s", storage=lab)
+    assert other.result_now() == study.result_now()
+    assert other.ranking() == study.ranking()
 
 
 def test_a_rule_that_tells_no_evidence_has_no_pair() -> None:
