@@ -48,8 +48,8 @@ class StudyCheck(PlainRecord):
     samples
         Measurements that count, of the events that hold.
     decision
-        "none", "confirmed", "not confirmed", or "not checked" where the rule is written in Python
-        or the log is broken.
+        "none", "confirmed", "not confirmed", or "not checked" where the log is broken, or rules
+        without a proof are not here.
     problems
         What does not hold, in words; empty where all does.
     ok
@@ -179,7 +179,7 @@ class _Check:
         self._line()
         if state.decision is None:
             return "none"
-        if is_python(state.settings.stopping) and not self.replay.has_rules:
+        if _cannot_be_known(self.replay):
             return "not checked"
         found = unconfirmed(self.replay)
         if found is None:
@@ -199,7 +199,7 @@ class _Check:
 def unconfirmed(replay: Replay) -> Contradicted | None:
     """What speaks against the decision that the log records; None where it follows from the data.
 
-    Of a rule that is written in Python and not here nobody knows; it proves nothing anyway.
+    Of rules that are not here nobody knows where they prove nothing anyway.
     """
     state, decision = replay.state, replay.state.decision
     if decision is None or _is_reached(replay, decision) or _has_evidence(state, decision):
@@ -214,10 +214,18 @@ def unconfirmed(replay: Replay) -> Contradicted | None:
     )
 
 
+def _cannot_be_known(replay: Replay) -> bool:
+    """Whether rules that are not here decided by what proves nothing, such as their own test."""
+    from mislid.rules.stopping import stopping_rule_called
+
+    stopping = stopping_rule_called(replay.state.settings.stopping)
+    return not replay.has_rules and not stopping.guaranteed
+
+
 def _is_reached(replay: Replay, decision: Decided) -> bool:
     """Whether the rules come to it when they take in the log."""
     if not replay.has_rules:
-        return is_python(replay.state.settings.stopping)
+        return _cannot_be_known(replay)
     replay.catch_up()
     verdict = replay.verdict
     if verdict is None or (verdict.answer, verdict.samples) != (decision.answer, decision.samples):
