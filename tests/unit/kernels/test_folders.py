@@ -71,7 +71,8 @@ def test_links_in_a_circle_are_no_folder(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(folders, "_candidates", lambda: iter([tmp_path / "one" / "mislid"]))
     found = places_now()
     assert found.to_keep is None
-    assert "mislid" in found.problems[0]
+    # Some versions of Python find the circle, others try to make the folder.
+    assert any(words in found.problems[0] for words in ("in a circle", "symbolic links"))
 
 
 @needs_owners
