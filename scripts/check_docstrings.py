@@ -1,18 +1,21 @@
 """Check the docstrings of what the package publishes: complete, and true to the signatures.
 
-Public are the names in `__all__` of the package and of its subpackages, with the public methods and
-properties of published classes. numpydoc judges the sections; what is required beyond: fields of
-records are documented, and the functions of the package itself say what they raise and show an
-example, which the tests run.
+Public are the names in `__all__` of the package, of its subpackages and of the modules that these
+publish, with the public methods and properties of published classes. numpydoc judges the sections;
+what is required beyond: fields of records are documented; what takes arguments says which errors it
+raises; every function and method is shown in an example, which the tests run, its own or that of
+its class; and the classes of what they return are public, too.
 """
 
+import ast
 import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
-from collections import Counter
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
@@ -31,7 +34,11 @@ PROPERTIES = (property, cached_property)
 # A property is described by its summary.
 OF_PROPERTIES = {"GL08", "SS01"}
 # Not part of the library: programs, which have --help and pages, and what serves other modules.
-INTERNAL = {"cli", "experiments", "files"}
+INTERNAL = {"cli", "files"}
+# They take arguments, and nothing that they are given is refused.
+HARMLESS = {"Processes.shutdown", "SamplingRuleSuite.allows", "name_taken_error"}
+# What pytest calls in a suite of tests: its name and a sentence say it all.
+OF_PYTEST = ("test_", "setup_method", "teardown_method")
 
 
 def public_packages(package: str) -> Iterator[ModuleType]:
@@ -44,27 +51,35 @@ def public_packages(package: str) -> Iterator[ModuleType]:
             yield from public_packages(f"{package}.{found.name}")
 
 
-def public_objects(package: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Give the functions and classes that a package publishes, and what these have."""
-    for name in package.__all__:
-        value = getattr(package, name)
+def public_modules(package: str) -> list[ModuleType]:
+    """Give the public packages and the modules that they publish as names."""
+    packages = list(public_packages(package))
+    named = [getattr(each, name) for each in packages for name in each.__all__]
+    return list(dict.fromkeys([*packages, *filter(inspect.ismodule, named)]))
+
+
+def public_objects(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Give the functions and classes that a module publishes, and what these have."""
+    for name in getattr(module, "__all__", ()):
+        value = getattr(module, name)
         if inspect.isclass(value) or inspect.isfunction(value):
-            yield f"{package.__name__}.{name}", value
-            yield from public_members(f"{package.__name__}.{name}", value)
+            yield f"{module.__name__}.{name}", value
+            yield from public_members(f"{module.__name__}.{name}", value)
 
 
 def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
     """Give the methods and properties that a class has from the package.
 
-    What overrides is documented by the base class.
+    What overrides without a docstring is documented by the class that it is from, as `help` has it.
     """
     if not inspect.isclass(owner):
         return
-    members = own_members(owner)
-    times = Counter(member for member, _ in members)
-    for member, value in members:
-        if times[member] == 1:
-            yield f"{name}.{member}", value
+    members: dict[str, Any] = {}
+    for member, value in own_members(owner):
+        if not getattr(members.get(member), "__doc__", None):
+            members[member] = value
+    for member, value in members.items():
+        yield f"{name}.{member}", value
 
 
 def own_members(owner: type) -> list[tuple[str, Any]]:
@@ -117,18 +132,24 @@ def fields(value: Any) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def problems(name: str, value: Any, first: bool) -> Iterator[str]:
-    """Say what is wrong with the docstring of one object; more is asked of the first names."""
+def place_of(value: Any) -> str:
+    """Give the name of an object by which numpydoc finds it: where it is written."""
+    written = getattr(value, "fget", None) or getattr(value, "func", value)
+    return f"{written.__module__}.{written.__qualname__}"
+
+
+def problems(value: Any, owner: Any) -> Iterator[str]:
+    """Say what is wrong with the docstring of one object, which its owner may publish."""
     record = fields(value)
     required = OF_PROPERTIES if isinstance(value, PROPERTIES) else REQUIRED
-    for code, message in validate(name, validator_cls=Docstring)["errors"]:
+    for code, message in validate(place_of(value), validator_cls=Docstring)["errors"]:
         # A record's fields may be documented as attributes instead.
         if code in required and not (record and code == "PR01"):
             yield f"{code} {message}"
     if record:
         yield from field_problems(value, record)
-    if first and inspect.isfunction(value):
-        yield from missing_sections(value)
+    if inspect.isfunction(value) and not value.__name__.startswith(OF_PYTEST):
+        yield from missing_sections(value, owner)
 
 
 def field_problems(record: type, names: set[str]) -> Iterator[str]:
@@ -148,27 +169,77 @@ def documented(value: type, title: str) -> set[str]:
     return {name.strip() for entry in entries for name in entry.name.split(",")}
 
 
-def missing_sections(function: FunctionType) -> Iterator[str]:
-    """Say which sections a function of the package itself lacks."""
+def missing_sections(function: FunctionType, owner: Any) -> Iterator[str]:
+    """Say which sections a function lacks, of those that numpydoc does not ask for."""
     sections = sections_of(function)
-    if not sections["Raises"]:
+    of_protocol = getattr(owner, "_is_protocol", False)
+    if not sections["Raises"] and not of_protocol and may_raise(function):
         yield "no Raises section"
-    if not sections["Examples"]:
+    if not sections["Examples"] and not is_shown(function.__name__, owner):
         yield "no Examples section"
+
+
+def may_raise(function: FunctionType) -> bool:
+    """Whether a function has arguments, which may be wrong, or raises something by itself."""
+    source = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    raised = [ast.unparse(node) for node in ast.walk(source) if isinstance(node, ast.Raise)]
+    if function.__qualname__ in HARMLESS:
+        return False
+    if len(raised) == 1 and raised[0].startswith("raise NotImplementedError"):
+        return False  # for others to write
+    names = set(inspect.signature(function).parameters) - {"self", "cls"}
+    return bool(raised) or any(not name.startswith("_") for name in names)
+
+
+def is_shown(method: str, owner: Any) -> bool:
+    """Whether the example of a class calls a method, or writes one that is to be overridden."""
+    if not inspect.isclass(owner):
+        return False
+    bases = [base for base in owner.__mro__ if base.__doc__ and base is not object]
+    lines = [line for base in bases for line in sections_of(base)["Examples"]]
+    return any(f".{method}(" in line or f"def {method}(" in line for line in lines)
+
+
+def hidden_results(value: Any, public: Collection[Any]) -> Iterator[str]:
+    """Say which classes of the package a function returns that are not public."""
+    if not inspect.isfunction(value):
+        return
+    for name in re.findall(r"\w+", str(value.__annotations__.get("return"))):
+        found = imported(name, value)
+        if inspect.isclass(found) and is_own(found, value) and found not in public:
+            yield f"returns {name}, which is not public"
+
+
+def imported(name: str, function: FunctionType) -> Any:
+    """Give what a name means in the module of a function, also one that only types need."""
+    if name in function.__globals__:
+        return function.__globals__[name]
+    module = sys.modules[function.__module__]
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}:
+            return getattr(importlib.import_module(str(node.module)), name)
+    return None
+
+
+def is_own(found: type, function: FunctionType) -> bool:
+    """Whether a class is of the same package as a function."""
+    return found.__module__.partition(".")[0] == function.__module__.partition(".")[0]
 
 
 def main(arguments: list[str]) -> int:
     """Check a package, or its names that begin with a prefix; 1 when anything is wrong."""
     prefix = arguments[0] if arguments else "mislid"
     package = importlib.import_module(prefix.partition(".")[0])
-    first = [getattr(package, name) for name in package.__all__]
-    packages = public_packages(package.__name__)
-    objects = unique(found for each in packages for found in public_objects(each))
+    modules = public_modules(package.__name__)
+    objects = unique(found for each in modules for found in public_objects(each))
     chosen = {name: value for name, value in objects.items() if name.startswith(prefix)}
     found = [
         f"{name}: {problem}"
         for name, value in chosen.items()
-        for problem in problems(name, value, value in first)
+        for problem in (
+            *problems(value, objects.get(name.rpartition(".")[0])),
+            *hidden_results(value, objects.values()),
+        )
     ]
     print("\n".join([*found, f"{len(chosen)} public names, {len(found)} problems"]))
     return 1 if found else 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from check_docstrings import public_packages
+from check_docstrings import public_modules
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,7 @@ class Name:
 
 def modules(package: str = "mislid") -> list[ModuleType]:
     """Give the published modules of a package, itself first."""
-    packages = list(public_packages(package))
-    named = [getattr(module, each) for module in packages for each in listed(module)]
-    found = [*packages, *filter(inspect.ismodule, named)]
-    return sorted(set(found), key=lambda module: module.__name__)
+    return sorted(public_modules(package), key=lambda module: module.__name__)
 
 
 def listed(module: ModuleType) -> list[str]:

@@ -21,6 +21,7 @@ from mislid.geometry.alternatives import Alternative as Alternative
 from mislid.geometry.alternatives import AlternativeSearch as AlternativeSearch
 from mislid.geometry.alternatives import closest_alternative as closest_alternative
 from mislid.geometry.alternatives import pair_alternative as pair_alternative
+from mislid.geometry.duality import Check as Check
 from mislid.geometry.orthogonal import OrthogonalParameters as OrthogonalParameters
 from mislid.geometry.orthogonal import orthogonal_parameters as orthogonal_parameters
 from mislid.geometry.projection import Projection as Projection
@@ -37,6 +38,7 @@ from mislid.geometry.time import characteristic_time as characteristic_time
 from mislid.geometry.tube import smallest_misspecification as smallest_misspecification
 from mislid.model import Instance as Instance
 from mislid.model import Model as Model
+from mislid.model import Reduction as Reduction
 from mislid.model import load_instance as load_instance
 from mislid.question import Question as Question
 from mislid.simulation.identify import Identification as Identification

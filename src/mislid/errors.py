@@ -5,11 +5,13 @@ from collections.abc import Sequence
 __all__ = [
     "CertificateError",
     "ConflictingTellError",
+    "ContradictedWarning",
     "CorruptStorageError",
     "DownloadError",
     "DuplicatedStudyError",
     "FileFormatError",
     "FullStorageError",
+    "ImplausibleValueWarning",
     "Interrupted",
     "LockedStorageError",
     "MislidError",

@@ -214,6 +214,20 @@ class Instance:
     >>> instance = Instance(model, [0.3, 0.5, 0.8], names=["a", "b", "c"])
     >>> instance.top(2), instance.label(2)
     ((2, 1), 'c')
+
+    A file that others can read, and that spreadsheet programs open:
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     instance.save(path := pathlib.Path(folder) / "arms.csv")
+    ...     print(path.read_text(), end="")
+    ...     load_instance(path)
+    # misspecification=0.1
+    name,mean,noise,x0,x1
+    a,0.3,1.0,1.0,0.0
+    b,0.5,1.0,0.0,1.0
+    c,0.8,1.0,1.0,1.0
+    Instance(Model(K=3, d=2, misspecification=0.1), best arm 'c')
     """
 
     model: Model
@@ -278,6 +292,11 @@ class Instance:
         str or int
             The arm's name.
 
+        Raises
+        ------
+        ProblemError
+            If there is no arm k.
+
         Examples
         --------
         >>> Instance(Model([[1], [2]], 0), [1, 2], names=[10, 20]).label(1)
@@ -298,6 +317,11 @@ class Instance:
         -------
         tuple of int
             Indices of the arms.
+
+        Raises
+        ------
+        ProblemError
+            If m is not a whole number from 1 to K - 1.
 
         Examples
         --------

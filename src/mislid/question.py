@@ -133,8 +133,18 @@ class Question:
         -------
         Question
             Another one, checked anew.
+
+        Raises
+        ------
+        ProblemError
+            If a question has no such argument, or it may not have this value.
         """
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        unknown = changes.keys() - own.keys()
+        if unknown:
+            raise ProblemError(
+                f"changes must be among {', '.join(own)}; got {', '.join(sorted(unknown))}"
+            )
         return _restored({**own, **changes})
 
 

@@ -60,7 +60,13 @@ def _helper(x):
 '''
 SHOP = '''
 class Shelf:
-    """Where things are kept."""
+    """Where things are kept.
+
+    Examples
+    --------
+    >>> Shelf(3).grow()
+    1
+    """
 
     def __init__(self, size: int) -> None: ...
 
@@ -73,11 +79,74 @@ class Shelf:
         """Grow."""
         return 1
 
+    def shrink(self) -> None:
+        """Shrink."""
+
+    def fill(self, what: str) -> None:
+        """Fill it.
+
+        Parameters
+        ----------
+        what
+            Any thing.
+
+        Examples
+        --------
+        >>> Shelf(3).fill("books")
+        """
+
+    def empty(self) -> None:
+        """Take all away.
+
+        Examples
+        --------
+        >>> Shelf(3).empty()
+        """
+        raise ValueError("it is empty")
+
+    def label(self, words: str) -> None:
+        raise NotImplementedError
+
 class Deep(Shelf):
     """A shelf on which more is kept."""
 
     def grow(self) -> int:
         return 2
+
+    def shrink(self) -> int:
+        """Shrink by two."""
+        return 2
+
+class TestShelf:
+    """Tests of a shelf."""
+
+    def test_room(self) -> None:
+        """It has room."""
+
+def sell(thing: str) -> None:
+    """Sell a thing.
+
+    Parameters
+    ----------
+    thing
+        What is sold.
+    """
+
+class Box:
+    """What is sold together."""
+
+def packed() -> Box | None:
+    """Pack all.
+
+    Returns
+    -------
+    Box
+        All of it.
+
+    Examples
+    --------
+    >>> packed()
+    """
 
 def unpublished(x): ...
 '''
@@ -126,16 +195,27 @@ def test_what_is_missing_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_other_packages_publish_is_checked_and_nothing_else(tmp_path: Path) -> None:
-    publish = "__all__ = ['Deep', 'Shelf', 'double']\n"
+    publish = "__all__ = ['Deep', 'Shelf', 'TestShelf', 'double', 'packed', 'sell']\n"
     shop = f"from sample.part import double\n{publish}{SHOP}"
     status, found = check(tmp_path, "sample.shop", __shop=shop, unread=SHOP)
     assert status == 1
-    # `double` is checked as a name of the package itself.
+    # `double` is checked as a name of the package itself; `grow` of the deep shelf has the
+    # docstring of the other's, which its class shows.
     assert found == [
         "sample.shop.Deep: PR01 Parameters {'size'} not documented",
+        "sample.shop.Deep.grow: RT01 No Returns section found",
+        "sample.shop.Deep.shrink: RT01 No Returns section found",
+        "sample.shop.Deep.shrink: no Examples section",
+        "sample.shop.Deep.fill: no Raises section",
+        "sample.shop.Deep.empty: no Raises section",
+        "sample.shop.Deep.label: GL08 The object does not have a docstring",
+        "sample.shop.Deep.label: no Examples section",
         "sample.shop.Shelf: PR01 Parameters {'size'} not documented",
-        "sample.shop.Shelf.grow: RT01 No Returns section found",
-        "4 public names, 3 problems",
+        "sample.shop.Shelf.shrink: no Examples section",
+        "sample.shop.packed: returns Box, which is not public",
+        "sample.shop.sell: no Raises section",
+        "sample.shop.sell: no Examples section",
+        "13 public names, 13 problems",
     ]
 
 

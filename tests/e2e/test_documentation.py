@@ -1,3 +1,4 @@
+import importlib
 import re
 import subprocess
 import sys
@@ -51,6 +52,28 @@ def test_the_check_finds_what_is_wrong(tmp_path):
 
 def text_of(*patterns):
     return {path: path.read_text() for pattern in patterns for path in ROOT.glob(pattern)}
+
+
+# What kernels of others are made of: docs/extending.md says that these are not promised.
+OF_COMPILED_RULES = ("mislid._kernels.", "mislid.engine.compiled")
+IMPORT = re.compile(r"from (mislid[\w.]*) import ([\w, ]+)")
+
+
+def unpublished(text):
+    """Names that a text imports from where they are not published."""
+    for module, names in IMPORT.findall(text):
+        if not module.startswith(OF_COMPILED_RULES):
+            known = getattr(importlib.import_module(module), "__all__", ())
+            yield from (f"{module}.{name}" for name in names.split(", ") if name not in known)
+
+
+def test_documents_import_published_names_only():
+    texts = text_of("README.md", "docs/**/*.md", "docs/tutorials/*.ipynb")
+    assert sum(len(IMPORT.findall(text)) for text in texts.values()) > 30
+    found = {path.name: list(unpublished(text)) for path, text in texts.items()}
+    assert {name: each for name, each in found.items() if each} == {}
+    twin = "from mislid.simulation.ledger import merge"
+    assert list(unpublished(twin)) == ["mislid.simulation.ledger.merge"]
 
 
 def test_one_is_not_called_the_1_best():

@@ -32,6 +32,12 @@ def test_nothing_can_be_changed() -> None:
         question.m = 2
 
 
+def test_what_a_question_does_not_have_cannot_be_replaced() -> None:
+    question = Question(MODEL, 1)
+    with pytest.raises(ProblemError, match=r"changes must be among model, m, .*; got eps, rate$"):
+        question.replace(rate=0.1, eps=0.2, delta=0.1)
+
+
 def test_replaced_values_are_checked_anew() -> None:
     question = Question(MODEL, 1, noise=0.2, delta=0.1, tolerance=0.5, mean_bound=3.0)
     other = question.replace(delta=0.01)

@@ -7,13 +7,25 @@ of options; `mislid.engine` has the compiled rule of each.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from mislid._words import shown
+from mislid.algorithms.options import (
+    FLAG,
+    NUMBER,
+    Allowed,
+    or_none,
+    part,
+    refuse_options,
+    whole,
+)
 from mislid.algorithms.parts import AdaHedge, Direct, Empirical, Gain, Learner, Optimistic, Sampling
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
     from mislid.question import Question
+
+_PULLS, _SUBSET = or_none(whole(1)), or_none(whole(0))
 
 
 @dataclass(frozen=True)
@@ -24,13 +36,19 @@ class Algorithm:
     heuristic stopping rule is asked for, as in the published runs. `every_arm` measures all arms
     once first instead of a barycentric spanner. `authors` follows the details of the
     published runs where they differ from the text. `can_select` marks rules that can leave out
-    pairs that are settled, as `Selective` asks them to.
+    pairs that are settled, as `Selective` asks them to. Options that cannot be are refused when an
+    algorithm is made.
     """
 
     own_test = False
     can_select = False
     every_arm = False
     authors = False
+    # What the options may be, by their names.
+    _options: ClassVar[dict[str, Allowed]] = {}
+
+    def __post_init__(self) -> None:
+        refuse_options(self)
 
     def check(self, question: Question) -> None:
         """Refuse what the algorithm is not made for.
@@ -44,13 +62,23 @@ class Algorithm:
         ------
         ProblemError
             If the algorithm cannot.
+
+        Examples
+        --------
+        >>> from mislid import Model, Question
+        >>> question = Question(Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1), m=2)
+        >>> MisLid(pulls=5).check(question)
+        >>> MisLid(per_answer=True).check(question)
+        Traceback (most recent call last):
+        ...
+        mislid.errors.ProblemError: m must be 1 for an algorithm with a learner per answer; got 2
         """
+        if not hasattr(question, "m"):
+            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
+        self._refuse(question)
 
-
-def _refuse_tricks(pulls: int | None, subset: int | None) -> None:
-    for name, value, least in (("pulls", pulls, 1), ("subset", subset, 0)):
-        if value is not None and value < least:
-            raise ProblemError(f"{name} must be at least {least}; got {value}")
+    def _refuse(self, question: Question) -> None:
+        """Refuse questions, whatever the options are."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +104,17 @@ class MisLid(Algorithm):
     """
 
     can_select = True
+    _options: ClassVar[dict[str, Allowed]] = {
+        "learner": part(Learner),
+        "gain": part(Gain),
+        "sampling": part(Sampling),
+        "steps": whole(0),
+        "pulls": _PULLS,
+        "subset": _SUBSET,
+        "per_answer": FLAG,
+        "authors": FLAG,
+        "every_arm": FLAG,
+    }
 
     learner: Learner = field(default_factory=AdaHedge)
     gain: Gain = field(default_factory=Optimistic)
@@ -87,9 +126,7 @@ class MisLid(Algorithm):
     authors: bool = False
     every_arm: bool = False
 
-    def check(self, question: Question) -> None:
-        """Refuse more than one best arm where there is one learner per answer."""
-        _refuse_tricks(self.pulls, self.subset)
+    def _refuse(self, question: Question) -> None:
         if self.per_answer and question.m != 1:
             raise ProblemError(
                 f"m must be 1 for an algorithm with a learner per answer; got {question.m}"
@@ -118,6 +155,15 @@ class BestResponse(Algorithm):
     """
 
     can_select = True
+    _options: ClassVar[dict[str, Allowed]] = {
+        "gain": part(Gain),
+        "power": NUMBER,
+        "exploration": NUMBER,
+        "every_arm": FLAG,
+        "pulls": _PULLS,
+        "subset": _SUBSET,
+        "authors": FLAG,
+    }
 
     gain: Gain = field(default_factory=Empirical)
     power: float = 0.0
@@ -126,10 +172,6 @@ class BestResponse(Algorithm):
     pulls: int | None = 1
     subset: int | None = 0
     authors: bool = False
-
-    def check(self, question: Question) -> None:
-        """Refuse impossible numbers of pulls and challengers."""
-        _refuse_tricks(self.pulls, self.subset)
 
 
 @dataclass(frozen=True)
@@ -185,8 +227,7 @@ class Selective(Algorithm):
         """As for the rule itself."""
         return bool(self.algorithm.authors)
 
-    def check(self, question: Question) -> None:
-        """Refuse what the rule itself refuses."""
+    def _refuse(self, question: Question) -> None:
         self.algorithm.check(question)
 
 

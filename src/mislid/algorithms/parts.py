@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from mislid.algorithms.options import FLAG, Allowed, number
+
+_BONUSES = ("paper", "authors", "linear")
+_BONUS = Allowed(
+    "'paper', 'authors' or 'linear'", lambda value: isinstance(value, str) and value in _BONUSES
+)
 
 
 @dataclass(frozen=True)
@@ -15,6 +23,8 @@ class AdaHedge:
     gap
         The mixability gap that it starts with.
     """
+
+    _options: ClassVar = {"gap": number("a number at least 0", lambda gap: 0 <= gap < math.inf)}
 
     gap: float = 0.0
 
@@ -28,6 +38,8 @@ class ExponentialWeights:
     range
         Gains are between 0 and this.
     """
+
+    _options: ClassVar = {"range": number("a number above 0", lambda range_: range_ > 0)}
 
     range: float = 1.0
 
@@ -51,6 +63,8 @@ class Optimistic:
         `2 ln(t) |x|^2_{V^-1}` with gains of at most ln(t).
     """
 
+    _options: ClassVar = {"bonus": _BONUS}
+
     bonus: Literal["paper", "authors", "linear"] = "paper"
 
 
@@ -63,6 +77,8 @@ class Aggressive:
     bonus
         As for `Optimistic`.
     """
+
+    _options: ClassVar = {"bonus": _BONUS}
 
     bonus: Literal["paper", "authors", "linear"] = "paper"
 
@@ -90,6 +106,8 @@ class CTracking:
         Whether arms with fewer than sqrt(t) - K/2 measurements go first.
     """
 
+    _options: ClassVar = {"forced": FLAG}
+
     forced: bool = False
 
 
@@ -102,6 +120,8 @@ class DTracking:
     forced
         As for `CTracking`; here by default.
     """
+
+    _options: ClassVar = {"forced": FLAG}
 
     forced: bool = True
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from mislid.algorithms.compositions import Algorithm
-from mislid.errors import ProblemError
-
-if TYPE_CHECKING:
-    from mislid.question import Question
+from mislid.algorithms.options import FLAG, number, or_none, whole
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,8 @@ class LUCB(Rival):
         Whether intervals have the width of the published runs instead of sqrt(2 beta / N).
     """
 
+    _options: ClassVar = {"authors": FLAG}
+
     authors: bool = False
 
 
@@ -45,12 +45,9 @@ class LinGapE(Rival):
     """
 
     can_select = True
-    growth: float | None = None
+    _options: ClassVar = {"growth": or_none(number("a number above 0", lambda x: 0 < x < math.inf))}
 
-    def check(self, question: Question) -> None:
-        """Refuse widths that do not grow."""
-        if self.growth is not None and not 0.0 < self.growth < float("inf"):
-            raise ProblemError(f"growth must be None or a positive number; got {self.growth!r}")
+    growth: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,8 @@ class LinGIFA(Rival):
     """
 
     can_select = True
+    _options: ClassVar = {"greedy": FLAG}
+
     greedy: bool = True
 
 
@@ -100,6 +99,7 @@ class LazyTrackAndStop(Algorithm):
     """
 
     can_select = True
+    _options: ClassVar = {"own_test": FLAG}
 
     own_test: bool = True
 
@@ -111,12 +111,7 @@ class Drawing(Algorithm):
     draws: int = 100
 
     every_arm = True
-
-    def check(self, question: Question) -> None:
-        """Refuse an impossible number of draws."""
-        from mislid._validation import as_count  # arrays come with it
-
-        as_count(self.draws, "draws", 0)
+    _options: ClassVar = {"draws": whole(0)}
 
 
 @dataclass(frozen=True)
@@ -160,14 +155,9 @@ class TopTwo(Algorithm):
 
     can_select = True
     every_arm = True
+    _options: ClassVar = {"share": number("a number above 0 and below 1", lambda x: 0 < x < 1)}
 
     share: float = 0.5
-
-    def check(self, question: Question) -> None:
-        """Refuse a share that leaves one of the two out."""
-        from mislid._validation import as_number  # arrays come with it
-
-        as_number(self.share, "share", low=0.0, high=1.0, low_open=True, high_open=True)
 
 
 @dataclass(frozen=True)
@@ -188,6 +178,8 @@ class RAGE(Phased):
         all, as the runs of Tirinzoni and Degenne (2022) did.
     """
 
+    _options: ClassVar = {"fresh": FLAG}
+
     fresh: bool = True
 
 
@@ -206,16 +198,15 @@ class XYAdaptive(Phased):
         As for `RAGE`; with False a phase's length counts all measurements.
     """
 
+    _options: ClassVar = {
+        "shrink": number("above 0 and below 1", lambda x: 0 < x < 1),
+        "first": or_none(number("at least 1", lambda x: 1 <= x < math.inf)),
+        "fresh": FLAG,
+    }
+
     shrink: float = 0.1
     first: int | None = None
     fresh: bool = True
-
-    def check(self, question: Question) -> None:
-        """Refuse phases that never end, or never begin."""
-        if not 0.0 < self.shrink < 1.0:
-            raise ProblemError(f"shrink must be above 0 and below 1; got {self.shrink!r}")
-        if self.first is not None and self.first < 1:
-            raise ProblemError(f"first must be at least 1, or None; got {self.first!r}")
 
 
 @dataclass(frozen=True)

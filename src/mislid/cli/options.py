@@ -282,6 +282,10 @@ def one_sentence_errors(function: F) -> F:
                 "there is not enough memory for this: ask about fewer candidates or less data."
             ) from None
         except Exception as problem:
+            if _is_of_rule(problem):
+                raise click.ClickException(
+                    f"{type(problem).__name__}: {sentence(problem)}"
+                ) from None
             if not _is_of_database(problem):
                 raise
             said = without_password(str(problem).partition("\n")[0])
@@ -290,6 +294,13 @@ def one_sentence_errors(function: F) -> F:
             ) from None
 
     return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
+
+
+def _is_of_rule(problem: Exception) -> bool:
+    """Whether a rule that somebody else wrote is what went wrong."""
+    from mislid.engine.view import BLAME
+
+    return any(note.startswith(BLAME) for note in getattr(problem, "__notes__", ()))
 
 
 def _is_of_database(problem: Exception) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
+from mislid._words import shown
 from mislid.datasets import conversion
 from mislid.datasets.download import LARGEST
 from mislid.errors import ProblemError
@@ -80,7 +81,7 @@ class Collection:
     files: tuple[DataFile, ...]
 
 
-def collection_named(name: str) -> Collection:
+def collection_named(name: object) -> Collection:
     """Give the collection with this name; refuses others.
 
     Examples
@@ -88,8 +89,8 @@ def collection_named(name: str) -> Collection:
     >>> collection_named("lastfm").files[0].path
     'lastfm/user_artists.dat'
     """
-    if name not in CATALOGUE:
-        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {name!r}")
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
     return CATALOGUE[name]
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mislid._words import shown
 from mislid.datasets.catalogue import (
     Collection,
     DataFile,
@@ -22,7 +23,7 @@ from mislid.datasets.catalogue import (
     sha256,
 )
 from mislid.datasets.download import ByteListener, disk_errors, download
-from mislid.errors import DownloadError, FileFormatError, MissingDataError
+from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
 from mislid.files import alone_in, as_path, write_whole
 
 VARIABLE = "MISLID_DATA"
@@ -41,6 +42,15 @@ def cache_directory() -> Path:
     ------
     MissingDataError
         The user has no home directory, and no variable names another place.
+
+    Examples
+    --------
+    Data are looked for there, unless MISLID_DATA names another directory:
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, MISLID_DATA=""):
+    ...     data_directory() == cache_directory()
+    True
     """
     chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG rules say to ignore a path that is not absolute.
@@ -111,6 +121,8 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     ------
     MissingDataError
         Where the directory does not have it.
+    ProblemError
+        Where `path` or `data` is no path.
 
     Examples
     --------
@@ -163,10 +175,18 @@ def fetch(
     Raises
     ------
     ProblemError
-        Where no collection has this name.
+        Where no collection has this name, or `data` is no path.
     DownloadError
         Where a file cannot be downloaded, is not the published one, or cannot be saved; the
         message says how to get it by hand.
+
+    Examples
+    --------
+    >>> fetch("movies")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: name must be one of instances, published, lastfm, epilepsy;
+    got 'movies'
     """
     collection = collection_named(name)
     folder = data_directory(data)
@@ -178,7 +198,7 @@ def fetch(
     return tuple(folder / file.path for file in collection.files)
 
 
-def is_complete(collection: Collection, folder: Path) -> bool:
+def is_complete(collection: Collection, folder: str | os.PathLike[str]) -> bool:
     """Whether a directory has all files of a collection, with the right checksums.
 
     Parameters
@@ -192,8 +212,24 @@ def is_complete(collection: Collection, folder: Path) -> bool:
     -------
     bool
         Whether nothing is left to fetch.
+
+    Raises
+    ------
+    ProblemError
+        Where `collection` is no entry of `CATALOGUE`, or `folder` is no path.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mislid.datasets import CATALOGUE
+    >>> with TemporaryDirectory() as folder:
+    ...     [name for name, each in CATALOGUE.items() if not is_complete(each, folder)]
+    ['instances', 'published', 'lastfm', 'epilepsy']
     """
-    return all(_is_right(file, folder) for file in collection.files)
+    if not isinstance(collection, Collection):
+        raise ProblemError(f"collection must be an entry of CATALOGUE; got {shown(collection)}")
+    place = as_path(folder, "folder")
+    return all(_is_right(file, place) for file in collection.files)
 
 
 def _is_right(file: DataFile, folder: Path) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mislid._validation import Matrix, Vector, frozen
+from mislid._validation import Matrix, Vector, frozen, is_one_of
+from mislid._words import shown
 from mislid.datasets.directory import locate
 from mislid.datasets.reading import Rows, instance_of
 from mislid.errors import ProblemError
@@ -56,6 +58,25 @@ class Epilepsy:
         Names of the 10 drugs with rewards, the columns of `rewards`.
     rewards
         One row per patient, shape (18, 10).
+
+    Examples
+    --------
+    The published files have more drugs, genes and patients than these:
+
+    >>> few = Epilepsy(
+    ...     drugs=("Diazepam", "Brucine", "Aspirin"),
+    ...     pubchem=np.array([3016, 442021, 2244]),
+    ...     genes=("GABRA1", "SCN1A"),
+    ...     signatures=np.array([[0.9, -0.2], [-0.7, 0.4], [0.1, 0.0]]),
+    ...     scores=np.array([1, -1, 0]),
+    ...     rewarded=("Diazepam", "Brucine"),
+    ...     rewards=np.array([[0.6, -0.3], [0.5, -0.4], [0.4, -0.2]]),
+    ... )
+    >>> few.known().drugs
+    ('Diazepam', 'Brucine')
+    >>> first_gene = few.signatures_of(few.rewarded)[:, :1]
+    >>> few.to_instance(first_gene, misspecification=0.1, noise=few.environment().noise)
+    Instance(Model(K=2, d=1, misspecification=0.1), best arm 'Diazepam')
     """
 
     drugs: tuple[str, ...]
@@ -105,7 +126,7 @@ class Epilepsy:
         Raises
         ------
         ProblemError
-            Where there is no drug of that name.
+            Where `drugs` is no list of names, or one of them is none of the drugs.
         """
         rows: Matrix = self.signatures[_positions(drugs, self.drugs)]
         return rows
@@ -122,8 +143,13 @@ class Epilepsy:
         -------
         Table
             One column per drug, for the argument `environment` of `mislid.identify`.
+
+        Raises
+        ------
+        ProblemError
+            Where `drugs` are fewer than 2, or one of them has no rewards.
         """
-        return Table(self.rewards[:, self._columns(drugs or self.rewarded)])
+        return Table(self.rewards[:, self._columns(drugs)])
 
     def to_instance(
         self,
@@ -149,13 +175,22 @@ class Epilepsy:
         -------
         Instance
             Its arms are named by the drugs.
-        """
-        names = tuple(drugs or self.rewarded)
-        means = self.means[self._columns(names)]
-        return instance_of(features, means, misspecification, noise, names)
 
-    def _columns(self, drugs: Sequence[str]) -> list[int]:
-        return _positions(drugs, self.rewarded)
+        Raises
+        ------
+        ProblemError
+            Where `drugs` are fewer than 2, come twice or have no rewards, where `features` have
+            another number of rows, or where `misspecification` or `noise` is not allowed.
+        """
+        columns = self._columns(drugs)
+        names = [self.rewarded[column] for column in columns]
+        return instance_of(features, self.means[columns], misspecification, noise, names)
+
+    def _columns(self, drugs: Sequence[str] | None) -> list[int]:
+        columns = _positions(self.rewarded if drugs is None else drugs, self.rewarded)
+        if len(columns) < 2:
+            raise ProblemError(f"drugs must be at least 2 to choose from; got {shown(drugs)}")
+        return columns
 
 
 def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = True) -> Epilepsy:
@@ -181,6 +216,17 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
         Where the directory does not have the files.
     FileFormatError
         Where a file is not the published one.
+    ProblemError
+        Where `data` is no path.
+
+    Examples
+    --------
+    >>> epilepsy("my-data")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.MissingDataError: no epilepsy/epilepsy_signatures_nonbinarized.csv in 'my-data';
+    get it with `mislid data fetch epilepsy --data my-data`, or name a directory that has it with
+    --data or MISLID_DATA
     """
     genes, pubchem, signatures = _read_signatures(data)
     drugs, scores = _read_scores(data, pubchem)
@@ -247,8 +293,14 @@ def _refuse_shape(rows: Rows, wanted: tuple[int, int], got: tuple[int, int], lin
         )
 
 
-def _positions(chosen: Sequence[str], among: tuple[str, ...]) -> list[int]:
-    for drug in chosen:
-        if drug not in among:
-            raise ProblemError(f"drugs must be among {', '.join(among)}; got {drug!r}")
-    return [among.index(drug) for drug in chosen]
+def _positions(chosen: Any, among: tuple[str, ...]) -> list[int]:
+    try:
+        names = None if isinstance(chosen, str) else list(chosen)
+    except TypeError:
+        names = None
+    if names is None:
+        raise ProblemError(f"drugs must be a list of names; got {shown(chosen)}")
+    for drug in names:
+        if not is_one_of(drug, among):
+            raise ProblemError(f"drugs must be among {', '.join(among)}; got {shown(drug)}")
+    return [among.index(drug) for drug in names]

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mislid._validation import Matrix, Vector, frozen
+from mislid._validation import Matrix, Vector, as_count, frozen, integer_from
+from mislid._words import shown
 from mislid.datasets.directory import locate
 from mislid.datasets.reading import Rows, instance_of
 from mislid.errors import FileFormatError, ProblemError
@@ -43,6 +44,8 @@ class ListeningCounts:
     >>> kept = few.keep(min_listeners=2, min_artists=2)
     >>> kept.users.tolist(), kept.artists.tolist()
     ([7, 9], [1, 2])
+    >>> kept.rewards().round(2).tolist()
+    [[0.78, 0.3], [1.0, 0.6]]
     """
 
     users: Ids
@@ -70,8 +73,10 @@ class ListeningCounts:
         Raises
         ------
         ProblemError
-            Where nobody or nothing is left.
+            Where a number is no integer at least 0, or nobody or nothing is left.
         """
+        min_listeners = as_count(min_listeners, "min_listeners", 0)
+        min_artists = as_count(min_artists, "min_artists", 0)
         heard = self.counts > 0
         artists = np.flatnonzero(heard.sum(axis=0) >= min_listeners)
         users = np.flatnonzero(heard[:, artists].sum(axis=1) >= min_artists)
@@ -92,7 +97,14 @@ class ListeningCounts:
         -------
         numpy.ndarray
             Shape (U, A), read-only.
+
+        Raises
+        ------
+        ProblemError
+            Where nobody listened to anything.
         """
+        if not self.counts.max() > 0:
+            raise ProblemError("counts must have one above 0; nobody listened to anything")
         logarithms = np.log1p(self.counts.toarray())
         scaled: Matrix = frozen(logarithms / logarithms.max())
         return scaled
@@ -113,7 +125,7 @@ class ListeningCounts:
         Raises
         ------
         ProblemError
-            Where the rank is less than 1, or too large.
+            Where the rank is no integer, less than 1, or too large.
 
         Examples
         --------
@@ -123,10 +135,8 @@ class ListeningCounts:
         True
         """
         U, A = self.counts.shape
-        if not 1 <= rank <= min(U, A):
-            raise ProblemError(
-                f"rank must be from 1 to {min(U, A)} with {U} users and {A} artists; got {rank!r}"
-            )
+        rule = f"rank must be from 1 to {min(U, A)} with {U} users and {A} artists; got "
+        rank = integer_from(rank, 1, min(U, A), rule)
         rewards = self.rewards()
         left, values, right = np.linalg.svd(rewards, full_matrices=False)
         # A decomposition fixes each pair of vectors up to one sign; ours has the largest positive.
@@ -157,6 +167,19 @@ class LastFm:
     user_features, artist_features
         Shapes (U, r) and (A, r); their inner products are the best approximation of the rewards by
         a matrix of rank r. The users' carry the singular values.
+
+    Examples
+    --------
+    >>> counts = csr_array([[50, 1, 6], [20, 4, 0], [9, 30, 1], [2, 9, 7]])
+    >>> ids = np.array([7, 8, 9, 12]), np.array([1, 2, 3])
+    >>> few = ListeningCounts(*ids, counts).represent(rank=2)
+    >>> few.rewards[few.row(user=9)].round(2).tolist()
+    [0.59, 0.87, 0.18]
+    >>> features, rewards = few.pairs()
+    >>> features.shape, rewards.shape
+    ((12, 4), (12,))
+    >>> few.to_instance(user=9)
+    Instance(Model(K=3, d=2, misspecification=0.113...), best arm 2)
     """
 
     users: Ids
@@ -184,11 +207,11 @@ class LastFm:
         ProblemError
             Where no user has this id.
         """
-        found = np.flatnonzero(self.users == user)
+        found = np.flatnonzero(self.users == user) if np.isscalar(user) else np.empty(0, int)
         if found.size != 1:
             raise ProblemError(
                 f"user must be the id of one of the {self.users.size} users, such as "
-                f"{int(self.users[0])}; got {user!r}"
+                f"{int(self.users[0])}; got {shown(user)}"
             )
         return int(found[0])
 
@@ -237,7 +260,8 @@ class LastFm:
         Raises
         ------
         ProblemError
-            Where no user has this id.
+            Where no user has this id, where `features` do not have A rows, or where
+            `misspecification` or `noise` is not allowed.
         """
         means = self.rewards[self.row(user)]
         given: Any = self.artist_features if features is None else features
@@ -276,6 +300,18 @@ def lastfm(
         Where the directory does not have the file.
     FileFormatError
         Where the file is not the published one.
+    ProblemError
+        Where `data` is no path, or where the other arguments are not allowed by
+        `ListeningCounts.keep` or `ListeningCounts.represent`.
+
+    Examples
+    --------
+    >>> lastfm(data="my-data", rank=40)
+    Traceback (most recent call last):
+    ...
+    mislid.errors.MissingDataError: no lastfm/user_artists.dat in 'my-data'; get it with
+    `mislid data fetch lastfm --data my-data`, or name a directory that has it with --data or
+    MISLID_DATA
     """
     counts = read_counts(locate(FILE, data))
     if counts.counts.nnz != _LISTENINGS:
@@ -288,7 +324,7 @@ def lastfm(
 
 
 def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
-    """Read how often users listened to artists.
+    r"""Read how often users listened to artists.
 
     Parameters
     ----------
@@ -303,7 +339,21 @@ def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
     Raises
     ------
     FileFormatError
-        Where the file is truncated, has other columns, or a pair of user and artist twice.
+        Where the file cannot be read, is truncated, has other columns, or has a pair of user and
+        artist twice.
+    ProblemError
+        Where `path` is no path.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "own.dat")
+    ...     _ = path.write_text("userID\tartistID\tweight\n2\t51\t13\n2\t52\t4\n4\t51\t9\n")
+    ...     own = read_counts(path)
+    >>> own.users.tolist(), own.artists.tolist(), own.counts.toarray().tolist()
+    ([2, 4], [51, 52], [[13, 4], [9, 0]])
     """
     rows = Rows(as_path(path), "\t", _WAY_OUT)
     heading = rows.heading()

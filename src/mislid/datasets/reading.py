@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import numpy.typing as npt
 
-from mislid._validation import Vector
-from mislid.errors import FileFormatError
+from mislid._validation import Vector, as_array
+from mislid.errors import FileFormatError, ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model
 
@@ -118,6 +118,9 @@ def instance_of(
     names: Iterable[str] | Iterable[int],
 ) -> Instance:
     """The instance of a model; by default the smallest misspecification that holds the means."""
+    rows = as_array(features, "features", 2, "one row per arm and one column per feature")
+    if len(rows) != means.size:
+        raise ProblemError(f"features must have {means.size} rows, one per arm; got {len(rows)}")
     if misspecification is None:
         misspecification = smallest_misspecification(features, means)
     return Instance(Model(features, misspecification), means, noise, names)

@@ -45,6 +45,7 @@ from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test
 from mislid._kernels.workspaces import new_pairs_left, new_settled, search_space
 from mislid._kernels.xy import prepare_adaptive, prepare_static
+from mislid._words import shown
 from mislid.algorithms import compositions, parts, rivals
 from mislid.algorithms.published import PHANTOM, WIDENING
 from mislid.errors import ProblemError
@@ -209,7 +210,7 @@ def _game(rule: Any, setting: Setting, question: Question, truth: Any) -> Sample
         forced=getattr(rule.sampling, "forced", False),
         omega=np.full(K, 1.0 / K),
         cumulative=np.zeros((count, K)),
-        gaps=np.full(count, getattr(rule.learner, "gap", 0.0)),
+        gaps=np.full(count, getattr(rule.learner, "gap", 0.0), dtype=np.float64),
         taught=np.zeros(count),
         **_round_fields(rule, setting),
     )
@@ -473,9 +474,23 @@ DRAWS: dict[str, Kernel] = {
 }
 
 
-def new_source(kind: str, parameters: Matrix, table: Matrix) -> Source:
-    """A compiled source of rewards."""
-    return Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
+def as_source(source: Any, K: int) -> Source:
+    """A compiled source of rewards of K arms, from what `Environment.source` gives."""
+    try:
+        kind, parameters, table = source
+        fits = parameters.shape == (K, 4) and table.shape[1:] == (K,)
+        found = Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ProblemError(
+            f"source must be a kind, one of {', '.join(DRAWS)}, and two arrays of numbers, as "
+            f"Environment.source gives them; got {shown(source)}"
+        ) from None
+    if not fits:
+        raise ProblemError(
+            f"source must have parameters of shape ({K}, 4) and a table of {K} columns; got "
+            f"shapes {parameters.shape} and {table.shape}"
+        )
+    return found
 
 
 def key_of(seed: SeedSequence) -> np.uint64:

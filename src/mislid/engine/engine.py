@@ -20,7 +20,7 @@ from mislid.engine.cost import as_cost, first_arms
 from mislid.engine.frozen import Frozen, changes, refuse_others, restore
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
 from mislid.engine.script import Script
-from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
+from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.rules.noise import UNDECLARED
@@ -100,6 +100,24 @@ class Engine:
     ...     engine.observe(arm, value)
     >>> engine.judge().decided, engine.incumbents, engine.propose()
     (False, (2,), 1)
+
+    What would 16 more values of two arms settle? A copy tells, and the engine stays as it is:
+
+    >>> tried = engine.copy()
+    >>> tried.observe(1, 16 * 0.45, times=16)
+    >>> tried.observe(2, 16 * 0.85, times=16)
+    >>> tried.judge().decided, tried.settled(), engine.samples
+    (False, {(1, 2): 36}, 4)
+
+    Another engine goes on from all that this one has come to, or from data of its own:
+
+    >>> other = Engine(engine.question)
+    >>> other.thaw(engine.freeze())
+    >>> other.propose(), other.view().counts.tolist()
+    (1, [1, 1, 2])
+    >>> other.reset(tried.counts, tried.sums, tried.memory())
+    >>> other.samples, other.settled()
+    (36, {(1, 2): 36})
     """
 
     def __init__(
@@ -314,6 +332,12 @@ class Engine:
         scatter
             With `times`, the sum of the squared distances of these values from their mean; needed
             where the noise is unknown or bounded.
+
+        Raises
+        ------
+        ProblemError
+            If there is no such arm, a number is not allowed, the noise model rules the value out,
+            or `scatter` is missing where it is needed.
         """
         from mislid._kernels.state import take_in
 
@@ -344,10 +368,21 @@ class Engine:
         -------
         int
             0 to K - 1.
+
+        Raises
+        ------
+        ProblemError
+            If the position is negative or not whole, or a rule written in Python gives no arm.
         """
         where = self.samples if position is None else as_count(position, "position", 0)
         if self._sampler is None:
-            return self._as_arm(self.algorithm.propose(self.view(where)))
+            view = self._view(where)
+            try:
+                arm = self.algorithm.propose(view)
+            except Exception as problem:
+                blame(problem, f"{type(self.algorithm).__name__}.propose")
+                raise
+            return self._as_arm(arm)
         from mislid._kernels.loop import next_arm
 
         return int(next_arm(self._rules, self._state, where))
@@ -371,10 +406,30 @@ class Engine:
         -------
         int or None
             0 where all of them are under way; None for a rule that plans one at a time.
+
+        Raises
+        ------
+        ProblemError
+            If something in `waiting` is no arm. A rule that plans one at a time does not look.
+
+        Examples
+        --------
+        RAGE first measures two arms that span the features, then plans a phase as a whole:
+
+        >>> from mislid import Model
+        >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+        >>> engine = Engine(Question(model, m=1, noise=0.2), "rage")
+        >>> engine.phase_left(), engine.phase_left(waiting=[0])
+        (2, 1)
+        >>> engine.observe(0, 0.4)
+        >>> engine.observe(1, 0.5)
+        >>> left = engine.phase_left()
+        >>> left > 2, engine.phase_left(waiting=[2, 2]) - left
+        (True, -2)
         """
         if self._sampler is None or self._sampler.left is None:
             return None
-        asked = self.counts
+        asked, waiting = self.counts, self._as_waiting(waiting)
         np.add.at(asked, np.array(waiting, dtype=np.int64), 1)
         if np.any(self._state.counts[self._design] == 0.0):
             return int(np.count_nonzero(asked[np.unique(self._design)] == 0))
@@ -386,6 +441,12 @@ class Engine:
         probe.propose()
         rules = probe._rules
         return int(self._sampler.left(rules.setting, rules.sampler, rules.state))
+
+    def _as_waiting(self, arms: Any) -> list[int]:
+        try:
+            return [as_arm(arm, "waiting", self.question.K) for arm in arms]
+        except TypeError:
+            raise ProblemError(f"waiting must be a sequence of arms; got {shown(arms)}") from None
 
     def _as_arm(self, arm: Any) -> int:
         if not self._is_arm(arm):
@@ -411,6 +472,11 @@ class Engine:
         -------
         Verdict
             Not decided where there was no test.
+
+        Raises
+        ------
+        ProblemError
+            If `test` is something else, or a rule written in Python gives no verdict that can be.
         """
         rules, state = self._rules, self._state
         if test is None:
@@ -425,7 +491,13 @@ class Engine:
         if test:
             state.tests += 1
             state.last_test = state.samples
-            self._verdict = self._asked(self.stopping.judge(self.view(state.samples)))
+            view = self._view(state.samples)
+            try:
+                verdict = self.stopping.judge(view)
+            except Exception as problem:
+                blame(problem, f"{self.stopping.name}.judge")
+                raise
+            self._verdict = self._asked(verdict)
         return self._verdict
 
     def _asked(self, verdict: Any) -> Verdict:
@@ -474,7 +546,15 @@ class Engine:
         -------
         View
             A copy.
+
+        Raises
+        ------
+        ProblemError
+            If the position is negative or not whole.
         """
+        return self._view(self.samples if position is None else as_count(position, "position", 0))
+
+    def _view(self, position: int) -> View:
         return View(
             self.question,
             self.samples,
@@ -482,7 +562,7 @@ class Engine:
             self.means,
             self.estimate,
             self.incumbents,
-            (int(self._rules.key), self.samples if position is None else position),
+            (int(self._rules.key), position),
         )
 
     def own_test(self) -> bool:
@@ -497,6 +577,23 @@ class Engine:
         ------
         ProblemError
             If the rule has no test of its own.
+
+        Examples
+        --------
+        LUCB measures until its own test says that arm 2 is the best:
+
+        >>> from mislid import Model
+        >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+        >>> engine = Engine(Question(model, m=1, noise=0.2), "lucb", "heuristic")
+        >>> means = [0.4, 0.5, 0.8]
+        >>> for arm in engine.design:
+        ...     engine.observe(arm, means[arm])
+        >>> while not engine.own_test():
+        ...     _ = engine.judge(test=False)
+        ...     arm = engine.propose()
+        ...     engine.observe(arm, means[arm])
+        >>> engine.samples, engine.best_measured
+        (40, (2,))
         """
         if self._sampler is None or self._sampler.own_test is None:
             raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
@@ -522,6 +619,13 @@ class Engine:
             settles pairs by these measurements alone.
         scatter
             As the attribute of that name (K,); needed where the noise is unknown or bounded.
+
+        Raises
+        ------
+        ProblemError
+            If counts are not whole numbers from 0 on, other numbers are not finite or cannot be
+            (sums of arms without counts, values outside the range), `scatter` is missing where it
+            is needed, or `memory` is of other rules. The engine then stays as it was.
         """
         from mislid._kernels.workspaces import begin_with
 
@@ -651,6 +755,11 @@ class Engine:
         ----------
         frozen
             From `freeze`, of an engine before which nothing was measured.
+
+        Raises
+        ------
+        ProblemError
+            If it is nothing that `freeze` gives, or of an engine with other sizes or rules.
         """
         refuse_others(frozen)
         restore(self._rules, frozen, "rules")
@@ -706,21 +815,39 @@ class Engine:
         Returns
         -------
         int
-            RUNNING, STOPPED or EXHAUSTED.
+            0 if it goes on (RUNNING), 1 at an answer (STOPPED), 2 at the budget (EXHAUSTED).
+
+        Raises
+        ------
+        ProblemError
+            If the source does not fit the arms, the rule has no test of its own where `own` asks
+            for it, or another argument is not of its kind.
+
+        Examples
+        --------
+        The first ten measurements, then the others:
+
+        >>> from mislid import Model
+        >>> from mislid.simulation import Gaussian
+        >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+        >>> engine = Engine(Question(model, m=1, noise=0.2))
+        >>> source, random = Gaussian([0.4, 0.5, 0.8], 0.2).source(), np.random.default_rng(0)
+        >>> engine.advance(source, random, budget=1000, pause=10, own=False), engine.samples
+        (0, 10)
+        >>> engine.advance(source, random, budget=1000, pause=1000, own=False), engine.samples
+        (1, 42)
         """
         from mislid._kernels.loop import advance
-        from mislid.engine.compiled import new_source
+        from mislid.engine.compiled import as_source
 
-        K, (kind, parameters, table) = self.question.K, source
-        if parameters.shape != (K, 4) or table.shape[1:] != (K,):
-            raise ProblemError(
-                f"source must have parameters of shape ({K}, 4) and a table of {K} columns; got "
-                f"shapes {parameters.shape} and {table.shape}"
-            )
-        if own and self._rules.own_test == 0:
-            raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
-        drawn = new_source(kind, parameters, table)
-        code = advance(self._rules, drawn, self._design, own, generator, budget, pause)
+        drawn = as_source(source, self.question.K)
+        try:
+            if own and self._rules.own_test == 0:
+                raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
+            code = advance(self._rules, drawn, self._design, own, generator, budget, pause)
+        except (AttributeError, OverflowError, TypeError, ValueError):
+            _blame_arguments(generator, budget, pause, own)  # afterwards: checks take time
+            raise
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
@@ -741,13 +868,41 @@ class Engine:
         -------
         tuple
             The first verdict that decides, or None, and the arms (n,) that were chosen.
-        """
-        from mislid.engine.script import follow_compiled, follow_in_python, refuse_impossible
 
-        refuse_impossible(script, self.question, len(self._state.counts))
+        Raises
+        ------
+        ProblemError
+            If the script has arms that there are not, or values that are not finite or that the
+            noise model rules out; nothing is taken in then. Also for a `successor` that is no
+            function, once there is a verdict.
+
+        Examples
+        --------
+        Three values came in, then someone asked for two trials while one of arm 1 was open:
+
+        >>> from mislid import Model
+        >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+        >>> engine, script = Engine(Question(model, m=1, noise=0.2)), Script()
+        >>> script.tell([0, 1, 2], [0.4, 0.5, 0.9])
+        >>> script.ask(4, 2, [1])
+        >>> verdict, arms = engine.follow(script)
+        >>> verdict, arms.tolist(), engine.samples
+        (None, [0, 2], 3)
+        """
+        from mislid.engine.script import follow_compiled, follow_in_python
+
         if successor is not None or self.is_compiled:
             return follow_compiled(self, script, successor)
         return follow_in_python(self, script)
+
+
+def _blame_arguments(generator: Any, budget: Any, pause: Any, own: Any) -> None:
+    """Say which argument of `Engine.advance` is to blame for what went wrong, if one is."""
+    if not isinstance(generator, Generator):
+        raise ProblemError(f"generator must be a numpy.random.Generator; got {shown(generator)}")
+    as_count(budget, "budget", 0)
+    as_count(pause, "pause", 0)
+    as_flag(own, "own")
 
 
 def _own(rule: Any, argument: str) -> Any:

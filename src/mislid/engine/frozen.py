@@ -34,8 +34,15 @@ def changes(struct: Struct, fresh: Struct, place: str) -> Frozen:
 
 def refuse_others(frozen: Any) -> None:
     """Refuse what no engine has frozen."""
-    if not isinstance(frozen, dict) or "decided" not in frozen:
+    if not _is_frozen(frozen):
         raise ProblemError(f"frozen must come from freeze of an engine; got {shown(frozen)}")
+
+
+def _is_frozen(frozen: Any) -> bool:
+    if not isinstance(frozen, dict) or "decided" not in frozen:
+        return False
+    arrays = all(isinstance(at, str) and isinstance(one, np.ndarray) for at, one in frozen.items())
+    return arrays and frozen["decided"].shape == ()
 
 
 def restore(struct: Struct, kept: Frozen, place: str) -> None:
@@ -48,8 +55,8 @@ def restore(struct: Struct, kept: Frozen, place: str) -> None:
 def _restore(struct: Any, path: list[str], value: NDArray[Any]) -> None:
     *outer, name = path
     for part in outer:
-        struct = struct.fields().get(part)
-    now = None if struct is None else np.asarray(struct.fields().get(name))
+        struct = struct.fields().get(part) if hasattr(struct, "fields") else None
+    now = np.asarray(struct.fields().get(name)) if hasattr(struct, "fields") else None
     if now is None or now.shape != value.shape or now.dtype != value.dtype:
         raise ProblemError(f"what is kept of {'.'.join(path)} must be of an engine like this one")
     if now.ndim:

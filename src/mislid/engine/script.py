@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._validation import Vector, as_count
+from mislid._words import shown
 from mislid.engine.noise import refuse_values
 from mislid.engine.view import Verdict
 from mislid.errors import ProblemError
@@ -30,9 +32,10 @@ from mislid.errors import ProblemError
 if TYPE_CHECKING:
     from mislid._kernels.replay import Design
     from mislid.engine.engine import Engine
-    from mislid.question import Question
 
 Followed = tuple[Verdict | None, NDArray[np.int64]]
+# Beyond so many, numbers of trials are no longer exact.
+MOST_TRIALS = 1 << 53
 
 
 class Step(NamedTuple):
@@ -61,11 +64,15 @@ class Script:
 
     Examples
     --------
+    Two values come in, then two trials are asked for while one of arm 2 is open:
+
     >>> script = Script()
     >>> script.tell([0, 1], [0.5, 0.7])
-    >>> script.ask(0, 2, [])
+    >>> script.ask(3, 2, [2])
     >>> [step.n for step in script]
     [0, 2]
+    >>> script.ends()
+    [(0, 0, -1), (2, 0, 3), (3, 2, -1)]
     """
 
     def __init__(self) -> None:
@@ -89,10 +96,30 @@ class Script:
         ----------
         arms, values
             What was measured, and what came out; more is better.
+
+        Raises
+        ------
+        ProblemError
+            If one of them is no sequence, or they differ in length. What an engine cannot take in,
+            `Engine.follow` refuses.
         """
-        self.places.append((len(self.arms), self.chosen, -1))
-        self.arms += arms
-        self.values += values
+        begin = len(self.arms)
+        try:
+            self.arms.extend(arms)
+            self.values.extend(values)
+        except TypeError:
+            self._take_back(begin, arms, values)
+        if len(self.arms) != len(self.values):
+            self._take_back(begin, arms, values)
+        self.places.append((begin, self.chosen, -1))
+
+    def _take_back(self, begin: int, arms: Any, values: Any) -> NoReturn:
+        """Refuse a step, of which nothing stays behind."""
+        del self.arms[begin:], self.values[begin:]
+        raise ProblemError(
+            "arms and values must be two sequences, one value for each arm; got "
+            f"{shown(arms)} and {shown(values)}"
+        )
 
     def ask(self, trial: int, n: int, waiting: Sequence[int]) -> None:
         """Add a request for trials.
@@ -100,15 +127,30 @@ class Script:
         Parameters
         ----------
         trial
-            Number of the first one.
+            Number of the first one, from 0 on.
         n
-            How many.
+            How many, at least 1.
         waiting
             Arms of other trials that are open.
+
+        Raises
+        ------
+        ProblemError
+            If a number is not whole or too small, or `waiting` is no sequence.
         """
-        self.places.append((len(self.arms), self.chosen, trial))
-        self.arms += waiting
-        self.values += [0.0] * len(waiting)
+        if not (type(trial) is type(n) is int and 0 <= trial < MOST_TRIALS and 0 < n < MOST_TRIALS):
+            trial = as_count(trial, "trial", 0, MOST_TRIALS)
+            n = as_count(n, "n", 1, MOST_TRIALS)
+        begin = len(self.arms)
+        try:
+            self.values.extend([0.0] * len(waiting))
+            self.arms.extend(waiting)
+        except TypeError:
+            del self.arms[begin:], self.values[begin:]
+            raise ProblemError(
+                f"waiting must be a sequence of arms; got {shown(waiting)}"
+            ) from None
+        self.places.append((begin, self.chosen, trial))
         self.chosen += n
 
     def ends(self) -> list[tuple[int, int, int]]:
@@ -129,16 +171,28 @@ class Script:
             )
 
 
-def refuse_impossible(script: Script, question: Question, K: int) -> None:
-    """Refuse arms that there are not, and values that are no numbers or that cannot be."""
-    arms, values = np.array(script.arms, dtype=np.int64), np.array(script.values, dtype=np.float64)
-    if arms.size and not 0 <= arms.min() <= arms.max() < K:
-        raise ProblemError(f"arms must be from 0 to {K - 1}; got {arms.min()} to {arms.max()}")
-    if arms.shape != values.shape or not np.isfinite(values).all():
+def _measured(engine: Engine, script: Script) -> tuple[NDArray[np.int64], Vector]:
+    """Arms and values of all steps; refuses those that there are not, or that cannot be."""
+    question, K = engine.question, len(engine._state.counts)
+    try:
+        arms, values = np.array(script.arms), np.array(script.values)
+    except AttributeError:
+        raise ProblemError(f"script must be a mislid.engine.Script; got {shown(script)}") from None
+    except ValueError:  # rows of unequal length
+        raise ProblemError("arms and values must be numbers; got a sequence among them") from None
+    if arms.size and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K):
+        raise ProblemError(f"arms must be from 0 to {K - 1}; got {_extremes(arms)}")
+    numbers = values.ndim == 1 and values.dtype.kind in "biuf"
+    if arms.shape != values.shape or not numbers or not np.isfinite(values).all():
         raise ProblemError("values must be finite numbers, one for each arm that was measured")
     if question.reward_range is not None:
         told = [value for step in script if step.n == 0 for value in step.values]
         refuse_values(question, np.array(told, dtype=np.float64), np.ones(len(told)))
+    return arms.astype(np.int64, copy=False), values.astype(np.float64, copy=False)
+
+
+def _extremes(arms: NDArray[Any]) -> str:
+    return f"{arms.min()} to {arms.max()}" if arms.dtype.kind in "iu" else shown(arms.tolist())
 
 
 def follow_compiled(
@@ -150,11 +204,12 @@ def follow_compiled(
     """
     from mislid._kernels.replay import Steps, replay
 
+    arms, values = _measured(engine, script)
     first = _ready(engine)
     steps = Steps(
         places=np.array(script.ends(), dtype=np.int64),
-        arms=np.array(script.arms, dtype=np.int64),
-        values=np.array(script.values, dtype=np.float64),
+        arms=arms,
+        values=values,
         chosen=np.empty(script.chosen, dtype=np.int64),
     )
     verdict, step, count = None, 0, len(script.places)
@@ -164,6 +219,8 @@ def follow_compiled(
             engine._verdict = Verdict(True)
             verdict, step = verdict or engine.verdict, -step
             if successor is not None:
+                if not callable(successor):
+                    raise ProblemError(f"successor must be a function; got {shown(successor)}")
                 engine = successor(engine)
                 first = _ready(engine)
     return verdict, steps.chosen
@@ -181,6 +238,7 @@ def _ready(engine: Engine) -> Design:
 
 def follow_in_python(engine: Engine, script: Script) -> Followed:
     """Take in all steps one by one, for rules that are written in Python."""
+    _measured(engine, script)
     verdict: Verdict | None = None
     chosen: list[int] = []
     for step in script:

@@ -123,6 +123,19 @@ class SamplingProtocol(Protocol):
     Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
     default) or only a barycentric spanner of them; and a method `check(question)` that raises a
     `ProblemError` for questions that it is not made for.
+
+    Examples
+    --------
+    A rule that measures whatever is known least:
+
+    >>> class LeastKnown:
+    ...     def propose(self, view):
+    ...         return int(np.argmin(view.weights))
+    >>> from mislid import Instance, Model, identify
+    >>> instance = Instance(Model(np.eye(3), 0.0), [0.2, 0.5, 0.9], noise=[0.1, 0.2, 0.3])
+    >>> found = identify(instance, 1, algorithm=LeastKnown())
+    >>> found.answer, bool(found.counts[2] > found.counts[1] > found.counts[0])
+    ((2,), True)
     """
 
     def propose(self, view: View) -> int:
@@ -146,6 +159,19 @@ class StoppingProtocol(Protocol):
 
     Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
     at most delta. Without it nothing is claimed.
+
+    Examples
+    --------
+    A rule that answers after 20 measurements of every arm, which proves nothing:
+
+    >>> class Twenty:
+    ...     def judge(self, view):
+    ...         return Verdict(view.counts.min() >= 20)
+    >>> from mislid import Instance, Model, identify
+    >>> instance = Instance(Model(np.eye(3), 0.0), [0.2, 0.5, 0.9], noise=0.3)
+    >>> found = identify(instance, 1, algorithm="uniform", stopping=Twenty())
+    >>> found.answer, found.samples, found.certificate.proven
+    ((2,), 60, False)
     """
 
     def judge(self, view: View) -> Verdict:
@@ -161,3 +187,21 @@ class StoppingProtocol(Protocol):
         Verdict
             With the answer, unless that is the incumbents.
         """
+
+
+BLAME = "raised by a rule written in Python"
+
+
+def blame(problem: Exception, rule: str) -> None:
+    """Let an error of a rule that others wrote say whose it is.
+
+    Examples
+    --------
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as problem:
+    ...     blame(problem, "Lab.propose")
+    ...     print(problem.__notes__)
+    ['raised by a rule written in Python, Lab.propose']
+    """
+    problem.add_note(f"{BLAME}, {rule}")

@@ -12,9 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mislid._words import shown
+from mislid.errors import ProblemError
 from mislid.experiments.comparison import compare
 from mislid.experiments.figure import save_figure
-from mislid.experiments.runner import Outcome, Result
+from mislid.experiments.runner import Outcome, Result, outcomes_on
+from mislid.experiments.spec import published_key
 from mislid.experiments.words import (
     differences,
     markdown,
@@ -37,8 +40,36 @@ _VERDICT = (
 def write_report(result: Result) -> None:
     """Write settings.json, runs.csv, table.md, report.md and the figures beside the runs.
 
-    Without matplotlib all but the figures are written before ImportError is raised.
+    Parameters
+    ----------
+    result
+        As `run_experiment` gives it.
+
+    Raises
+    ------
+    ProblemError
+        Where it is no `Result`, or its folder is gone.
+    MissingPackageError
+        Without matplotlib, when all but the figures are written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mislid.experiments import Case, Experiment, Method, run_experiment
+    >>> from mislid.experiments.spec import Recipe
+    >>> recipe = Recipe(K=4, d=2, m=2, gap=0.2)
+    >>> case = Case("drawn", "4 arms", "", 2, 0.0, (Method("our default", "mislid"),), recipe)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(run_experiment(Experiment("small", "An example", (case,), runs=2), folder))
+    ...     print(Path(folder, "report.md").read_text(encoding="utf-8").splitlines()[0])
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    # small: An example
+    ['figure.png', 'figure.svg', 'parts', 'report.md', 'runs.csv', 'settings.json', 'table.md']
     """
+    if not isinstance(result, Result):
+        raise ProblemError(f"result must be what run_experiment gives; got {shown(result)}")
+    if not result.folder.is_dir():
+        raise ProblemError(f"result must have its folder; {str(result.folder)!r} is gone")
     texts = {
         "settings.json": json.dumps(settings_of(result), indent=2) + "\n",
         "runs.csv": runs_text(result),
@@ -108,7 +139,7 @@ def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
 def _tables(result: Result) -> list[str]:
     tables = [summary_table([result])] if result.experiment.source else []
     for case in result.experiment.cases:
-        outcomes = result.of(case)
+        outcomes = outcomes_on(case, result)
         tables.append(f"**{_heading(outcomes[0])}**")
         tables.append(method_table(outcomes, result.exact))
         compact = stopping_table(outcomes)
@@ -202,7 +233,7 @@ def _processor_time(results: Sequence[Result]) -> str:
     minutes = {result.experiment.name: _minutes(result) for result in results}
     each = ", ".join(f"{name} {spent:,.0f}" for name, spent in minutes.items())
     known = {
-        outcome.case.published_key(outcome.method): outcome.published
+        published_key(outcome.case, outcome.method): outcome.published
         for outcome in outcomes
         if outcome.published is not None
     }

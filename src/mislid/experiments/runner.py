@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mislid._validation import as_count
+from mislid._words import shown
 from mislid.datasets import locate
 from mislid.datasets.directory import VARIABLE
-from mislid.errors import MissingDataError
+from mislid.errors import MissingDataError, ProblemError
 from mislid.experiments.published import Runs, Statistics, published_statistics, statistics_of
-from mislid.experiments.spec import Case, Experiment, Method
+from mislid.experiments.spec import (
+    Case,
+    Experiment,
+    Method,
+    options_of,
+    published_key,
+    runs_of,
+)
+from mislid.files import as_path
 from mislid.model import Instance, load_instance
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
@@ -43,15 +52,30 @@ class Outcome:
     @property
     def published(self) -> Statistics | None:
         """What the authors found."""
-        if self.method.reported is not None:
-            return self.method.reported
-        key = self.case.published_key(self.method)
-        return None if key is None else published_statistics()[key]
+        return _published(self.case, self.method)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished experiment; `exact` where its instances are the published ones."""
+    """A finished experiment, as `run_experiment` gives it.
+
+    Attributes
+    ----------
+    experiment
+        What was run.
+    folder
+        Where the runs are kept.
+    seed
+        Of all random numbers.
+    exact
+        Whether the instances are those that were published, or drawn by a published recipe.
+    outcomes
+        One for every method on every case, with its `case`, `method`, `instance`, `rows` (one per
+        run), `settings`, `statistics` of the rows, and `published`, the statistics that the authors
+        found, or None.
+    published_runs
+        The single published runs by case and method, as far as they are at hand.
+    """
 
     experiment: Experiment
     folder: Path
@@ -60,14 +84,15 @@ class Result:
     outcomes: list[Outcome]
     published_runs: Runs
 
-    def of(self, case: Case) -> list[Outcome]:
-        """The outcomes on one case, in the order of its methods."""
-        return [outcome for outcome in self.outcomes if outcome.case == case]
+
+def outcomes_on(case: Case, result: Result) -> list[Outcome]:
+    """The outcomes on one case, in the order of its methods."""
+    return [outcome for outcome in result.outcomes if outcome.case == case]
 
 
 def run_experiment(
     experiment: Experiment,
-    output: Path,
+    output: str | os.PathLike[str],
     *,
     runs: int | None = None,
     seed: int | None = None,
@@ -92,12 +117,14 @@ def run_experiment(
         Of every method; one with a limit of its own does fewer. By default as the experiment says.
     seed
         Of all random numbers; by default as the experiment says.
-    jobs, client
-        Number of processes, or processes that are there already; or a `distributed.Client`.
+    jobs, client, executor
+        Who does the runs, one of the three: a number of processes, a `distributed.Client`, or a
+        `concurrent.futures.Executor`, as in `mislid.replicate`.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     published_runs
-        What `published_runs` gives, for the figure.
+        Single published runs for the figure, by case and method, as
+        `mislid.experiments.published.published_runs` reads them.
     tell
         Called with a case, a method, the number of finished runs and of all.
 
@@ -111,15 +138,40 @@ def run_experiment(
     MissingDataError
         Before any run, where an instance has no recipe or the data directory was named and lacks
         it.
+    ProblemError
+        Where an argument is not allowed, a method says that it was published but was not, or
+        `output` holds runs of other settings.
+    MislidError, MissingPackageError, Interrupted
+        As in `mislid.replicate`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mislid import Model
+    >>> class Steps:
+    ...     def draw(self, seed, misspecification):
+    ...         return Instance(Model([[1], [2], [3]], misspecification), [1.0, 2.0, 3.0])
+    >>> methods = Method("our default", "mislid"), Method("LUCB", "lucb", most=2)
+    >>> case = Case("steps", "three arms", "", 1, 0.0, methods, recipe=Steps())
+    >>> experiment = Experiment("mine", "Who is quicker?", (case,), runs=4)
+    >>> with TemporaryDirectory() as folder:
+    ...     result = run_experiment(experiment, folder)
+    ...     again = run_experiment(experiment, folder)  # the runs are there: nothing is done
+    >>> [(outcome.method.name, len(outcome.rows)) for outcome in result.outcomes]
+    [('our default', 4), ('LUCB', 2)]
+    >>> [one.rows for one in result.outcomes] == [one.rows for one in again.outcomes]
+    True
     """
+    folder = as_path(output, "output")
+    _refuse_unfit(experiment, published_runs, tell)
     runs = experiment.runs if runs is None else as_count(runs, "runs", 1)
     seed = experiment.seed if seed is None else as_count(seed, "seed", 0)
     instances, exact = find_instances(experiment, seed, data)
     outcomes = []
     for case, method in _methods(experiment):
         instance = instances[case.name]
-        options = method.options(experiment.delta)
-        wanted = method.runs_of(runs)
+        options = options_of(method, experiment.delta)
+        wanted = runs_of(method, runs)
         asked = {"runs": wanted, "seed": seed, **options}
         tell(case, method, 0, wanted)
         rows = replicate_rows(
@@ -129,13 +181,42 @@ def run_experiment(
             jobs=jobs,
             client=client,
             executor=executor,
-            output=output / PARTS / case.name / method.slug,
+            output=folder / PARTS / case.name / method.slug,
             progress=_teller(tell, case, method),
         )
         tell(case, method, len(rows), wanted)
         settings = replicate_settings(instance, case.m, **asked)
         outcomes.append(Outcome(case, method, instance, rows, settings))
-    return Result(experiment, output, seed, exact, outcomes, published_runs or {})
+    return Result(experiment, folder, seed, exact, outcomes, published_runs or {})
+
+
+def _refuse_unfit(experiment: Any, published_runs: Any, tell: Any) -> None:
+    if not isinstance(experiment, Experiment):
+        raise ProblemError(
+            f"experiment must be an Experiment, such as EXPERIMENTS['A']; got {shown(experiment)}"
+        )
+    if not isinstance(published_runs, Mapping | None):
+        raise ProblemError(f"published_runs must be a dict of rows; got {shown(published_runs)}")
+    if not callable(tell):
+        raise ProblemError(f"tell must be a function of four arguments; got {shown(tell)}")
+    for case, method in _methods(experiment):
+        _published(case, method)
+
+
+def _published(case: Case, method: Method) -> Statistics | None:
+    """What was published of a method on a case; refuses what was not."""
+    if method.reported is not None:
+        return method.reported
+    key, known = published_key(case, method), published_statistics()
+    if key is None:
+        return None
+    if key not in known:
+        names = ", ".join(repr(name) for one, name in known if one == key[0]) or "none"
+        raise ProblemError(
+            f"published must be the name of a method whose runs on {key[0]} were published, "
+            f"{names}; got {shown(key[1])}"
+        )
+    return known[key]
 
 
 def find_instances(

@@ -5,6 +5,7 @@ Plain records that run nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix, Vector, as_count, as_number, as_text
+from mislid._words import shown
 from mislid.algorithms import Algorithm, as_algorithm
 from mislid.errors import ProblemError
 from mislid.experiments.published import Statistics
@@ -87,12 +89,31 @@ def _scaled(values: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm with a stopping rule.
+    """An algorithm with a stopping rule, and what its runs are compared with.
 
-    `published` names the published runs to compare with, whose mean is to be met within `margin`,
-    unless they are not `comparable`; `remark` says what is known where it is not met. Of runs that
-    are known from a table only, `reported` is what it says.
-    `most` limits the number of runs of a slow method.
+    Attributes
+    ----------
+    name
+        What tables and figures call it.
+    algorithm, stopping
+        As in `mislid.identify`.
+    published
+        The name under which its runs were published; None where nobody did.
+    margin
+        The mean number of samples agrees with the published one if it differs by at most this
+        share of it. It also agrees if the runs cannot tell the two means apart.
+    comparable
+        Whether the published runs were of the same instance and settings; without that there is no
+        verdict.
+    remark
+        What is known of a mean that differs, for the report.
+    tolerance, gamma, max_samples
+        As in `mislid.identify`; without `max_samples`, its default.
+    most
+        Most runs of a slow method, however many the others do.
+    reported
+        Statistics of runs that are known from a printed table only: their number `runs`, `mean`
+        and `std` of the samples, the number of `wrong` answers, and the mean `seconds`.
     """
 
     name: str
@@ -111,6 +132,14 @@ class Method:
     def __post_init__(self) -> None:
         as_algorithm(self.algorithm)
         as_stopping_rule(self.stopping)
+        as_text(self.name, "name")
+        if not self.slug.strip("."):
+            raise ProblemError(f"name must have a letter or a digit; got {shown(self.name)}")
+        as_number(self.margin, "margin", low=0, high=math.inf)
+        if self.most is not None:
+            as_count(self.most, "most", 1)
+        if not isinstance(self.reported, Statistics | None):
+            raise ProblemError(f"reported must be Statistics or None; got {shown(self.reported)}")
 
     @property
     def label(self) -> str:
@@ -130,29 +159,48 @@ class Method:
         """
         return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
 
-    def runs_of(self, runs: int) -> int:
-        """How many of so many runs are done: all, or the limit of a slow method."""
-        return runs if self.most is None else min(runs, self.most)
 
-    def options(self, delta: float) -> dict[str, Any]:
-        """The keyword arguments that `replicate` is called with."""
-        options: dict[str, Any] = {
-            "algorithm": self.algorithm,
-            "stopping": self.stopping,
-            "delta": delta,
-            "tolerance": self.tolerance,
-            "gamma": self.gamma,
-        }
-        return options if self.max_samples is None else options | {"max_samples": self.max_samples}
+def runs_of(method: Method, runs: int) -> int:
+    """How many of so many runs a method does: all, or the limit of a slow one."""
+    return runs if method.most is None else min(runs, method.most)
+
+
+def options_of(method: Method, delta: float) -> dict[str, Any]:
+    """The keyword arguments that `replicate` is called with."""
+    options: dict[str, Any] = {
+        "algorithm": method.algorithm,
+        "stopping": method.stopping,
+        "delta": delta,
+        "tolerance": method.tolerance,
+        "gamma": method.gamma,
+    }
+    return options if method.max_samples is None else options | {"max_samples": method.max_samples}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One instance with a declared misspecification, and the methods on it.
+    """One instance with a declared misspecification, and the methods that run on it.
 
-    `recipe` draws an instance like it where there are no data, or always where `instance` is empty:
-    what was published is the recipe then. Published runs are filed under `published`, by default
-    the case's name.
+    Attributes
+    ----------
+    name
+        What tables call it; the directory of its runs has this name.
+    title
+        What it is, in words.
+    instance
+        The name of a published instance; empty where only a recipe was published.
+    m
+        Number of best arms to find.
+    misspecification
+        What the algorithms are told.
+    methods
+        Each with a name of its own.
+    recipe
+        What draws an instance like the published one where that is not at hand: an object with
+        `draw(seed, misspecification)`, which gives a `mislid.Instance`. None where only the
+        published instance will do.
+    published
+        The name under which runs on it were published; by default that of the case.
     """
 
     name: str
@@ -165,13 +213,14 @@ class Case:
     published: str = ""
 
     def __post_init__(self) -> None:
-        _refuse_repeats("methods", [method.slug for method in self.methods])
-
-    def published_key(self, method: Method) -> tuple[str, str] | None:
-        """Case and method under which runs were published; None where none were."""
-        if method.published is None:
-            return None
-        return self.published or self.name, method.published
+        if set(as_text(self.name, "name")) & {"/", "\\"} or self.name in (".", ".."):
+            raise ProblemError(f"name must be one that a directory can have; got {self.name!r}")
+        if self.recipe is None and not self.instance:
+            raise ProblemError("instance must be the name of a published one where recipe is None")
+        if self.recipe is not None and not callable(getattr(self.recipe, "draw", None)):
+            raise ProblemError(f"recipe must have a method draw; got {shown(self.recipe)}")
+        methods = _all_of("methods", self.methods, Method)
+        _refuse_repeats("methods", [method.slug for method in methods])
 
     @property
     def path(self) -> str:
@@ -179,11 +228,33 @@ class Case:
         return f"instances/{self.instance}.npz"
 
 
+def published_key(case: Case, method: Method) -> tuple[str, str] | None:
+    """Case and method under which runs were published; None where none were."""
+    if method.published is None:
+        return None
+    return case.published or case.name, method.published
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """Cases that are run and shown together; `notes` say what a reader should know.
+    """Cases that are run and shown together.
 
-    `source` says what the runs are on, where the published instances are recipes.
+    Attributes
+    ----------
+    name, title
+        What commands call it, and what it is.
+    cases
+        Each with a name of its own.
+    runs
+        Number of runs of every method, unless `Method.most` is less.
+    delta
+        The error rate that is asked for.
+    seed
+        Of all random numbers.
+    notes
+        Sentences on what a reader should know.
+    source
+        What the runs are on, in words, where it is not the published instances.
     """
 
     name: str
@@ -196,7 +267,19 @@ class Experiment:
     source: str = ""
 
     def __post_init__(self) -> None:
-        _refuse_repeats("cases", [case.name for case in self.cases])
+        as_count(self.runs, "runs", 1)
+        as_number(self.delta, "delta", low=0, high=1, low_open=True, high_open=True)
+        as_count(self.seed, "seed", 0)
+        _refuse_repeats("cases", [case.name for case in _all_of("cases", self.cases, Case)])
+        _all_of("notes", self.notes, str)
+
+
+def _all_of(what: str, values: Any, kind: type) -> list[Any]:
+    """The values of a tuple or list, all of one kind."""
+    whole = isinstance(values, tuple | list)
+    if not whole or not all(isinstance(value, kind) for value in values):
+        raise ProblemError(f"{what} must be a tuple of {kind.__name__}; got {shown(values)}")
+    return list(values)
 
 
 def _refuse_repeats(what: str, names: Iterable[str]) -> None:

@@ -279,6 +279,11 @@ class AlternativeSearch:
     >>> a = search.closest([0.4, 0.5, 0.8], [1.0, 1.0, 1.0])
     >>> a.pair, a.pairs_solved, round(a.cost, 6)
     ((1, 2), 1, 0.0275)
+
+    With other incumbents, the question is who could be better than these:
+
+    >>> search.closest([0.4, 0.5, 0.8], [1.0, 1.0, 1.0], incumbents=[1]).cost
+    0.0
     """
 
     def __init__(self, model: Model, m: int) -> None:
@@ -306,6 +311,13 @@ class AlternativeSearch:
         -------
         Alternative
             The nearest of all pairs, with its proof.
+
+        Raises
+        ------
+        ProblemError
+            If an argument has the wrong shape or a value that is not allowed.
+        CertificateError
+            If the weights or features are too ill-conditioned for the answer to be proved.
         """
         model = self.model
         given, w = as_given(model, means, weights)

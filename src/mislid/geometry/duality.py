@@ -11,13 +11,14 @@ Whether (z, alpha) is feasible depends on neither the means nor the weights.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._validation import Matrix, Vector
+from mislid._validation import Matrix, Vector, as_number
 from mislid.model import Model
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LARGEST_SLACK = 1e-13
 # What rounding may take from a rival's bound, relative to it: multipliers have 16 digits, of which
 # columns that differ by 1e-10 leave six in A'z.
 ROUNDING = 1e-4
+# How distances say that nothing is certain, or that no proof has such numbers.
+UNCERTAIN = (ArithmeticError, ValueError)
 
 # (challenger, incumbent) in each row: what an answer could have wrong.
 Pairs = NDArray[np.int64]
@@ -79,14 +82,32 @@ class Certified:
         Parameters
         ----------
         rtol
-            Largest relative distance between the cost and what is proved.
+            Largest relative distance between the cost and what is proved, at least 0.
 
         Returns
         -------
         Check
             True where everything holds; otherwise it lists what does not.
+
+        Raises
+        ------
+        ProblemError
+            If `rtol` is negative or no number. A proof that fails raises nothing.
+
+        Examples
+        --------
+        Someone who claims a smaller cost is found out:
+
+        >>> from dataclasses import replace
+        >>> from mislid import project
+        >>> found = project(Model([[1.0], [1.0], [1.0]], 1.0), [-2.0, -2.0, 4.0], [1.0, 1.0, 1.0])
+        >>> print(found.check())
+        holds
+        >>> print(replace(found, cost=5.0).check())
+        cost must be 1/2 sum w (means - given)^2 = 5.333...; got 5.0; bound must not...
         """
-        return Check(tuple(self._failures(rtol)))
+        width = as_number(rtol, "rtol", low=0.0, high=math.inf, allow_inf=True)
+        return Check(tuple(self._failures(width)))
 
     def _failures(self, rtol: float) -> list[str]:
         raise NotImplementedError
@@ -243,7 +264,7 @@ def certain_bound(
         return nearly
     try:
         return _distances(model, means, weights).at_least(*proof)
-    except ArithmeticError:
+    except UNCERTAIN:
         return nearly
 
 
@@ -271,24 +292,24 @@ def rounding_failures(
     if floor is not None and np.any(floor):
         named.append(("floor", Proof(floor, tolerance=tolerance)))
     for (i, j), z, alpha in zip(*(proofs or no_proofs(model.K)), strict=True):
-        proof = Proof(z, float(alpha), (int(i), int(j)), tolerance)
-        named.append((f"pair ({i}, {j})", proof))
+        if alpha >= 0.0:  # others prove nothing
+            proof = Proof(z, float(alpha), (int(i), int(j)), tolerance)
+            named.append((f"pair ({i}, {j})", proof))
     if not named or math.isinf(model.misspecification):
         return []
     theta, small = linear_fit(model, means), negligible_cost(means, weights, tolerance)
     failures = []
-    try:
+    with suppress(*UNCERTAIN):
         distances = _distances(model, means, weights)
         for name, proof in named:
-            seeming = proved_bound(model, means, weights, *proof, theta)
-            proved = distances.at_least(*proof)
+            seeming, proved = proved_bound(model, means, weights, *proof, theta), math.inf
+            with suppress(*UNCERTAIN):  # of this proof alone
+                proved = distances.at_least(*proof)
             if math.isfinite(seeming) and not proved >= (1.0 - ROUNDING) * seeming - small:
                 failures.append(
                     f"{name}: multipliers seem to prove {seeming!r}, and prove {proved!r}: the "
                     "rest is rounding"
                 )
-    except ArithmeticError:
-        return failures
     return failures
 
 

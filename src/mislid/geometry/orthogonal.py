@@ -32,6 +32,17 @@ class OrthogonalParameters:
         The linear part (K,), features @ theta.
     deviation
         What is left of the means (K,).
+
+    Examples
+    --------
+    A deviation that is not what is left of the means is found out:
+
+    >>> from dataclasses import replace
+    >>> split = orthogonal_parameters(Model([[1], [1], [1]], 0.5), [0, 1, 5], [1, 1, 1])
+    >>> print(split.check())
+    holds
+    >>> print(replace(split, deviation=split.deviation + 0.5).check())
+    linear + deviation differs from the means by 0.5...
     """
 
     model: Model

@@ -198,6 +198,11 @@ class InitialDesign:
     >>> design = initial_design(Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 0.1))
     >>> list(design), design.length, design.counts.tolist()
     ([0, 1], 2, [1, 1, 0])
+    >>> longer = initial_design(design.model, rule="eigenvalue")
+    >>> longer.length, [longer.arm(t) for t in (0, 1, 2, 3)]
+    (4, [0, 1, 0, 1])
+    >>> print(longer.check())
+    holds
     """
 
     model: Model

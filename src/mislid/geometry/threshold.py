@@ -60,6 +60,18 @@ class UnstructuredThreshold:
         The (challenger, incumbent) whose order each of them reverses, (n, 2).
     mixture
         Their probabilities (n,).
+
+    Examples
+    --------
+    With a smaller misspecification, the alternatives that prove it are no longer models:
+
+    >>> from dataclasses import replace
+    >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
+    >>> threshold = unstructured_threshold(model, [0.4, 0.5, 0.8], 1)
+    >>> round(threshold.value, 3), bool(threshold.check())
+    (0.167, True)
+    >>> print(replace(threshold, value=0.1).check())
+    alternative 0: means must deviate from features @ theta by at most 0.1; arm 0 exceeds that...
     """
 
     model: Model

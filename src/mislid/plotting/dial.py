@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from mislid.plotting import theme
 from mislid.plotting.words import number
+from mislid.study.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from mislid.study.sensitivity import Sensitivity
 
 # The end of the axis stands for all that is beyond the dial's values, in multiples of the largest.
 BEYOND = 1.6
@@ -33,6 +32,13 @@ def draw_dial(found: Sensitivity) -> Figure:
     matplotlib.figure.Figure
         Without a curve before there is an estimate.
 
+    Raises
+    ------
+    ProblemError
+        Where `found` is something else.
+    MissingPackageError
+        Without matplotlib.
+
     Examples
     --------
     >>> from mislid import create_study
@@ -41,6 +47,7 @@ def draw_dial(found: Sensitivity) -> Figure:
     >>> draw_dial(study.sensitivity()).axes[0].get_xlabel()
     'misspecification'
     """
+    theme.refuse_others(found, Sensitivity, "found", "Study.sensitivity()")
     with theme.drawing():
         figure = theme.new_figure(3.8, 7.2)
         axes = figure.subplots()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mislid._words import the_best
+from mislid.plotting.study import refuse_other_overviews
 from mislid.plotting.theme import (
     BEST,
     CONTRAST,
@@ -105,7 +106,22 @@ def draw_forecast(overview: Overview) -> Figure | None:
     matplotlib.figure.Figure or None
         None where nothing was measured, there are no forecasts, or no question needs more
         measurements.
+
+    Raises
+    ------
+    ProblemError, MissingPackageError
+        As for `draw_candidates`.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=2, noise=1.0)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 1.4)] * 9)
+    >>> (axes,) = draw_forecast(study.overview()).axes
+    >>> [label.get_text() for label in axes.get_yticklabels()][:4]
+    ['as asked', 'error rate 0.1', 'error rate 0.01', 'the best instead of 2']
     """
+    refuse_other_overviews(overview)
     if overview.samples == 0 or overview.forecaster is None:
         return None
     rows = forecasts_of(overview)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from mislid._validation import as_top_m, as_weights
+from mislid._validation import as_number, as_top_m, as_weights
 from mislid._words import the_best
-from mislid.errors import ProblemError
 from mislid.model import Instance
-from mislid.plotting.theme import BEST, CONTRAST, GREY, LINES, PAPER, REST, tidy
+from mislid.plotting.theme import (
+    BEST,
+    CONTRAST,
+    GREY,
+    LINES,
+    PAPER,
+    REST,
+    refuse_other_axes,
+    refuse_other_lists,
+    refuse_others,
+    tidy,
+)
 from mislid.simulation.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,7 +58,8 @@ def plot_allocation(
     Raises
     ------
     ProblemError
-        Where m, counts or optimal do not fit the instance.
+        Where m, counts or optimal do not fit the instance, or `axes` are not one axes of
+        matplotlib.
 
     Examples
     --------
@@ -59,6 +71,8 @@ def plot_allocation(
     >>> [float(bar.get_height()) for bar in axes.patches]
     [0.75, 0.25]
     """
+    refuse_other_axes(axes)
+    refuse_others(instance, Instance, "instance", "mislid.Instance()")
     m = as_top_m(m, instance.K)
     taken = as_weights(counts, instance.K, "counts")
     order = np.argsort(-instance.means, kind="stable")
@@ -98,7 +112,8 @@ def plot_evidence(
     Raises
     ------
     ProblemError
-        Where there are no runs, or one of them is empty.
+        Where there are no runs or one of them is empty, where `bound` is no number above 0, or
+        where `axes` are not one axes of matplotlib.
 
     Examples
     --------
@@ -112,8 +127,11 @@ def plot_evidence(
     >>> int(axes.lines[1].get_xdata()[-1]) == found.samples
     True
     """
-    if not runs or not all(runs.values()):
-        raise ProblemError("runs must hold at least one run, each with what its callback was given")
+    refuse_other_axes(axes)
+    rule = "runs must hold at least one run, each with what its callback was given"
+    refuse_other_lists(runs, Progress, rule)
+    if bound is not None:
+        bound = as_number(bound, "bound", low=0, high=math.inf, low_open=True)
     axes.axhline(1.0, color=GREY, lw=0.9, ls="--")
     for at, (name, seen) in enumerate(runs.items()):
         last, colour = seen[-1], LINES[at % len(LINES)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mislid._validation import Vector
+from mislid._validation import Vector, as_number
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.plotting import theme
 from mislid.simulation.replicate import Row
@@ -24,6 +25,7 @@ MANY = 50
 # points right of the axes.
 LONGEST, BOX = 32, 0.26
 COLUMNS = (30, 90, 132)
+_RULE = "groups must hold at least one algorithm, each with finished runs"
 
 
 def plot_runs(
@@ -53,7 +55,8 @@ def plot_runs(
     Raises
     ------
     ProblemError
-        Where there is no group, or one without runs.
+        Where there is no group or one without runs, where `delta` is not between 0 and 1, where
+        `dashed` is no list of names, or where `axes` are not one axes of matplotlib.
 
     Examples
     --------
@@ -64,8 +67,10 @@ def plot_runs(
     >>> [text.get_text() for text in axes.texts][3:]
     ['5', '102', '0.0%']
     """
-    if not groups or not all(groups.values()):
-        raise ProblemError("groups must hold at least one algorithm, each with finished runs")
+    theme.refuse_other_axes(axes)
+    theme.refuse_other_lists(groups, Row, _RULE)
+    delta = as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True)
+    _refuse_no_names(dashed)
     samples = [np.array([row.samples for row in rows], dtype=float) for rows in groups.values()]
     errors = [summarise(rows).error_rate for rows in groups.values()]
     colours = [theme.CONTRAST if error > delta else theme.BEST for error in errors]
@@ -92,7 +97,9 @@ def height_of(groups: int) -> float:
     return 1.0 + 0.42 * groups
 
 
-def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> None:
+def save_runs(
+    path: str | os.PathLike[str], groups: Mapping[str, Sequence[Row]], delta: float
+) -> None:
     """`plot_runs` as a .png or .svg file, whole or not at all.
 
     Parameters
@@ -101,11 +108,37 @@ def save_runs(path: Path, groups: Mapping[str, Sequence[Row]], delta: float) -> 
         Where it goes.
     groups, delta
         As in `plot_runs`.
+
+    Raises
+    ------
+    FileFormatError, ProblemError, MissingPackageError
+        As in `plot_runs` and `save`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from mislid import Instance, Model
+    >>> from mislid.simulation.replicate import replicate_rows
+    >>> instance = Instance(Model([[1.0], [2.0]], misspecification=0.1), [1.0, 2.0])
+    >>> names = ("mislid", "uniform")
+    >>> runs = {name: replicate_rows(instance, 1, runs=5, algorithm=name) for name in names}
+    >>> with TemporaryDirectory() as folder:
+    ...     save_runs(f"{folder}/runs.svg", runs, delta=0.05)
+    ...     text = Path(folder, "runs.svg").read_text()
+    >>> "samples until stopping" in text and "uniform" in text
+    True
     """
+    theme.refuse_other_lists(groups, Row, _RULE)
     with theme.drawing():
         figure = theme.new_figure(height_of(len(groups)))
         plot_runs(figure.subplots(), groups, delta)
     theme.save(figure, path)
+
+
+def _refuse_no_names(dashed: Any) -> None:
+    if isinstance(dashed, str) or not isinstance(dashed, Collection):
+        raise ProblemError(f"dashed must be a list of names; got {shown(dashed)}")
 
 
 def _draw_dots(axes: Axes, at: int, values: Vector) -> None:

@@ -38,7 +38,14 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     Returns
     -------
     list of matplotlib.figure.Figure
-        As many as it takes, of at most `ROWS` candidates each and `MOST` in all.
+        As many as it takes, of at most 42 candidates each and 126 in all.
+
+    Raises
+    ------
+    ProblemError
+        Where it is no overview, such as a study.
+    MissingPackageError
+        Without matplotlib.
 
     Examples
     --------
@@ -49,6 +56,7 @@ def draw_candidates(overview: Overview) -> list[Figure]:
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['b', 'a']
     """
+    refuse_other_overviews(overview)
     drawn = overview.order[:MOST]
     pages = [drawn]
     if drawn.size > ROWS:
@@ -56,6 +64,11 @@ def draw_candidates(overview: Overview) -> list[Figure]:
         pages = [drawn[:FIRST], *np.array_split(rest, math.ceil(rest.size / ROWS))]
     with theme.drawing():
         return [_draw_rows(overview, rows) for rows in pages]
+
+
+def refuse_other_overviews(overview: object) -> None:
+    """Refuse what is not a study at one moment."""
+    theme.refuse_others(overview, Overview, "overview", "Study.overview()")
 
 
 def _draw_rows(overview: Overview, rows: Arms) -> Figure:
@@ -140,6 +153,11 @@ def draw_evidence(overview: Overview) -> Figure | None:
     matplotlib.figure.Figure or None
         None before there is an estimate.
 
+    Raises
+    ------
+    ProblemError, MissingPackageError
+        As for `draw_candidates`.
+
     Examples
     --------
     >>> from mislid import create_study
@@ -149,6 +167,7 @@ def draw_evidence(overview: Overview) -> Figure | None:
     >>> above.texts[0].get_text().partition(":")[0]
     'b before a'
     """
+    refuse_other_overviews(overview)
     history = overview.history
     if history is None:
         return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mislid._words import visible
-from mislid.files import write_whole
+from mislid._validation import as_number
+from mislid._words import shown, visible
+from mislid.errors import MissingPackageError, ProblemError
+from mislid.files import new_place, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,12 @@ INK, GREY, RULE, PAPER = "#1f2937", "#6b7280", "#d5dae1", "#ffffff"
 BEST, REST, CONTRAST = "#2a7f9e", "#94a9b8", "#d1495b"
 # Of lines in one picture; the first is what the picture is about.
 LINES = (BEST, "#e08e45", GREY, "#7a5195", "#3d8361", "#b23a48")
+# What names of pictures end in.
+ENDINGS = (".png", ".svg")
 # Inches across, and letters of a label.
 WIDTH, LONGEST = 9.2, 24
+# Dots of a picture in one direction; matplotlib draws no more.
+MOST_DOTS = 65_535
 # A linear axis hides what is more than this many times smaller than the largest.
 SPREAD = 30.0
 
@@ -55,9 +60,59 @@ _STYLE: Any = {
 }
 
 
+def require_matplotlib(what: str = "a picture") -> None:
+    """Refuse, in the name of what needs it, to go on without matplotlib."""
+    try:
+        import matplotlib as mpl  # noqa: F401 - said before anything is computed
+    except ImportError:
+        raise MissingPackageError(
+            f"{what} needs matplotlib (pip install 'mislid[plots]')"
+        ) from None
+
+
+def refuse_others(value: Any, kind: type, name: str, maker: str) -> None:
+    """Refuse what is not of this kind, and say what gives one.
+
+    >>> refuse_others("teas", dict, "teas", "dict()")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: teas must be what dict() gives; got 'teas'
+    """
+    if not isinstance(value, kind):
+        raise ProblemError(f"{name} must be what {maker} gives; got {shown(value)}")
+
+
+def refuse_other_lists(groups: Any, kind: type, rule: str) -> None:
+    """Refuse what is not a dict of names and lists, each with at least one of this kind.
+
+    >>> refuse_other_lists({"a": [1, 2], "b": []}, int, "groups must hold integers")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: groups must hold integers; got {'a': [1, 2], 'b': []}
+    """
+    named = groups.items() if isinstance(groups, Mapping) else ()
+    fits = [isinstance(name, str) and _is_list_of(kind, values) for name, values in named]
+    if not fits or not all(fits):
+        raise ProblemError(f"{rule}; got {shown(groups)}")
+
+
+def _is_list_of(kind: type, values: Any) -> bool:
+    is_list = isinstance(values, Sequence) and len(values) > 0
+    return is_list and all(isinstance(value, kind) for value in values)
+
+
+def refuse_other_axes(axes: Any) -> None:
+    """Refuse what nothing can be drawn on; several axes are an array."""
+    require_matplotlib()
+    from matplotlib.axes import Axes
+
+    refuse_others(axes, Axes, "axes", "Figure.add_subplot()")
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """The look of pictures; scripts that the fonts here lack are no matter for a browser."""
+    require_matplotlib()
     from matplotlib import rc_context
 
     with rc_context(_STYLE), warnings.catch_warnings():
@@ -67,6 +122,7 @@ def drawing() -> Iterator[None]:
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
     """An empty figure of so many inches, by default as wide as a page; notebooks show it."""
+    require_matplotlib()
     from mislid.plotting.picture import Picture
 
     return Picture(figsize=(width, height), layout="constrained")
@@ -87,12 +143,22 @@ def as_png(figure: Figure, dpi: int = 150) -> bytes:
     bytes
         The content of a PNG file.
 
+    Raises
+    ------
+    ProblemError
+        Where it is no figure, or `dpi` is less than 1 or gives more than 65,535 dots in a row.
+    MissingPackageError
+        Without matplotlib.
+
     Examples
     --------
     >>> as_png(new_figure(1.0), dpi=20)[1:4]
     b'PNG'
     """
-    return _rendered(figure, "png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
+    _refuse_other_figures(figure)
+    most = MOST_DOTS / max(figure.get_size_inches())
+    dots = as_number(dpi, "dpi", low=1, high=most)
+    return _rendered(figure, "png", dpi=dots, facecolor=PAPER, metadata={"Software": None})
 
 
 def as_svg(figure: Figure) -> str:
@@ -102,25 +168,44 @@ def as_svg(figure: Figure) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as a PNG or, where the name ends so, an SVG file, whole or not at all.
+    """Write a figure as a .png or .svg file, whole or not at all.
 
     Parameters
     ----------
     figure
         As the functions of this package give it.
     path
-        Where it goes.
+        Where it goes. A file that is there is replaced.
+
+    Raises
+    ------
+    FileFormatError
+        Where the name of the file does not end in .png or .svg.
+    ProblemError
+        Where it is no figure, or `path` is a directory or in one that does not exist.
+    MissingPackageError
+        Without matplotlib.
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     save(new_figure(1.0), f"{folder}/empty.svg")
     ...     Path(folder, "empty.svg").read_text()[:4]
     '<svg'
     """
-    is_svg = Path(path).suffix.lower() == ".svg"
-    write_whole(Path(path), as_svg(figure).encode() if is_svg else as_png(figure))
+    _refuse_other_figures(figure)
+    place = new_place(path, "path", *ENDINGS)
+    is_svg = place.suffix.lower() == ".svg"
+    write_whole(place, as_svg(figure).encode() if is_svg else as_png(figure))
+
+
+def _refuse_other_figures(figure: Any) -> None:
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    refuse_others(figure, Figure, "figure", "a function of mislid.plotting")
 
 
 def _rendered(figure: Figure, form: str, **options: Any) -> bytes:

@@ -63,6 +63,13 @@ def draw_trade_off(trade_off: TradeOff) -> Figure:
     matplotlib.figure.Figure
         What is infinite is left out.
 
+    Raises
+    ------
+    ProblemError
+        Where it is no `TradeOff`, such as the representation itself.
+    MissingPackageError
+        Without matplotlib.
+
     Examples
     --------
     >>> from mislid.representation import Choice
@@ -71,6 +78,7 @@ def draw_trade_off(trade_off: TradeOff) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['largest absolute error', 'characteristic time', 'pulls']
     """
+    theme.refuse_others(trade_off, TradeOff, "trade_off", "Representation.trade_off()")
     with theme.drawing():
         figure = theme.new_figure(3.6, 10.6)
         first, second, third = figure.subplots(1, 3)

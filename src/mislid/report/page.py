@@ -14,10 +14,11 @@ import numpy as np
 from mislid import __version__
 from mislid._html import Html, element, markup, table
 from mislid._words import moment
-from mislid.errors import MislidError, MissingPackageError, ProblemError
+from mislid.errors import MislidError, ProblemError
 from mislid.files import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
+from mislid.plotting.theme import require_matplotlib
 from mislid.plotting.words import decimals, fixed, number, rate, whole
 from mislid.report.style import as_markup, style_sheet
 from mislid.report.summary import cautions, headline, key_numbers, question
@@ -41,7 +42,7 @@ def write_report(study: Study, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ProblemError
-        Where the path is a directory, or in one that does not exist.
+        Where `study` is no study, or the path is a directory or in one that does not exist.
     MissingPackageError
         Without matplotlib.
 
@@ -76,6 +77,8 @@ def report(study: Study) -> str:
 
     Raises
     ------
+    ProblemError
+        Where `study` is no study.
     MissingPackageError
         Without matplotlib.
 
@@ -86,12 +89,7 @@ def report(study: Study) -> str:
     >>> "Nothing has been measured yet." in report(study)
     True
     """
-    try:
-        import matplotlib as mpl  # noqa: F401 - said before anything is computed
-    except ImportError:
-        raise MissingPackageError(
-            "a report needs matplotlib (pip install 'mislid[plots]')"
-        ) from None
+    require_matplotlib("a report")
     if not isinstance(study, Study):
         raise ProblemError(f"study must be a mislid.Study; got {type(study).__name__}")
     return page(study.overview())

@@ -16,9 +16,8 @@ from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures
 from mislid.representation.network import Network
-from mislid.representation.trade_off import TradeOff, weigh
+from mislid.representation.trade_off import Order, TradeOff, weigh
 
-Order = Literal["variance", "prediction"]
 Intercept = Literal["feature", "fold"]
 
 
@@ -38,6 +37,22 @@ class Representation(WithFeatures):
         Average rewards of the candidates (K,).
     names
         Their labels, or None.
+
+    Examples
+    --------
+    >>> from mislid.representation import learn
+    >>> X = np.random.default_rng(3).normal(size=(30, 3))
+    >>> learned = learn(X, np.abs(X[:, 0]) + X[:, 1], hidden=(16,), width=4, epochs=200)
+    >>> learned.d
+    5
+    >>> small = learned.reduce(2, order="prediction")  # fewer features, the same predictions
+    >>> small.features.shape, bool(np.allclose(small.predictions, learned.predictions))
+    ((30, 2), True)
+    >>> small.to_instance(noise=0.5).K
+    30
+    >>> one, both = small.trade_off(m=3, rtol=0.1).of("variance")
+    >>> one.d < both.d and one.misspecification > both.misspecification
+    True
     """
 
     network: Network
@@ -125,7 +140,8 @@ class Representation(WithFeatures):
         Raises
         ------
         ProblemError
-            Where d exceeds the rank, or no number of features is `within`.
+            Where d is no integer from 1 to the rank, no number of features is `within`, both are
+            given, or there is no such order.
         """
         if not is_one_of(order, get_args(Order)):
             raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
@@ -169,6 +185,13 @@ class Representation(WithFeatures):
         -------
         TradeOff
             Misspecification, characteristic time and initial design of every choice.
+
+        Raises
+        ------
+        ProblemError
+            Where m is no integer from 1 to K - 1, or `noise` or `rtol` is not allowed.
+        CertificateError
+            Where no characteristic time can be certified.
         """
         reduced = [
             (order, self.reduce(d, order=order), self.reduce(d, order=order, whiten=True))
@@ -193,6 +216,12 @@ class Representation(WithFeatures):
         -------
         Instance
             Its means are those of the candidates.
+
+        Raises
+        ------
+        ProblemError
+            Where `noise` is not above 0 or has another number of entries, or `misspecification`
+            is less than 0.
         """
         declared = self.misspecification if misspecification is None else misspecification
         return Instance(Model(self.features, declared), self.means, noise, self.names)

@@ -87,6 +87,17 @@ class Network:
         Indices of these rows.
     losses
         Of every epoch: half the mean squared error in units of the rewards' variance.
+
+    Examples
+    --------
+    >>> from mislid.representation import learn
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> network = learn(X, np.abs(X[:, 0]) + X[:, 1], hidden=(16,), width=4, epochs=50).network
+    >>> hidden = network.activations(X[:5])
+    >>> hidden.shape
+    (5, 4)
+    >>> bool(np.allclose(network.predict(X[:5]), hidden @ network.theta + network.intercept))
+    True
     """
 
     weights: tuple[Matrix, ...]
@@ -117,7 +128,7 @@ class Network:
         Raises
         ------
         ProblemError
-            Where X has another number of columns.
+            Where X is no matrix of finite numbers, or has another number of columns.
         """
         rows = as_array(X, "X", 2, "one row per observation")
         if rows.shape[1] != self.centre.size:
@@ -142,6 +153,11 @@ class Network:
         -------
         numpy.ndarray
             One reward per row (n,).
+
+        Raises
+        ------
+        ProblemError
+            Where `activations` refuses X.
         """
         predictions: Vector = self.activations(X) @ self.theta + self.intercept
         return predictions

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid._tables import as_frame
-from mislid._validation import Matrix, Vector, as_noise, as_top_m
+from mislid._validation import Matrix, Vector, as_noise, as_top_m, is_one_of
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import initial_design
 from mislid.geometry.time import characteristic_curve, characteristic_time
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from mislid.representation.learned import Representation
+
+Order = Literal["variance", "prediction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,19 @@ class TradeOff:
         The representations, and their characteristic times.
     unstructured
         The characteristic time without any features.
+
+    Examples
+    --------
+    >>> from mislid.representation import learn
+    >>> rng = np.random.default_rng(3)
+    >>> X = rng.normal(size=(30, 3))
+    >>> learned = learn(X, X[:, 0] + rng.normal(size=30), hidden=(8,), width=4, epochs=20)
+    >>> found = learned.reduce(2).trade_off(m=2, rtol=0.1)
+    >>> found.to_frame().groupby("order")["d"].apply(list).to_dict()
+    {'prediction': [1, 2], 'variance': [1, 2]}
+    >>> errors = [choice.misspecification for choice in found.of("prediction")]
+    >>> bool(np.isclose(*errors))  # the predictions themselves come first
+    True
     """
 
     m: int
@@ -79,6 +95,11 @@ class TradeOff:
         -------
         pandas.DataFrame
             A row for every representation, with the fields of `Choice` as columns.
+
+        Raises
+        ------
+        MissingPackageError
+            Without pandas.
         """
         return as_frame(
             [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
@@ -96,7 +117,14 @@ class TradeOff:
         -------
         tuple of Choice
             Fewest features first.
+
+        Raises
+        ------
+        ProblemError
+            Where there is no such order.
         """
+        if not is_one_of(order, get_args(Order)):
+            raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
         return tuple(choice for choice in self.choices if choice.order == order)
 
 

@@ -14,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
-from mislid.errors import MislidError
+from mislid._words import shown
+from mislid.errors import MislidError, ProblemError
 from mislid.server import pages, reading, writing
 from mislid.server.access import LOGIN, Gate, Policy
 from mislid.server.answers import answer, packed, refusal, refused
@@ -26,7 +28,7 @@ STATIC = Path(__file__).parent / "static"
 STUDY = "/api/studies/{id}"
 
 
-def new_app(hub: Hub, policy: Policy) -> Gate:
+def new_app(hub: Hub, policy: Policy) -> ASGIApp:
     """An ASGI application that shows the studies of a storage, and changes them if it may.
 
     Parameters
@@ -38,9 +40,45 @@ def new_app(hub: Hub, policy: Policy) -> Gate:
 
     Returns
     -------
-    Gate
-        The application.
+    starlette.types.ASGIApp
+        The application, for a server such as uvicorn.
+
+    Raises
+    ------
+    ProblemError
+        Where `hub` is no `Hub`, or `policy` no `Policy`.
+
+    Examples
+    --------
+    Without a server, httpx can ask it directly:
+
+    >>> import asyncio
+    >>> import httpx
+    >>> import mislid
+    >>> from mislid.study.storage import as_storage
+    >>> storage = as_storage(None)
+    >>> study = mislid.create_study(
+    ...     study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1.0, storage=storage
+    ... )
+    >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
+    >>> async def asked(address):
+    ...     hub = Hub(storage)
+    ...     app = new_app(hub, Policy(hosts=frozenset({"lab.example"})))
+    ...     client = httpx.AsyncClient(
+    ...         transport=httpx.ASGITransport(app), base_url="http://lab.example"
+    ...     )
+    ...     async with hub.running(), client:
+    ...         return (await client.get(address)).json()
+    >>> state = asyncio.run(asked("/api/studies/1/state"))["state"]
+    >>> state["samples"], state["best_now"]
+    (2, ['sencha'])
+    >>> asyncio.run(asked("/api/studies/2/state"))["error"]["message"]
+    'there is no study with the id 2 here'
     """
+    if not isinstance(hub, Hub):
+        raise ProblemError(f"hub must be a mislid.server.live.Hub; got {shown(hub)}")
+    if not isinstance(policy, Policy):
+        raise ProblemError(f"policy must be a mislid.server.access.Policy; got {shown(policy)}")
 
     @asynccontextmanager
     async def alive(_app: Starlette) -> AsyncIterator[None]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import ipaddress
 import os
 import secrets
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.server.access import HEADERS, Policy, host_names
 from mislid.server.answers import refusal
@@ -177,26 +180,41 @@ def listen(host: str, port: int) -> socket.socket:
 
 def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
     """A server that is not started yet, with options of `uvicorn.Config`."""
+    if not isinstance(storage, Storage):
+        raise ProblemError(
+            "storage must be an open one, as mislid.study.storage.as_storage gives it; got "
+            f"{shown(storage)}"
+        )
     hub = Hub(storage)
-    config = uvicorn.Config(
-        new_app(hub, policy),
-        http=Patient,
-        ws="none",
-        lifespan="on",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        log_level="warning",
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=2,
-        h11_max_incomplete_event_size=LONGEST_HEAD,
+    app = new_app(hub, policy)
+    own: dict[str, Any] = {
+        "http": Patient,
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "server_header": False,
+        "date_header": False,
+        "log_level": "warning",
+        "limit_concurrency": MOST_CONNECTIONS,
+        "timeout_keep_alive": 10,
+        "timeout_graceful_shutdown": 2,
+        "h11_max_incomplete_event_size": LONGEST_HEAD,
         # Anybody can send the headers of a proxy: only those of a declared one are believed.
-        proxy_headers=bool(policy.proxies),
-        forwarded_allow_ips=list(policy.proxies),
-        **options,
-    )
-    return Server(config, hub.end)
+        "proxy_headers": bool(policy.proxies),
+        "forwarded_allow_ips": list(policy.proxies),
+    }
+    _refuse_other_options(options, {"app", *own})
+    return Server(uvicorn.Config(app, **own, **options), hub.end)
+
+
+def _refuse_other_options(options: Iterable[str], own: set[str]) -> None:
+    known = inspect.signature(uvicorn.Config).parameters.keys() - own
+    for name in options:
+        if name not in known:
+            raise ProblemError(
+                "options must be those of uvicorn.Config that the server does not set itself; got "
+                f"{name!r}"
+            )
 
 
 def allow_files() -> None:
@@ -224,7 +242,31 @@ def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -
         Where it listens.
     **options
         Of `uvicorn.Config`.
+
+    Raises
+    ------
+    ProblemError
+        Before it listens: where `storage`, `policy` or `at` is something else, where the server
+        sets an option itself or uvicorn has none of that name, or in a thread other than the main
+        one, which alone gets signals.
+
+    Examples
+    --------
+    The command `mislid serve` does the same, with a policy for its address:
+
+    >>> policy = policy_for("127.0.0.1", 8600, write=False, token=None)
+    >>> with listen("127.0.0.1", 0) as at:
+    ...     serve("lab.db", policy, at)
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: storage must be an open one, as mislid.study.storage.as_storage
+    gives it; got 'lab.db'
     """
+    if not isinstance(at, socket.socket):
+        raise ProblemError(f"at must be a socket, as `listen` gives it; got {shown(at)}")
+    if threading.current_thread() is not threading.main_thread():
+        raise ProblemError("serve must be called in the main thread, which alone gets signals")
+    server = server_of(storage, policy, **options)
     allow_files()
 
     def end(number: int, _frame: object) -> None:
@@ -235,4 +277,4 @@ def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -
 
     signal.signal(signal.SIGTERM, end)
     with suppress(KeyboardInterrupt):
-        server_of(storage, policy, **options).run([at])
+        server.run([at])

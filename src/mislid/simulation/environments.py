@@ -14,14 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fill, frozen
+from mislid._validation import (
+    Matrix,
+    Vector,
+    as_arm,
+    as_array,
+    as_count,
+    as_noise,
+    as_number,
+    fill,
+    frozen,
+)
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
 from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
 Source = tuple[str, Matrix, Matrix]
@@ -33,12 +43,26 @@ AssumedNoise = ArrayLike | str | None
 class Environment:
     """What all environments share.
 
+    One of your own overrides `sample`, and `reward_range` where there is one.
+
     Attributes
     ----------
     means
         Of the rewards of every arm (K,).
     noise
         A sub-Gaussian scale of them (K,).
+
+    Examples
+    --------
+    Rewards of a coin with two sides, -1 and 1, as likely as the mean asks for:
+
+    >>> class Sides(Environment):
+    ...     def sample(self, arm, size, generator):
+    ...         return np.where(generator.random(size) < 0.5 * (1 + self.means[arm]), 1.0, -1.0)
+    >>> sides = Sides([0.2, -0.4], noise=1.0)
+    >>> rewards = sides.sample(0, 1000, np.random.default_rng(0))
+    >>> np.unique(rewards).tolist(), round(float(rewards.mean()), 1), sides.source()
+    ([-1.0, 1.0], 0.2, None)
     """
 
     means: Vector
@@ -82,6 +106,11 @@ class Environment:
         Instance
             What `identify` takes, besides the environment.
 
+        Raises
+        ------
+        ProblemError
+            If the model is none or has another number of arms, or the names do not fit them.
+
         Examples
         --------
         >>> model = Model([[1], [2]], misspecification=0.1)
@@ -105,17 +134,46 @@ class Environment:
         ndarray of float
             The rewards (size,).
 
+        Raises
+        ------
+        ProblemError
+            If there is no such arm, the size is not a whole number from 0 on, or the generator is
+            none.
+
         Examples
         --------
         >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
         [1.0, 1.0, 1.0]
         """
-        raise NotImplementedError
+        if not hasattr(generator, "standard_normal"):
+            raise ProblemError(
+                f"generator must be a numpy.random.Generator; got {shown(generator)}"
+            )
+        return self._draw(as_arm(arm, "arm", self.K), as_count(size, "size", 0), generator)
+
+    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+        raise NotImplementedError(f"{type(self).__name__} must override sample")
+
+    @property
+    def _drawer(self) -> Callable[[int, int, np.random.Generator], Vector]:
+        """As `sample`, for loops whose arms and sizes need no check."""
+        is_own = type(self).sample is not Environment.sample
+        return self.sample if is_own else self._draw
 
     def source(self) -> Source | None:
-        """What a compiled loop draws from: kind, parameters of every arm (K, 4), and a table.
+        """What a compiled loop draws from; one that has none is drawn from by `sample`, slower.
 
-        None, as here, where there is no compiled kind: a run then calls `sample`, which is slower.
+        Returns
+        -------
+        tuple or None
+            A kind; what its distribution has as parameters, in the first columns of (K, 4); and a
+            table (n, K) of rewards, which is empty for kinds that have none.
+
+        Examples
+        --------
+        >>> kind, parameters, table = Gaussian([0.2, 0.5], noise=2.0).source()
+        >>> kind, parameters[:, :2].tolist(), table.shape
+        ('gaussian', [[0.2, 2.0], [0.5, 2.0]], (0, 2))
         """
         return None
 
@@ -124,6 +182,8 @@ class Environment:
 class Gaussian(Environment):
     """Normal rewards of given means (K,) and standard deviations, one for all arms or (K,).
 
+    Examples
+    --------
     >>> Gaussian([0.2, 0.5], noise=2.0).noise.tolist()
     [2.0, 2.0]
     """
@@ -132,12 +192,10 @@ class Gaussian(Environment):
         vector = _as_means(means)
         super().__init__(vector, as_noise(noise, vector.size))
 
-    def source(self) -> Source:
-        """Means and standard deviations."""
+    def source(self) -> Source:  # noqa: D102 - the base class has it
         return _source("gaussian", self.means, self.noise)
 
-    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Normal rewards (size,) of one arm."""
+    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         rewards: Vector = self.means[arm] + self.noise[arm] * generator.standard_normal(size)
         return rewards
 
@@ -146,6 +204,8 @@ class Gaussian(Environment):
 class Bernoulli(Environment):
     """Rewards 1 with probability means (K,) and 0 otherwise; noise 1/2.
 
+    Examples
+    --------
     >>> Bernoulli([0.2, 1.5])
     Traceback (most recent call last):
     ...
@@ -162,12 +222,10 @@ class Bernoulli(Environment):
         """0 and 1."""
         return 0.0, 1.0
 
-    def source(self) -> Source:
-        """Probabilities."""
+    def source(self) -> Source:  # noqa: D102 - the base class has it
         return _source("bernoulli", self.means)
 
-    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Ones and zeros (size,) of one arm."""
+    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         rewards: Vector = (generator.random(size) < self.means[arm]).astype(np.float64)
         return rewards
 
@@ -217,8 +275,8 @@ class Bounded(Environment):
         """Its ends."""
         return self.low, self.high
 
-    def source(self) -> Source:
-        """Shapes, the lowest reward and the range."""
+    def source(self) -> Source:  # noqa: D102 - the base class has it
+        # Shapes, the lowest reward and the range.
         width = self.high - self.low
         return _source("beta", *self._shapes(), np.full(self.K, self.low), np.full(self.K, width))
 
@@ -226,8 +284,7 @@ class Bounded(Environment):
         share = (self.means - self.low) / (self.high - self.low)
         return self.concentration * share, self.concentration * (1.0 - share)
 
-    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Stretched Beta variables (size,) of one arm."""
+    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         first, second = self._shapes()
         shares = generator.beta(first[arm], second[arm], size)
         return self.low + (self.high - self.low) * shares
@@ -281,13 +338,11 @@ class Table(Environment):
         """Between them are all rewards that were possible."""
         return self.low, self.high
 
-    def source(self) -> Source:
-        """The table."""
+    def source(self) -> Source:  # noqa: D102 - the base class has it
         kind, parameters, _ = _source("table", self.means)
         return kind, parameters, self.rewards.copy()
 
-    def sample(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
-        """Rows (size,) of one arm's column, drawn with replacement."""
+    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         rows = (generator.random(size) * self.rewards.shape[0]).astype(np.int64)
         rewards: Vector = self.rewards[rows, arm]
         return rewards

@@ -18,9 +18,13 @@ from multiprocessing import resource_tracker
 from queue import SimpleQueue
 from typing import Any
 
+from mislid._validation import as_count
+from mislid._words import shown
 from mislid.errors import MislidError, MissingPackageError, ProblemError
 from mislid.simulation.job import Job, Row, measure
 
+# Processes are those of one machine.
+MOST_JOBS = 1000
 # Runs handed out at a time: more than there are workers, few enough to take back on Ctrl-C.
 IN_FLIGHT = 1000
 
@@ -54,26 +58,35 @@ class Processes(Executor):
     """Processes of this machine that several replications can share; they start with the first run.
 
     Starting one takes seconds, most of them to load what was compiled. They need no
-    `if __name__ == "__main__":`, and end with this process, however it ends.
+    `if __name__ == "__main__":`, and end with this process, however it ends. As an `executor` of
+    `replicate` they are mostly in a block `with Processes(8) as processes:`, which ends them.
 
     Parameters
     ----------
     workers
-        Their number.
+        Their number, from 1 to 1000.
 
     Raises
     ------
+    ProblemError
+        If that is no such number.
     MissingPackageError
         Without the package loky.
 
     Examples
     --------
-    >>> with Processes(2) as processes:
-    ...     processes.submit(pow, 2, 10).result()
-    1024
+    Anything that pickle can hand over can be done there:
+
+    >>> import math
+    >>> processes = Processes(2)
+    >>> sums = [processes.submit(math.fsum, [x] * 10) for x in (0.1, 0.2)]
+    >>> processes.shutdown()
+    >>> [future.result() for future in sums]
+    [1.0, 2.0]
     """
 
     def __init__(self, workers: int) -> None:
+        workers = as_count(workers, "workers", 1, MOST_JOBS)
         try:
             from loky import ProcessPoolExecutor
         except ImportError:
@@ -86,7 +99,29 @@ class Processes(Executor):
         )
 
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
-        """Have a function called by one of the processes."""
+        """Have a function called by one of the processes.
+
+        Parameters
+        ----------
+        fn
+            The function. Like its arguments, it is handed over by pickle.
+        *arguments, **options
+            What it is called with.
+
+        Returns
+        -------
+        Future
+            Its `result` waits for what the function returns, or raises what the function raises.
+
+        Raises
+        ------
+        ProblemError
+            If that is no function.
+        concurrent.futures.BrokenExecutor
+            If one of the processes was lost before. They start anew after `shutdown`.
+        """
+        if not callable(fn):
+            raise ProblemError(f"fn must be a function; got {shown(fn)}")
         if self._pool is None:
             if os.name == "posix":
                 # Started with the first process, it would let Ctrl-C through again.
@@ -97,7 +132,15 @@ class Processes(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let them finish what they were given, or end them at once with `cancel_futures`."""
+        """End the processes; another `submit` starts new ones.
+
+        Parameters
+        ----------
+        wait
+            Whether to return only when they have ended.
+        cancel_futures
+            Whether to end them at once, instead of when they have done what they were given.
+        """
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=wait, kill_workers=cancel_futures)

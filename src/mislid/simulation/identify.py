@@ -63,6 +63,22 @@ class Identification:
         What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
     cost
         What all measurements cost; None where no costs were given.
+
+    Examples
+    --------
+    >>> from mislid import Instance, Model
+    >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
+    >>> found = identify(Instance(model, [1.0, 1.5, 2.6], noise=0.5), 1)
+    >>> found.answer, found.certificate.proven
+    ((2,), True)
+
+    What the run knows of every arm; all intervals hold at once, with probability 1 - delta:
+
+    >>> table = found.to_frame()
+    >>> table.columns.tolist()
+    ['label', 'count', 'mean', 'lower', 'upper', 'in_answer']
+    >>> bool((table["lower"] < [1.0, 1.5, 2.6]).all() and (table["upper"] > [1.0, 1.5, 2.6]).all())
+    True
     """
 
     answer: tuple[int, ...] | None
@@ -377,7 +393,7 @@ def advance_in_python(
     `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
     or EXHAUSTED, as `Engine.advance` does.
     """
-    until, judged = engine.samples + pause, engine.last_judged
+    until, judged, draw = engine.samples + pause, engine.last_judged, environment._drawer
     while True:
         samples = engine.samples
         planned = samples < len(engine.design)
@@ -391,6 +407,6 @@ def advance_in_python(
         if samples >= until:
             return RUNNING
         arm = int(engine.design[samples]) if planned else engine.propose()
-        engine.observe(arm, float(environment.sample(arm, 1, generator)[0]))
+        engine.observe(arm, float(draw(arm, 1, generator)[0]))
         if own and not planned and engine.own_test():
             return STOPPED

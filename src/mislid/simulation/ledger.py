@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mislid._words import in_ranges
+from mislid._validation import as_flag
+from mislid._words import in_ranges, shown
 from mislid.errors import FileFormatError, ProblemError
 from mislid.files import alone_in, as_path, write_whole
 from mislid.simulation.job import Row
@@ -145,9 +146,10 @@ def merge(
     Raises
     ------
     ProblemError
-        Where settings differ, a run has two different outcomes, or runs are missing.
+        Where an argument is no path, settings differ, a run has two different outcomes, runs are
+        missing that may not be, or another process is filling the output.
     FileFormatError
-        Where a directory holds no finished runs.
+        Where a directory holds no finished runs, or files of it cannot be read.
 
     Examples
     --------
@@ -163,11 +165,10 @@ def merge(
     >>> [row.run for row in rows]
     [0, 1, 2, 3, 4]
     """
-    if not folders:
-        raise ProblemError("folders must name at least one directory; got none")
-    places = [Path(folder) for folder in folders]
-    if _read_rows(Path(output)):
-        places.append(Path(output))
+    places, merged = _as_places(folders), as_path(output, "output")
+    partial = as_flag(partial, "partial")
+    if _read_rows(merged):
+        places.append(merged)
     settings = _common_settings(places)
     joined = _joined({place: _read_rows(place) for place in places})
     if not partial:
@@ -176,6 +177,15 @@ def merge(
     with ledger.opened():
         ledger.rows = list(joined.values())
     return sorted(joined.values()), settings
+
+
+def _as_places(folders: Any) -> list[Path]:
+    if isinstance(folders, str | bytes | os.PathLike) or not isinstance(folders, Iterable):
+        raise ProblemError(f"folders must be a sequence of directories; got {shown(folders)}")
+    places = [as_path(folder, "folders") for folder in folders]
+    if not places:
+        raise ProblemError("folders must name at least one directory; got none")
+    return places
 
 
 def _common_settings(places: list[Path]) -> dict[str, Any]:
@@ -248,12 +258,16 @@ def _are_settings(found: dict[str, Any]) -> bool:
 
 def _read_rows(folder: Path) -> list[Row]:
     place = folder / RUNS
-    if not place.exists():
-        return []
     try:
+        if not place.exists():
+            return []
         *lines, _half_written = place.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         raise FileFormatError(f"{str(place)!r} must be UTF-8 text; it is not") from None
+    except OSError as problem:
+        raise FileFormatError(
+            f"{str(place)!r} must be a file that can be read ({problem.strerror})"
+        ) from None
     if lines and lines[0] != HEADING:
         raise FileFormatError(f"{str(place)!r} must begin with {HEADING!r}; got {lines[0]!r}")
     found: dict[int, Row] = {}

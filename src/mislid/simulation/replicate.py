@@ -14,13 +14,12 @@ from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
 from mislid._words import shown
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance
-from mislid.simulation.executors import Processes, finished_rows
+from mislid.simulation.executors import MOST_JOBS, Processes, finished_rows
 from mislid.simulation.job import INTERRUPTED, Job, Row
 from mislid.simulation.ledger import Ledger
 
-# Their rows are kept in memory, and their processes are those of one machine.
+# Their rows are kept in memory.
 MOST_RUNS = 10**7
-MOST_JOBS = 1000
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,6 +5,7 @@
 """
 
 from mislid.study.checking import StudyCheck, check_study
+from mislid.study.events import Event
 from mislid.study.forecast import StudyProgress, WhatIf
 from mislid.study.manage import (
     copy_study,
@@ -13,6 +14,7 @@ from mislid.study.manage import (
     list_studies,
     load_study,
 )
+from mislid.study.overview import Overview
 from mislid.study.prospects import BudgetCheck, FeatureCheck
 from mislid.study.questions import EstimateRow, Ranking, ResultNow, Threshold
 from mislid.study.reading import ObservationRow
@@ -26,8 +28,10 @@ __all__ = [
     "AnswerChange",
     "BudgetCheck",
     "EstimateRow",
+    "Event",
     "FeatureCheck",
     "ObservationRow",
+    "Overview",
     "Ranking",
     "ResultNow",
     "Sensitivity",

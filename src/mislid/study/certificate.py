@@ -140,11 +140,20 @@ class Certificate:
     >>> study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
     >>> value = {"a": 0.2, "b": 0.9, "c": 0.4}
     >>> study.optimize(lambda trial: value[trial.arm])
-    >>> certificate = study.result.certificate.to_dict()
-    >>> certificate["decision"]["answer"], len(certificate["evidence"])
+    >>> certificate = study.result.certificate
+    >>> plain = certificate.to_dict()
+    >>> plain["decision"]["answer"], len(plain["evidence"])
     (['b'], 2)
-    >>> bool(mislid.verify(certificate))
-    True
+
+    A file of it can be given to others, who need the package but not the study:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "certificate.json"
+    ...     certificate.save(file)
+    ...     file.read_text() == certificate.to_json(), bool(mislid.verify(file))
+    (True, True)
     """
 
     def __init__(
@@ -172,6 +181,11 @@ class Certificate:
         -------
         dict
             What the file holds, in fresh containers.
+
+        Raises
+        ------
+        CertificateError
+            As in `to_json`.
         """
         found: dict[str, Any] = json.loads(self.to_json())
         return found
@@ -183,6 +197,12 @@ class Certificate:
         -------
         str
             One line of JSON.
+
+        Raises
+        ------
+        CertificateError
+            If the decision cannot be derived again: the stopping rule is written in Python, or an
+            earlier release decided by a proof that this one does not find.
         """
         return self._text
 
@@ -193,6 +213,15 @@ class Certificate:
         ----------
         path
             Where it goes, in a directory that exists.
+
+        Raises
+        ------
+        ProblemError
+            If it is no path of a file in a directory that exists and can be written to.
+        CertificateError
+            As in `to_json`.
+        OSError
+            If the system cannot write the file, as on a full disk.
         """
         write_whole(new_place(path), self._text.encode("ascii"))
 

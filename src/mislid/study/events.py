@@ -47,9 +47,18 @@ _OPEN_STATES = ("open", "replaced")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its place in the study's log, counted from 1, and when.
+    """Something that happened in a study; `Study.events` gives all of it.
 
-    `key` is that of the call which it came from, as `Request` writes it.
+    Attributes
+    ----------
+    sequence, time
+        Its place in the study's log, counted from 1, and when it came, in seconds since 1970.
+    fact
+        What happened: a record whose class says what, such as `Told` or `Decided`. Arms in it are
+        places in `Study.register`.
+    key
+        The key of the call that it came from, and a digest of what was wanted; None where the call
+        had none.
     """
 
     sequence: int
@@ -60,7 +69,19 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as a storage keeps it; `seal` is of itself and of the one before."""
+    """An event as a storage keeps it.
+
+    Attributes
+    ----------
+    sequence
+        Its number in the log, from 1.
+    time
+        When it was written, in seconds since 1970.
+    kind, body
+        What happened, and its values as JSON.
+    seal
+        SHA-256 of this entry and of the seal before it.
+    """
 
     sequence: int
     time: float
@@ -389,6 +410,14 @@ def refuse_gap(last: int, entries: Sequence[Entry]) -> None:
     ------
     CorruptStorageError
         If their sequence numbers are not last + 1, last + 2, ...
+
+    Examples
+    --------
+    >>> refuse_gap(6, [Entry(7, 12.5, "told", "{}"), Entry(9, 13.0, "told", "{}")])
+    Traceback (most recent call last):
+    ...
+    mislid.errors.CorruptStorageError: event 8 must come next; got event 9: the log was cut off
+    meanwhile, or not read before adding to it
     """
     for place, entry in enumerate(entries, start=last + 1):
         if entry.sequence != place:
@@ -426,7 +455,29 @@ def refuse_holes(after: int, until: int, entries: Sequence[Entry]) -> None:
 
 
 class Log(ABC):
-    """One study's log, while nobody else can add to it."""
+    """One study's log, while nobody else can add to it.
+
+    Examples
+    --------
+    >>> from mislid.study.storage import Entry, MemoryStorage
+    >>> storage = MemoryStorage()
+    >>> key = storage.create("assay", [])
+    >>> with storage.locked(key) as log:
+    ...     written = Entry(1, log.now(), "observed", '{"arms":[0],"values":[0.7]}')
+    ...     log.append([written])
+    ...     [entry.sequence for entry in log.read()]
+    [1]
+    >>> storage.read(key) == [written]
+    True
+
+    What goes wrong in the block leaves nothing behind:
+
+    >>> with storage.locked(key) as log:
+    ...     log.append([Entry(3, log.now(), "observed", '{"arms":[0],"values":[0.9]}')])
+    Traceback (most recent call last):
+    ...
+    mislid.errors.CorruptStorageError: event 2 must come next; got event 3: ...
+    """
 
     def now(self) -> float:
         """The time, in seconds since 1970: this computer's, unless the storage has a clock.
@@ -453,6 +504,11 @@ class Log(ABC):
         -------
         list of Entry
             Empty where there are none.
+
+        Raises
+        ------
+        StorageError
+            If they cannot be read; a `CorruptStorageError` if one of them is missing.
         """
 
     @abstractmethod

@@ -68,6 +68,7 @@ class CostToGo(NamedTuple):
 _UNKNOWN = CostToGo()
 _DONE = ToGo(0, 0, 0, "")
 _SKIPPED = ToGo(None, 0, None, "no forecast: it was not asked for")
+_REFUTED = ToGo(None, 0, None, "no forecast: the data contradict what was declared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,11 @@ class Snapshot:
     rules: tuple[Any, Any] = (None, None)
     engine: Engine | None = None
     costs: Vector | None = None
+    contradicted: bool = False
 
     @classmethod
-    def of(cls, replay: Replay) -> Snapshot:
-        """The study as it is now."""
+    def of(cls, replay: Replay, *, contradicted: bool) -> Snapshot:
+        """The study as it is now, and whether its data contradict what was declared."""
         state, engine = replay.state, replay.engine
         return cls(
             settings=state.settings,
@@ -178,6 +180,7 @@ class Snapshot:
             rules=replay.given,
             engine=None if engine.is_compiled else engine.copy(),
             costs=state.census.costs,
+            contradicted=contradicted,
         )
 
     def progress(
@@ -207,6 +210,10 @@ class Snapshot:
             return StudyProgress(self.data.samples, *early, spent=spent)
         decided, decision = forward.begin(), self.decision
         best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
+        if self.contradicted:  # what is settled, and what is left, are worth nothing
+            return StudyProgress(
+                self.data.samples, *_REFUTED, spent=spent, best_now=self._labels(best)
+            )
         if decision is not None:
             verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
         settled = decided or decision is not None

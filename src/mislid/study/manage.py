@@ -131,6 +131,10 @@ def create_study(
         A value is not allowed, or a study of this name has other settings.
     DuplicatedStudyError
         There is a study of this name, and `load_if_exists` is False.
+    StorageError
+        The storage cannot be opened, read or written, or is of an older or newer release.
+    MissingPackageError
+        The storage is in a database, and the package for that is not installed.
 
     Examples
     --------
@@ -240,6 +244,8 @@ def load_study(
         The storage is no address, or another storage's; or a rule is not the study's own.
     UnknownStudyError
         There is no such study, or no name where there are several.
+    StorageError, MissingPackageError
+        As in `create_study`.
 
     Examples
     --------
@@ -284,6 +290,8 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
     ------
     ProblemError
         The storage is no address.
+    StorageError, MissingPackageError
+        As in `create_study`.
 
     Examples
     --------
@@ -375,7 +383,7 @@ def copy_study(
     source = as_storage(_given(from_storage))
     target = as_storage(_given(to_storage))
     entries = Chain().take_in(source.read(source.find(from_study_name)))
-    target.create(_as_name(to_study_name or from_study_name), entries)
+    target.create(_as_name(from_study_name if to_study_name is None else to_study_name), entries)
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mislid._validation import as_count, as_flag, as_number
+from mislid._validation import as_count, as_flag, as_number, as_text
 from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.history import as_value
@@ -42,6 +42,8 @@ class Loop:
             if not callable(function):
                 raise ProblemError(f"{name} must be callable; got {shown(function)}")
         _refuse_catch(catch)
+        if worker is not None:  # a job's name would hide what is wrong with it
+            as_text(worker, "worker", "a name, or None")
         self.study, self.measure, self.catch, self.callbacks = study, measure, catch, callbacks
         self.worker, self.lease = worker, lease
         self.left = None if n_trials is None else as_count(n_trials, "n_trials", 0)

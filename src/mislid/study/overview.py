@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mislid._validation import Vector
-from mislid.errors import CertificateError
+from mislid._validation import Vector, as_arm
+from mislid._words import shown
+from mislid.errors import CertificateError, ProblemError
 from mislid.files import as_plain
 from mislid.rules.stopping import StoppingRule, stopping_rule_called
+from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.certificate import sha256_of
 from mislid.study.claims import GUARANTEED, Claims
@@ -45,10 +47,22 @@ class Overview(Record):
     """A study after a number of its events; `Study.overview` gives one.
 
     All of it is of the same moment, also what is computed later: the study goes on without changing
-    it. Arms are indices of candidates, and shapes are (K,) where nothing else is said.
+    it. Arms are indices of candidates, and shapes are (K,) where nothing else is said. Values and
+    means are as they were told, also where the smallest are the best.
 
     Attributes
     ----------
+    settings, candidates
+        The question.
+    arms, values
+        The n measurements in their order: indices of candidates, and what was measured.
+    decision
+        The recorded one, or None before there is one.
+    settled
+        After how many measurements the rule `guaranteed` settled a pair (challenger, incumbent) of
+        the answer; pairs that are open are not in it.
+    rules
+        Sampling and stopping rule, where they take the place of those that the settings name.
     summary
         Name, status and sizes.
     events
@@ -69,6 +83,34 @@ class Overview(Record):
         What forecasts are made from; None where the study's rules are not here.
     claims
         What sensitivity and intervals are computed from.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.5)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.6)] * 4)
+    >>> seen = study.overview()
+    >>> seen.names(seen.order), seen.means.round(2).tolist()
+    (('b', 'c', 'a'), [0.2, 0.9, 0.6])
+
+    A forecast takes a while. Here it is made at once, and something is done after every simulation;
+    another look does without.
+
+    >>> done = []
+    >>> seen.forecast(lambda: done.append("a simulation"))
+    >>> len(done), seen.progress.more > 0
+    (19, True)
+    >>> quick = study.overview()
+    >>> quick.without_forecast()
+    >>> quick.to_dict()["note"]
+    'no forecast: it was not asked for'
+
+    One that left the question is no candidate any more, and still in the register:
+
+    >>> study.retire("c", leave=True, reason="no longer sold")
+    >>> later = study.overview()
+    >>> later.labels, later.registered(later.census.gone)
+    (['a', 'b'], ('c',))
     """
 
     summary: StudySummary
@@ -84,13 +126,13 @@ class Overview(Record):
     claims: Claims
 
     @classmethod
-    def of(
+    def _of(
         cls, name: str, replay: Replay, fingerprint: str, contradictions: Sequence[Contradicted]
     ) -> Overview:
         """The study as a replay knows it, which may go on afterwards."""
         state = replay.state
-        summary = summary_of(name, state)
-        if contradictions:
+        summary, refuted = summary_of(name, state), bool(contradictions)
+        if refuted:
             summary = dataclasses.replace(summary, status=CONTRADICTED)
         engine = replay.estimating()
         return cls(
@@ -109,7 +151,7 @@ class Overview(Record):
             withdrawn=tuple(state.withdrawn),
             census=state.census,
             warnings=_warnings(replay, {one.what for one in contradictions}),
-            forecaster=Snapshot.of(replay) if replay.has_rules else None,
+            forecaster=Snapshot.of(replay, contradicted=refuted) if replay.has_rules else None,
             claims=Claims.of(replay, engine),
             rules=replay.given,
         )
@@ -168,7 +210,21 @@ class Overview(Record):
         return self.forecaster.progress()
 
     def forecast(self, each: Callable[[], object]) -> None:
-        """Simulate now what `progress` would simulate later; `each` follows every simulation."""
+        """Simulate now what `progress` would simulate later.
+
+        Parameters
+        ----------
+        each
+            Called without arguments after every simulation. There is none where the study has
+            decided, it is too early, or its rules are not here.
+
+        Raises
+        ------
+        ProblemError
+            If `each` cannot be called.
+        """
+        if not callable(each):
+            raise ProblemError(f"each must be callable; got {shown(each)}")
         if self.forecaster is not None:
             self.__dict__["progress"] = self.forecaster.progress(each=each)
 
@@ -193,7 +249,10 @@ class Overview(Record):
 
     @cached_property
     def now(self) -> Moment | None:
-        """Estimates and threshold after all measurements; None before there are estimates."""
+        """Estimates and threshold after all measurements; None before there are estimates.
+
+        They are in the sign in which more is better.
+        """
         return None if self._rule.first is None else self._rule.after(self.samples)
 
     @cached_property
@@ -203,7 +262,7 @@ class Overview(Record):
 
     @cached_property
     def estimates(self) -> Vector:
-        """The model's estimates in the user's sign; not numbers before there are any."""
+        """The model's estimates of the means; not numbers before there are any."""
         if self.now is None:
             return np.full(self.K, math.nan)
         estimates: Vector = self.settings.sign * self.now.projected
@@ -256,16 +315,55 @@ class Overview(Record):
         """SHA-256 of labels and features, as in a certificate."""
         return sha256_of(self.candidates.plain())
 
-    def names(self, arms: tuple[int, ...]) -> tuple[Label, ...]:
-        """The labels of arms."""
-        return tuple(self.candidates.labels[arm] for arm in arms)
+    def names(self, arms: Iterable[int]) -> tuple[Label, ...]:
+        """The labels of arms.
+
+        Parameters
+        ----------
+        arms
+            Indices of candidates, from 0 to K - 1, such as `leaders` or `order`.
+
+        Returns
+        -------
+        tuple of str or int
+            In the same order.
+
+        Raises
+        ------
+        ProblemError
+            If there is no such arm.
+        """
+        return _labels_of(arms, self.candidates)
 
     def registered(self, arms: Iterable[int]) -> tuple[Label, ...]:
-        """The labels of arms of the register, which has those that left as well."""
-        return tuple(self.census.register.labels[arm] for arm in arms)
+        """The labels of arms of the register, which has those that left as well.
+
+        Parameters
+        ----------
+        arms
+            As decisions in `withdrawn`, and `census`, count them.
+
+        Returns
+        -------
+        tuple of str or int
+            A label for each.
+
+        Raises
+        ------
+        ProblemError
+            If the register has no such arm.
+        """
+        return _labels_of(arms, self.census.register)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `mislid study status --format json` prints: values of JSON."""
+        """What `mislid study status --format json` prints: values of JSON.
+
+        Returns
+        -------
+        dict
+            How the study stands. The forecast in it takes a while, unless `without_forecast` was
+            called before.
+        """
         progress = self.progress.to_dict()
         forecast = ("best_now", "pair", "statistic", "threshold", "more", "more_low", "more_high")
         plain: dict[str, Any] = as_plain(
@@ -309,6 +407,12 @@ class Overview(Record):
     @cached_property
     def _optimum(self) -> tuple[Vector | None, str]:
         return (None, "") if self.now is None else optimal_allocation(self, self.now)
+
+
+def _labels_of(arms: Any, candidates: Candidates) -> tuple[Label, ...]:
+    if not isinstance(arms, Iterable):
+        raise ProblemError(f"arms must be indices of candidates; got {shown(arms)}")
+    return tuple(candidates.labels[as_arm(arm, "arms", candidates.K)] for arm in arms)
 
 
 def is_proven(stopping: str) -> bool:

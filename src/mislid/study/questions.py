@@ -115,6 +115,19 @@ class Ranking(PlainRecord):
         pandas.DataFrame
             A row for every candidate, best first: label, and the best and the worst place that it
             may have.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.84)] * 5)
+        >>> study.ranking().to_frame().values.tolist()
+        [['b', 1, 2], ['c', 1, 2], ['a', 3, 3]]
         """
         rows = [(label, *places) for label, places in zip(self.order, self.ranks, strict=True)]
         return as_frame(rows, ("label", "best", "worst"))

@@ -134,6 +134,14 @@ class ReadableStudy(OpenStudy):
         Sensitivity
             Where the proof ends, where the data contradict, and the verdict for every
             misspecification of a grid.
+
+        Raises
+        ------
+        ProblemError
+            If the level is not between 0 and 1, the candidates have no features, or the noise is
+            "unknown": features prove nothing then.
+        CertificateError
+            If what the features leave of the means could not be computed with certainty.
         """
         from mislid.study.sensitivity import sensitivity_of
 
@@ -213,6 +221,12 @@ class ReadableStudy(OpenStudy):
         -------
         Threshold
             Candidates above, below and open.
+
+        Raises
+        ------
+        ProblemError
+            If the threshold is not a number, or the data contradict what was declared: nothing is
+            proved then.
         """
         with self._alone:
             self._refuse_contradicted("threshold")
@@ -227,6 +241,11 @@ class ReadableStudy(OpenStudy):
         -------
         Ranking
             All candidates with the best and the worst place that each may have.
+
+        Raises
+        ------
+        ProblemError
+            If the data contradict what was declared, or there is no estimate yet.
         """
         with self._alone:
             self._refuse_contradicted("ranking")
@@ -248,6 +267,11 @@ class ReadableStudy(OpenStudy):
         -------
         FeatureCheck
             Sizes, leverage, and measurements that are needed with the features and without.
+
+        Raises
+        ------
+        ProblemError
+            If the candidates have no features.
 
         Examples
         --------
@@ -274,6 +298,11 @@ class ReadableStudy(OpenStudy):
         -------
         BudgetCheck
             The least gap with the features and without.
+
+        Raises
+        ------
+        ProblemError
+            If the budget is not a whole number above 0, or left out where the study has none.
 
         Examples
         --------
@@ -308,6 +337,13 @@ class ReadableStudy(OpenStudy):
         -------
         tuple of StudyWarning
             Reasons for doubt, with what to do; empty where there are none.
+
+        Raises
+        ------
+        ProblemError
+            If the level is not between 0 and 1.
+        CertificateError
+            If it cannot be said with certainty how far the means are from linear.
         """
         from mislid.study.suspicions import warnings_of
 
@@ -347,6 +383,11 @@ class ReadableStudy(OpenStudy):
         -------
         pandas.DataFrame
             With the columns event, time, trial, arm, value and row.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
         """
         fields = list(ObservationRow._fields)
         table = as_frame(
@@ -387,6 +428,12 @@ class ReadableStudy(OpenStudy):
         -------
         StudyProgress
             Measurements to go with a range, the hardest pair, and a lower bound.
+
+        Raises
+        ------
+        ProblemError
+            If `simulations` is not a whole number above 0, or the study's rules are not here to
+            be run on.
         """
         return self._snapshot().progress(simulations)
 
@@ -414,6 +461,12 @@ class ReadableStudy(OpenStudy):
         -------
         WhatIf
             Measurements to go with a range.
+
+        Raises
+        ------
+        ProblemError
+            If the other question is none that the rules can answer, such as m above K - 1 or a
+            misspecification without features; or as in `progress`.
         """
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
@@ -429,7 +482,12 @@ class ReadableStudy(OpenStudy):
         Returns
         -------
         tuple of WhatIf
-            One for each question.
+            One for each question; those that the rules cannot answer are left out.
+
+        Raises
+        ------
+        ProblemError
+            As in `progress`.
         """
         return self._snapshot().what_ifs(simulations)
 
@@ -459,7 +517,7 @@ class ReadableStudy(OpenStudy):
             if self._replay.has_rules:
                 self._replay.catch_up()
                 self._keep()
-            return Overview.of(self.study_name, self._replay, self._chain.head, refuted_now)
+            return Overview._of(self.study_name, self._replay, self._chain.head, refuted_now)
 
     def events(self) -> list[Event]:
         """The whole log.
@@ -468,6 +526,11 @@ class ReadableStudy(OpenStudy):
         -------
         list of Event
             All that happened, in order.
+
+        Raises
+        ------
+        CorruptStorageError
+            If an event is missing, or is not what was written.
         """
         return list(events_of(Chain().take_in(self._storage.read(self._key))))
 
@@ -481,5 +544,5 @@ class ReadableStudy(OpenStudy):
         from mislid.study.forecast import Snapshot
 
         with self._alone:
-            self._now()
-            return Snapshot.of(self._replay)
+            refuted = bool(self._contradictions())
+            return Snapshot.of(self._replay, contradicted=refuted)

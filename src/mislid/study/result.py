@@ -30,6 +30,16 @@ class PlainRecord:
         -------
         dict
             By their names.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.budget_check(200).to_dict()["misspecification"]
+        'inf'
+        >>> study.add_observations([("a", 0.2), ("b", 1.9)] * 6)
+        >>> study.result_now().to_dict()["pairs"]
+        [['a', 'b']]
         """
         plain: dict[str, Any] = as_plain(asdict(self))
         return plain

@@ -45,6 +45,16 @@ class RevisableStudy(OpenStudy):
         key
             As in `add_observations`: a repeated call does not undo what came in between.
 
+        Raises
+        ------
+        UnknownTrialError
+            If the study has not asked for this trial, as in `tell`.
+        ProblemError
+            If both a trial and a row are given, or neither; if the trial has no value, or told
+            several at once; if there is no such row; or if the new value is not allowed.
+        StorageError
+            If the log cannot be read or written, as in `ask`.
+
         Examples
         --------
         >>> from mislid import create_study
@@ -73,6 +83,11 @@ class RevisableStudy(OpenStudy):
         ----------
         trial, row, reason, key
             As in `correct`, which also brings one back.
+
+        Raises
+        ------
+        UnknownTrialError, ProblemError, StorageError
+            As in `correct`; but a trial that told several values at once may be void, with all.
         """
         self._mend(trial, row, None, reason, key)
 
@@ -110,6 +125,15 @@ class RevisableStudy(OpenStudy):
             As in `create_study`; what is left out stays.
         reason, key
             As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If both are left out or one is not allowed; if the study was begun with another kind of
+            noise than a number; or if the noise would become smaller than one by which values that
+            were told with `n` or `sd` count.
+        StorageError
+            As in `ask`.
         """
         if misspecification is None and noise is None:
             raise ProblemError("redeclare needs misspecification or noise; got neither")
@@ -140,7 +164,29 @@ class RevisableStudy(OpenStudy):
         Raises
         ------
         ProblemError
-            If the answer is not proved for it, the data refute it, or the study has decided.
+            If the study has decided, or has no estimate yet; if the answer is not proved for this
+            misspecification, or the data refute it or the noise; or if features prove nothing
+            here: without any, with noise that is "unknown", or by a rule that is not `guaranteed`.
+        CertificateError
+            If the proof could not be worked out as a certificate has it.
+        StorageError
+            As in `ask`.
+
+        Examples
+        --------
+        Nobody knows how far the effects are from linear in the dose. Eight measurements of each
+        prove the answer if it is less than 0.05, and the chemists say 0.03.
+
+        >>> from mislid import create_study
+        >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
+        >>> study = create_study(candidates=doses, m=1, noise=0.3)
+        >>> effects = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
+        >>> study.add_observations([*effects.items()] * 8)
+        >>> study.status, study.sensitivity().statement
+        ('running', 'proved for every misspecification up to 0.0496')
+        >>> study.accept(0.03, reason="chemists")
+        >>> study.status, study.result.answer, study.result.proven
+        ('decided', ('8 mg',), True)
         """
         self._write_news(
             lambda replay, _: acceptance(replay, misspecification, reason),
@@ -175,6 +221,14 @@ class RevisableStudy(OpenStudy):
             delta pays for it; if not, nothing does.
         reason, key
             As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If one was in the study before, or its label or features are of another kind than those
+            of the others; or if noise or cost is not allowed, or missing where each has its own.
+        StorageError
+            As in `ask`.
 
         Examples
         --------
@@ -218,6 +272,14 @@ class RevisableStudy(OpenStudy):
             Whether it may leave because of values of this study, as in `add_candidates`.
         reason, key
             As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If no candidate has this label, none would be left to measure, m or fewer would be left
+            in the question, or one that stays in it was never measured.
+        StorageError
+            As in `ask`.
 
         Examples
         --------

@@ -131,6 +131,24 @@ class Sensitivity(PlainRecord):
         -------
         pandas.DataFrame
             A row for every value of the grid, with the fields of `SensitivityRow` as columns.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        The evidence falls with the misspecification; at an error rate of 0.05 it has to reach 3.
+
+        >>> from mislid import create_study
+        >>> doses = {1: [1.0], 2: [2.0], 4: [4.0], 8: [8.0]}
+        >>> study = create_study(candidates=doses, m=1, misspecification=0.2, noise=0.2)
+        >>> study.add_observations([(1, 0.1), (2, 0.5), (4, 0.3), (8, 0.9)] * 6)
+        >>> table = study.sensitivity().to_frame()
+        >>> near = table[table.misspecification.between(0.06, 0.2)]
+        >>> [(row.misspecification, round(row.statistic, 1)) for row in near.itertuples()]
+        [(0.07, 6.1), (0.1, 4.1), (0.15, 1.4), (0.2, 1.4)]
         """
         names = [field.name for field in fields(SensitivityRow)]
         return as_frame([astuple(row) for row in self.table], names)

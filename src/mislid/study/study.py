@@ -41,6 +41,12 @@ class Study(ReadableStudy, RevisableStudy):
 
     It may be used by several threads, and any number of processes may have the same study open.
 
+    All methods read its log, so all of them raise a `StorageError` where that cannot be read, and
+    an `UnknownStudyError` once the study has been deleted. A study whose rules are not here can be
+    read: rules that are objects and were not given to `load_study`, or that are of a package that
+    is not installed. What would add to its log, or look ahead, raises a `ProblemError` then. A call
+    after which the data refute what was declared warns, with a `ContradictedWarning`.
+
     Parameters
     ----------
     name, key, storage
@@ -54,6 +60,63 @@ class Study(ReadableStudy, RevisableStudy):
     ----------
     study_name
         Its name in the storage.
+
+    Examples
+    --------
+    Which of four doses has the largest effect? A first trial is measured by hand, seven more by a
+    robot.
+
+    >>> from mislid import create_study
+    >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
+    >>> study = create_study(candidates=doses, m=1, misspecification=0.05, noise=0.3)
+    >>> trial = study.ask()
+    >>> trial.arm
+    '1 mg'
+    >>> study.tell(trial, 0.13)
+    >>> robot = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
+    >>> study.optimize(lambda trial: robot[trial.arm], n_trials=7)
+
+    What it waits for, whether fewer measurements are needed at an error rate of 0.2, and for which
+    other questions that is worked out:
+
+    >>> progress = study.progress(simulations=5)
+    >>> progress.pair
+    ('4 mg', '8 mg')
+    >>> study.what_if(delta=0.2, simulations=5).more < progress.more
+    True
+    >>> [other.changed[0] for other in study.what_ifs(simulations=1)]
+    ['delta', 'delta', 'm', 'tolerance', 'misspecification', 'misspecification']
+
+    The vial of one measurement was broken, and the noise is larger than was thought. The log keeps
+    what was before.
+
+    >>> study.void(row=2, reason="broken vial")
+    >>> study.redeclare(noise=0.4, reason="as the blanks scatter")
+    >>> [row.row for row in study.observation_rows()]
+    [0, 1, 3, 4, 5, 6, 7]
+    >>> [type(event.fact).__name__ for event in study.events()][-3:]
+    ['Told', 'Voided', 'Redeclared']
+
+    Measured to the end. By the features, two of the doses are enough to tell of all.
+
+    >>> study.optimize(lambda trial: robot[trial.arm])
+    >>> study.result.answer
+    ('8 mg',)
+    >>> study.observations().groupby("arm").size().to_dict()
+    {'1 mg': 16, '8 mg': 16}
+    >>> [(row.label, round(row.lower, 2), round(row.upper, 2)) for row in study.estimate_rows()]
+    [('1 mg', -0.31, 0.51), ('2 mg', -0.24, 0.67), ('4 mg', 0.05, 0.84), ('8 mg', 0.49, 1.31)]
+
+    What else the same measurements prove, and whether anything speaks against them:
+
+    >>> study.threshold(0.4).above
+    ('8 mg',)
+    >>> study.ranking().order
+    ('8 mg', '4 mg', '2 mg', '1 mg')
+    >>> study.sensitivity().statement
+    'proved for every misspecification up to 0.0514'
+    >>> study.warnings()
+    ()
     """
 
     def __repr__(self) -> str:
@@ -129,6 +192,16 @@ class Study(ReadableStudy, RevisableStudy):
         -------
         Trial or list of Trial
             What to measure: the label in `arm`.
+
+        Raises
+        ------
+        ProblemError
+            If an argument is not allowed, or no batch of n trials keeps the limits; if both a
+            worker and a key are given, or the key is that of another call; or if n is "phase" and
+            the rule has no phases, or waits for open trials before it plans the next one.
+        StorageError
+            If the log cannot be read or written. An `UnknownOutcomeError` says that nobody knows
+            whether it was written: asking again with its `key` gives the same trials.
         """
         size = 1 if n is None else as_size(n)
         limits = _as_limits(size or 0, at_most, same_arm, replicates)
@@ -167,9 +240,7 @@ class Study(ReadableStudy, RevisableStudy):
     ) -> None:
         """Tell what a trial gave, or, with state="fail", that it gave nothing.
 
-        Telling the same again changes nothing. Telling something else raises a
-        `ConflictingTellError`: the first value stays. So does a trial of another study, or one
-        that is not of its arm.
+        Telling the same again changes nothing.
 
         Parameters
         ----------
@@ -185,6 +256,24 @@ class Study(ReadableStudy, RevisableStudy):
             counts as (noise / sd)^2 measurements, rounded down.
         key
             Any text that is new, for the log; the same trial and value never count twice anyway.
+
+        Raises
+        ------
+        UnknownTrialError
+            If the study has not asked for this trial, or has asked for another candidate under its
+            id, as another study may have.
+        ConflictingTellError
+            If the trial was told something else before, which stays; `correct` mends a mistake.
+        ProblemError
+            If the value is not a number, or one that the declared range excludes, or `state`, `n`,
+            `sd` or `key` is not allowed.
+        StorageError
+            As in `ask`.
+
+        Warns
+        -----
+        ImplausibleValueWarning
+            If the value is far from what was measured before, as a typing error is. It counts.
         """
         trial_id = as_trial_id(trial)
         request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
@@ -227,6 +316,14 @@ class Study(ReadableStudy, RevisableStudy):
             Any text that is new, such as the name of a plate: with it the call can be repeated,
             also by another process, and counts once.
 
+        Raises
+        ------
+        ProblemError
+            If there are no such columns or pairs, a label is not that of a candidate, a value is
+            not a number or outside of the declared range, or the key is that of another call.
+        StorageError
+            As in `ask`; with the key of an `UnknownOutcomeError` the call counts once.
+
         Examples
         --------
         >>> from mislid import create_study
@@ -259,6 +356,15 @@ class Study(ReadableStudy, RevisableStudy):
         sumsq
             Sum of their squares; needed where the noise is unknown.
         key
+            As in `add_observations`.
+
+        Raises
+        ------
+        ProblemError
+            If the label is not that of a candidate, no n values have this sum and these squares, n
+            is above 1,000,000, `sumsq` is missing, or the study wants the values themselves:
+            within a `reward_range` it does.
+        StorageError
             As in `add_observations`.
 
         Examples
@@ -295,6 +401,7 @@ class Study(ReadableStudy, RevisableStudy):
     ) -> None:
         """Ask, measure and tell until the study has decided, or its budget is used up.
 
+        It ends, too, when the data contradict what was declared.
         Others may ask and tell at the same time, from any process. After Ctrl-C all that was told
         is kept, and the trial that was being measured is still open.
 
@@ -317,6 +424,17 @@ class Study(ReadableStudy, RevisableStudy):
             Whether to show on stderr how far the evidence has come.
         worker, lease
             As in `ask`; with several jobs, their numbers are put behind the worker's name.
+
+        Raises
+        ------
+        ProblemError
+            If an argument is not allowed, or `measure` gives what is no number.
+        MissingPackageError
+            If a progress bar is wanted and tqdm is not installed.
+        StorageError
+            As in `ask` and `tell`.
+        Exception
+            Whatever `measure` raises that is not in `catch`, and whatever callbacks raise.
         """
         from mislid.study.optimize import Loop
 

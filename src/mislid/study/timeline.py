@@ -38,21 +38,7 @@ BY_DISTANCE = "by the distance to a model in which the order is the other way ro
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What was asked, measured and decided, in numbers.
-
-    Attributes
-    ----------
-    settings, candidates
-        The question.
-    arms, values
-        The n measurements in their order: indices of candidates, and values in the user's sign.
-    decision
-        The recorded one, or None before there is one.
-    settled
-        When the rule settled pairs (challenger, incumbent), in measurements; only of `guaranteed`.
-    rules
-        Sampling and stopping rule, where they take the place of those that the settings name.
-    """
+    """What was asked, measured and decided, in numbers; `Overview` says what the fields are."""
 
     settings: Settings
     candidates: Candidates
@@ -79,30 +65,33 @@ class Record:
 
     @cached_property
     def noise(self) -> Vector:
-        """Standard deviations (K,)."""
+        """Standard deviations (K,) of a measurement of every candidate.
+
+        Half of the range where values have one; 1 where the noise is not known.
+        """
         return self.settings.deviations(self.K)
 
     @cached_property
     def counts(self) -> Vector:
         """Measurements of every candidate (K,)."""
-        return self.counts_after(self.samples)
+        return self._counts_after(self.samples)
 
     @cached_property
     def means(self) -> Vector:
-        """Their means (K,), in the user's sign; not a number where nothing was measured."""
+        """Means (K,) of every candidate's measurements; not a number where it has none."""
         with np.errstate(invalid="ignore"):
-            means: Vector = self.sums_after(self.samples) / self.counts
+            means: Vector = self._sums_after(self.samples) / self.counts
         return means
 
     @cached_property
     def intervals(self) -> Matrix:
-        """Lower and upper ends (K, 2) of intervals for the means, in the user's sign.
+        """Lower and upper ends (K, 2) of intervals for the true means.
 
         All of them hold at once and at all times, with probability at least 1 - delta: those of
         `Study.estimates`. Infinite where nothing is known.
         """
         means: Vector = self.settings.sign * np.nan_to_num(self.means)
-        scatter = self.scatter_after(self.samples)
+        scatter = self._scatter_after(self.samples)
         return intervals_of(self.settings, self.candidates, self.counts, means, scatter)
 
     @cached_property
@@ -117,16 +106,16 @@ class Record:
         widths: Vector = 0.5 * (high - low)
         return widths
 
-    def counts_after(self, samples: int) -> Vector:
+    def _counts_after(self, samples: int) -> Vector:
         """Measurements of every candidate (K,) among the first so many."""
         return np.bincount(self.arms[:samples], minlength=self.K).astype(np.float64)
 
-    def sums_after(self, samples: int) -> Vector:
+    def _sums_after(self, samples: int) -> Vector:
         """Sums of their values (K,), in the user's sign."""
         sums = np.bincount(self.arms[:samples], self.values[:samples], self.K)
         return sums.astype(np.float64)
 
-    def scatter_after(self, samples: int) -> Vector | None:
+    def _scatter_after(self, samples: int) -> Vector | None:
         """What `Engine.scatter` has of them (K,); None where the noise model does not ask."""
         return scatter_after(self._scatter, self.arms, samples, self.K)
 
@@ -254,10 +243,10 @@ class Rule:
 
     def after(self, samples: int) -> Moment:
         """Estimate and threshold after so many measurements, at least `first`."""
-        counts, engine = self.record.counts_after(samples), self._engine
+        counts, engine = self.record._counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
-        sums = self.record.settings.sign * self.record.sums_after(samples)
-        engine.reset(counts, sums, scatter=self.record.scatter_after(samples))
+        sums = self.record.settings.sign * self.record._sums_after(samples)
+        engine.reset(counts, sums, scatter=self.record._scatter_after(samples))
         shared = self.has_evidence and not self.settles
         threshold = engine.judge(test=shared).threshold
         return Moment(
@@ -301,9 +290,9 @@ class Rule:
 
         All arms are looked at only for pairs that nothing else settles: that takes long.
         """
-        sums = self.record.settings.sign * self.record.sums_after(samples)
-        scatter = self.record.scatter_after(samples)
-        moment = proof.Moment(self._claim, self.record.counts_after(samples), sums, scatter)
+        sums = self.record.settings.sign * self.record._sums_after(samples)
+        scatter = self.record._scatter_after(samples)
+        moment = proof.Moment(self._claim, self.record._counts_after(samples), sums, scatter)
         costs, evidence = moment.costs(pairs), moment.closed_forms(pairs)
         statistics, thresholds = np.zeros((3, len(pairs))), np.full((3, len(pairs)), math.inf)
         statistics[:2] = costs

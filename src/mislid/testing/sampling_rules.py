@@ -56,6 +56,19 @@ class SamplingRuleSuite(Suite):
     ...         return "uniform"
     >>> TestUniform.check()
     '9 tests passed'
+
+    LinGame draws arms at random, and finds one best arm only:
+
+    >>> class TestLinGame(SamplingRuleSuite):
+    ...     permutes = False
+    ...
+    ...     def algorithm(self):
+    ...         return "lingame"
+    ...
+    ...     def allows(self, question):
+    ...         return question.m == 1
+    >>> TestLinGame.check()
+    '9 tests passed'
     """
 
     in_studies: bool = True

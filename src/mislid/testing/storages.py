@@ -106,6 +106,30 @@ class StorageSuite(Suite):
             can hand to a new process, such as `functools.partial(FileStorage, path)`; the class has
             to be in a module that can be imported. None, the default, where only one process can
             use a storage, as with memory: its test is skipped, and `check` says so.
+
+        Examples
+        --------
+        What is created elsewhere is there in the storage that is tested:
+
+        >>> import tempfile
+        >>> from functools import partial
+        >>> from mislid.study.storage import as_storage
+        >>> class TestFile(StorageSuite):
+        ...     folder = tempfile.TemporaryDirectory()
+        ...     address = f"sqlite:///{folder.name}/lab.db"
+        ...
+        ...     def open_storage(self):
+        ...         return as_storage(self.address)
+        ...
+        ...     def open_elsewhere(self):
+        ...         return partial(as_storage, self.address)
+        >>> opener = pickle.loads(pickle.dumps(TestFile().open_elsewhere()))
+        >>> with closing(opener()) as elsewhere:
+        ...     key = elsewhere.create("assay", [])
+        >>> with closing(TestFile().open_storage()) as here:
+        ...     list(here.names())
+        ['assay']
+        >>> TestFile.folder.cleanup()
         """
         return None
 

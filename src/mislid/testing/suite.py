@@ -27,6 +27,24 @@ class Suite:
     Each test gets an object of its own, between `setup_method` and `teardown_method`, as in pytest.
     One that does not apply to a part raises `unittest.SkipTest` with the reason, which pytest knows
     too.
+
+    Examples
+    --------
+    A suite finds the mistake in an environment whose rewards are too large:
+
+    >>> from mislid.simulation import Gaussian
+    >>> from mislid.testing import EnvironmentSuite
+    >>> class Generous(Gaussian):
+    ...     def sample(self, arm, size, generator):
+    ...         return 0.1 + super().sample(arm, size, generator)
+    >>> class TestGenerous(EnvironmentSuite):
+    ...     def environment(self):
+    ...         return Generous([0.2, 0.5])
+    >>> len(TestGenerous.list_tests())
+    4
+    >>> for name, problem in TestGenerous.failures().items():
+    ...     print(f"{name}: {problem}")
+    test_rewards_have_the_declared_means: the mean of arm 0 must be 0.2 up to ...; got 0...
     """
 
     def setup_method(self) -> None:

@@ -69,6 +69,21 @@ class Verification:
         Whether what was declared was tested by all data, as in files of version 3. Files of
         earlier versions cannot say: there `proven` means, if the declaration is right, and anybody
         can make one of a file of version 3 that the data refute.
+
+    Examples
+    --------
+    Somebody lets a certificate say that more was measured:
+
+    >>> import mislid
+    >>> study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+    >>> certificate = study.result.certificate.to_dict()
+    >>> mislid.verify(certificate).to_dict()["answer"]
+    ['b']
+    >>> certificate["data"]["samples"] = 1000
+    >>> found = mislid.verify(certificate)
+    >>> bool(found), found.failure
+    (False, 'data.samples must be the sum of data.counts, 10; got 1000')
     """
 
     ok: bool

@@ -4,8 +4,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mislid.cli.options import rule_options
+from mislid import Instance, Model, identify
+from mislid.cli.options import one_sentence_errors, rule_options
 from mislid.cli.study import command as study_commands
+from mislid.engine import Verdict, View
 from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
 
 
@@ -84,3 +86,47 @@ def test_values_of_options_may_begin_with_dashes(words: list[str]) -> None:
     done = CliRunner(env={"MISLID_STORAGE": "none.db"}).invoke(study_commands, words)
     assert "No such option" not in done.output
     assert "none.db" in done.output or "VALUE" in done.output
+
+
+class Broken:
+    """A rule of another package, with a mistake."""
+
+    def propose(self, view: View) -> int:
+        return 1 // 0
+
+    def judge(self, view: View) -> Verdict:
+        return {}["answer"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"algorithm": Broken()}, "ZeroDivisionError: integer division or modulo by zero"),
+        ({"stopping": Broken()}, "KeyError: 'answer'"),
+    ],
+)
+def test_a_rule_of_others_that_fails_is_named(rules: dict[str, Broken], said: str) -> None:
+    instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
+
+    @click.command()
+    @one_sentence_errors
+    def running() -> None:
+        identify(instance, 1, **rules)
+
+    done = CliRunner().invoke(running)
+    called = "propose" if "algorithm" in rules else "judge"
+    blamed = f"raised by a rule written in Python, Broken.{called}"
+    assert done.output.startswith(f"Error: {said}")
+    assert blamed in done.output
+    with pytest.raises((ZeroDivisionError, KeyError)) as caught:
+        identify(instance, 1, **rules)
+    assert caught.value.__notes__ == [blamed]
+
+
+def test_a_mistake_of_the_program_keeps_its_traceback() -> None:
+    @click.command()
+    @one_sentence_errors
+    def running() -> None:
+        raise RuntimeError("a mistake")
+
+    assert isinstance(CliRunner().invoke(running).exception, RuntimeError)

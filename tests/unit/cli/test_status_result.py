@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import tqdm
@@ -249,9 +250,29 @@ def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> N
     assert done.status == 4
     assert "B07: they disagree" in done.out
     assert "CONTRADICTED" in done.out
-    assert "best now          B07 (no answer yet)" in decided("status", "s").out
+    status = " ".join(decided("status", "s").out.split())
+    assert "best now B07 (no answer yet)" in status
+    assert "forecast no forecast: the data contradict what was declared" in status
+    assert "evidence" not in status
     found = json.loads(decided("result", "s", "--format", "json").out)
     assert (found["agrees"], found["proven"], len(found["contradictions"])) == (False, False, 2)
+
+
+@pytest.mark.parametrize(
+    ("proved", "words"),
+    [
+        ((0.35, 0.05), "every misspecification up to 0.35"),
+        ((math.inf, 0.05), "every misspecification"),
+        ((1.2666, 1.2672), "no misspecification that the data allow"),
+        ((None, 0.05), "no misspecification"),
+    ],
+)
+def test_what_is_proved_is_never_what_is_refuted(
+    proved: tuple[float | None, float], words: str
+) -> None:
+    seen = cast(Overview, SimpleNamespace(proved=proved))
+    refuted = f"any below {status.number(proved[1])}"
+    assert status._proved(seen) == [("proved for", words), ("refuted", refuted)]
 
 
 def test_asking_after_the_decision_is_noted(decided: Call) -> None:

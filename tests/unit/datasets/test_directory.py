@@ -209,6 +209,17 @@ def test_a_directory_that_cannot_be_made(site, lastfm, tmp_path, monkeypatch, nu
 def test_unknown_names(tmp_path):
     with pytest.raises(ProblemError, match=r"name must be one of instances, published, .*'music'"):
         fetch("music", tmp_path)
+    with pytest.raises(ProblemError, match=r"name must be one of .*; got \['lastfm'\]"):
+        fetch(["lastfm"], tmp_path)
+
+
+def test_whether_what_is_complete(lastfm, tmp_path):
+    fetch("lastfm", tmp_path)
+    assert is_complete(lastfm, str(tmp_path))
+    with pytest.raises(ProblemError, match="folder must be a string or a path; got 5"):
+        is_complete(lastfm, 5)
+    with pytest.raises(ProblemError, match="collection must be an entry of CATALOGUE; got 'last"):
+        is_complete("lastfm", tmp_path)
 
 
 def test_the_catalogue():

@@ -84,6 +84,25 @@ def test_instances_of_the_rewarded_drugs(folder):
         drugs.signatures_of(["drug 1"])
 
 
+def test_drugs_that_cannot_be_chosen(folder):
+    drugs = epilepsy(folder)
+    for chosen in ("Dmcm", 5, np.array("Dmcm")):
+        with pytest.raises(ProblemError, match="drugs must be a list of names; got"):
+            drugs.signatures_of(chosen)
+    for few in ([], ["Dmcm"]):
+        with pytest.raises(ProblemError, match=r"drugs must be at least 2 .*; got \["):
+            drugs.environment(few)
+    with pytest.raises(ProblemError, match="features must have 2 rows, one per arm; got 3"):
+        drugs.to_instance(np.ones((3, 1)), ["Dmcm", "Diazepam"])
+
+
+def test_drugs_may_come_in_an_array(folder):
+    drugs = epilepsy(folder)
+    chosen = np.array(["Brucine", "Topiramate"])
+    assert drugs.environment(chosen).K == 2
+    assert drugs.to_instance(np.ones((2, 1)), chosen).names == ("Brucine", "Topiramate")
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "problem"),
     [

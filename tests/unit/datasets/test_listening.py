@@ -71,9 +71,23 @@ def test_features_are_the_best_approximation_of_their_rank(counts, rank):
     assert (music.artist_features.max(axis=0) == np.abs(music.artist_features).max(axis=0)).all()
 
 
-@pytest.mark.parametrize("rank", [0, 13, -1])
+def test_counts_of_which_nobody_listened():
+    silent = ListeningCounts(np.arange(2), np.arange(2), csr_array([[0, 0], [0, 0]]))
+    with pytest.raises(ProblemError, match="counts must have one above 0"):
+        silent.rewards()
+
+
+@pytest.mark.parametrize("least", [-1, 1.5, "many", None])
+def test_limits_that_are_no_counts(counts, least):
+    for limits in ({"min_listeners": least}, {"min_artists": least}):
+        (name,) = limits
+        with pytest.raises(ProblemError, match=f"{name} must be an integer at least 0; got"):
+            counts.keep(**limits)
+
+
+@pytest.mark.parametrize("rank", [0, 13, -1, 1.5, "all", None])
 def test_ranks_that_are_not(counts, rank):
-    with pytest.raises(ProblemError, match=rf"rank must be from 1 to 12 .*; got {rank}"):
+    with pytest.raises(ProblemError, match=rf"rank must be from 1 to 12 .*; got {rank!r}"):
         counts.represent(rank)
 
 
@@ -98,6 +112,8 @@ def test_a_users_instance(counts):
     assert (own.d, own.model.misspecification) == (12, 0.1)
     with pytest.raises(ProblemError, match=r"user must be the id of one of the 30 .* 0; got 22"):
         music.to_instance(22)
+    with pytest.raises(ProblemError, match=r"user must be the id .*; got \[21, 24\]"):
+        music.row([21, 24])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """An engine that was thawed is the one that was frozen."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,21 @@ def test_what_is_of_another_engine_is_refused() -> None:
         other.thaw(kept)
     with pytest.raises(ProblemError, match="must be of an engine like this one"):
         new_engine().thaw({"rules.state.nothing": np.zeros(2), "decided": np.array(False)})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"decided": np.zeros(2)},
+        {"decided": True},
+        {"rules.state.counts": [1.0, 2.0, 3.0, 4.0]},
+        {b"rules.state.counts": np.zeros(4)},
+        {"rules.gamma.nothing": np.zeros(2)},
+    ],
+)
+def test_what_nobody_has_frozen_is_refused(wrong: dict[Any, Any]) -> None:
+    with pytest.raises(ProblemError, match=r"must (come from freeze|be) of an engine"):
+        new_engine().thaw({"decided": np.array(False), **wrong})
 
 
 def test_rules_in_python_are_refused() -> None:

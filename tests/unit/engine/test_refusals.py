@@ -24,9 +24,61 @@ def test_scripts_of_impossible_measurements_are_refused(arms, values):
 
 def test_scripts_with_more_arms_than_values_are_refused():
     script = Script()
-    script.tell([0] * 1000, [1.0])
+    script.tell([2], [0.5])
+    for arms, values in [([0] * 1000, [1.0]), ([0], [1.0, 2.0]), (0, [1.0]), ([0], None)]:
+        with pytest.raises(ProblemError, match="one value for each arm; got"):
+            script.tell(arms, values)
+    assert [step.arms for step in script] == [(2,)]
+    script.values.append(0.5)
     with pytest.raises(ProblemError, match="one for each arm"):
         Engine(QUESTION).follow(script)
+
+
+def test_scripts_may_be_told_arrays():
+    script = Script()
+    script.tell(np.array([2]), np.array([0.5]))
+    script.tell(np.array([0, 1]), np.array([0.25, 0.75]))
+    engine = Engine(QUESTION)
+    engine.follow(script)
+    assert engine.counts.tolist() == [1, 1, 1]
+    assert engine.means.tolist() == [0.25, 0.75, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arms", "values"),
+    [([0.5], [1.0]), (["a"], [1.0]), ([10**30], [1.0]), ([[0], [0, 1]], [1.0, 2.0])],
+)
+def test_scripts_of_arms_that_are_no_whole_numbers_are_refused(arms, values):
+    script = Script()
+    script.tell(arms, values)
+    with pytest.raises(ProblemError, match=r"arms .*must be"):
+        Engine(QUESTION).follow(script)
+
+
+@pytest.mark.parametrize("values", ["x", [None], [[1.0]]])
+def test_scripts_of_values_that_are_no_numbers_are_refused(values):
+    script = Script()
+    script.tell([0], values)
+    with pytest.raises(ProblemError, match="values must be"):
+        Engine(QUESTION).follow(script)
+
+
+@pytest.mark.parametrize("request_", [(-1, 2, []), (1.5, 2, []), (0, 0, []), (0, 2, 5)])
+def test_requests_that_cannot_be_leave_no_trace(request_):
+    script = Script()
+    with pytest.raises(ProblemError, match=r"(trial|n|waiting) must be"):
+        script.ask(*request_)
+    assert script.size == script.chosen == 0
+    assert not script.values
+
+
+def test_scripts_and_successors_are_what_they_are_called():
+    with pytest.raises(ProblemError, match=r"script must be a mislid.engine.Script; got \[1\]"):
+        Engine(QUESTION).follow([1])
+    script = Script()
+    script.tell([0, 1, 2] * 40, [0.4, 0.5, 0.9] * 40)
+    with pytest.raises(ProblemError, match="successor must be a function; got 5"):
+        Engine(QUESTION).follow(script, 5)
 
 
 def test_open_trials_of_impossible_arms_are_refused():
@@ -44,8 +96,35 @@ def test_the_compiled_loop_refuses_what_it_would_misread():
         engine.advance(good, rng, 100, 100, True)
     with pytest.raises(ProblemError, match="parameters of shape"):
         engine.advance(("gaussian", np.ones((1, 1)), np.zeros((0, 3))), rng, 100, 100, False)
+    for source in (None, "abc", ("cauchy", *good[1:]), ("gaussian", np.ones((3, 4), int), good[2])):
+        with pytest.raises(ProblemError, match="source must be a kind, one of gaussian, "):
+            engine.advance(source, rng, 100, 100, False)
     engine.design[0] = 10**7  # a copy
     assert engine.advance(good, rng, 10, 100, False) in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"generator": 7}, "generator must be a numpy.random.Generator; got 7"),
+        ({"budget": "many"}, "budget must be an integer at least 0; got 'many'"),
+        ({"pause": np.inf}, "pause must be an integer at least 0; got inf"),
+        ({"own": None}, "own must be True or False; got None"),
+    ],
+)
+def test_the_compiled_loop_says_which_argument_is_wrong(wrong, sentence):
+    source = ("gaussian", np.ones((3, 4)), np.zeros((0, 3)))
+    right = {"generator": np.random.default_rng(0), "budget": 10, "pause": 10, "own": False}
+    with pytest.raises(ProblemError, match=sentence):
+        Engine(QUESTION).advance(source, **(right | wrong))
+
+
+@pytest.mark.parametrize("waiting", [None, 1, "x", [3], [0.5], [[0], [1, 2]]])
+def test_open_trials_of_a_phase_are_arms(waiting):
+    engine = Engine(QUESTION, "rage")
+    with pytest.raises(ProblemError, match="waiting must be"):
+        engine.phase_left(waiting)
+    assert engine.phase_left(np.array([0])) == engine.phase_left() - 1
 
 
 @pytest.mark.parametrize(
@@ -84,8 +163,9 @@ def test_values_that_are_no_numbers_are_refused(value):
 
 @pytest.mark.parametrize("position", [-1, 2.5, "a", np.nan])
 def test_positions_are_whole_numbers(position):
-    with pytest.raises(ProblemError, match="position must be"):
-        Engine(QUESTION).propose(position)
+    for method in (Engine(QUESTION).propose, Engine(QUESTION).view):
+        with pytest.raises(ProblemError, match="position must be"):
+            method(position)
 
 
 def test_a_question_is_needed():

@@ -7,7 +7,7 @@ import pytest
 from mislid.errors import ProblemError
 from mislid.experiments import EXPERIMENTS, Case, Experiment, Method
 from mislid.experiments.published import published_statistics
-from mislid.experiments.spec import GUARANTEED, HEURISTIC
+from mislid.experiments.spec import GUARANTEED, HEURISTIC, options_of, published_key, runs_of
 from mislid.model import load_instance
 
 CASES = [case for experiment in EXPERIMENTS.values() for case in experiment.cases]
@@ -15,7 +15,7 @@ ONE = Case("one", "a case", "A_eps0", 3, 0.0, (Method("x", "lucb"),))
 
 
 def test_every_published_mean_is_compared_once():
-    keys = [case.published_key(method) for case in CASES for method in case.methods]
+    keys = [published_key(case, method) for case in CASES for method in case.methods]
     assert sorted(key for key in keys if key is not None) == sorted(published_statistics())
 
 
@@ -66,12 +66,12 @@ def test_cases_fit_the_published_instances(case, shared_data):
 
 def test_slow_methods_do_fewer_runs():
     method = Method("slow", "lucb", most=10)
-    assert [method.runs_of(runs) for runs in (3, 10, 500)] == [3, 10, 10]
+    assert [runs_of(method, runs) for runs in (3, 10, 500)] == [3, 10, 10]
 
 
 def test_options_are_those_of_replicate():
-    options = Method("x", "lucb", GUARANTEED, tolerance=0.1, max_samples=7).options(0.2)
-    assert options == {
+    method = Method("x", "lucb", GUARANTEED, tolerance=0.1, max_samples=7)
+    assert options_of(method, 0.2) == {
         "algorithm": "lucb",
         "stopping": "guaranteed",
         "delta": 0.2,
@@ -79,7 +79,7 @@ def test_options_are_those_of_replicate():
         "gamma": 1.0,
         "max_samples": 7,
     }
-    assert "max_samples" not in Method("x", "lucb").options(0.05)
+    assert "max_samples" not in options_of(Method("x", "lucb"), 0.05)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,24 @@ def test_options_are_those_of_replicate():
         (lambda: replace(ONE, methods=()), "methods must not be empty"),
         (lambda: replace(ONE, methods=ONE.methods * 2), "different names; got 'x' twice"),
         (lambda: Experiment("X", "title", (ONE, ONE), 3), "cases must have different names"),
+        (lambda: Method("", "lucb"), "name must be a text that is not empty; got ''"),
+        (lambda: Method("..", "lucb"), "name must have a letter or a digit; got '..'"),
+        (lambda: Method("x", "lucb", margin=-0.1), "margin must be .* at least 0; got -0.1"),
+        (lambda: Method("x", "lucb", most=0), "most must be an integer at least 1; got 0"),
+        (lambda: Method("x", "lucb", reported=7), "reported must be Statistics or None; got 7"),
+        (lambda: replace(ONE, name="../x"), "name must be one that a directory can have"),
+        (lambda: replace(ONE, methods=ONE.methods[0]), "methods must be a tuple of Method; got"),
+        (lambda: replace(ONE, methods=("lucb",)), "methods must be a tuple of Method; got"),
+        (lambda: replace(ONE, instance=""), "instance must be the name of a published one where"),
+        (lambda: replace(ONE, recipe=7), "recipe must have a method draw; got 7"),
+        (lambda: Experiment("X", "title", ONE, 3), "cases must be a tuple of Case; got Case"),
+        (lambda: Experiment("X", "title", (ONE,), 0), "runs must be an integer at least 1; got 0"),
+        (lambda: Experiment("X", "title", (ONE,), 3, delta=1), "delta must be .* below 1; got 1"),
+        (
+            lambda: Experiment("X", "title", (ONE,), 3, seed=-1),
+            "seed must be .* at least 0; got -1",
+        ),
+        (lambda: Experiment("X", "t", (ONE,), 3, notes="Read!"), "notes must be a tuple of str"),
     ],
 )
 def test_nonsense_is_refused(make, message):

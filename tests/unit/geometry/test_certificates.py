@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
+from mislid.errors import ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
 from mislid.geometry.duality import Check, Proofs, proved_bound
 from mislid.geometry.projection import Projection, project
@@ -27,6 +28,14 @@ MODEL = Model(FEATURES, 0.1)
 MEANS = FEATURES @ np.array([2.0, -1.0, 1.0]) + 0.3 * RNG.normal(size=9)
 WEIGHTS = RNG.uniform(0.5, 2.0, 9)
 M, TOLERANCE = 3, 0.2
+
+
+@pytest.mark.parametrize("rtol", [-1e-9, NAN, None, "x", [1e-6]])
+def test_what_is_no_tolerance_is_refused(rtol: Any) -> None:
+    for answer in (closest(), projection()):
+        with pytest.raises(ProblemError, match="rtol must be a number at least 0"):
+            answer.check(rtol)
+        assert answer.check(INF)
 
 
 def closest() -> Alternative:
@@ -286,6 +295,13 @@ class TestRoundingProvesNothing:
         proofs = self.forged(share)
         claims = {"incumbents": good.incumbents, "floor": good.floor, "proofs": proofs}
         assert not replace(dearer, **claims).check()
+        for alpha in (NAN, -1.0):  # a decoy, of which nothing can be said, before the others
+            decoy = Proofs(
+                np.vstack([[0, 4], proofs.pairs]),
+                np.vstack([np.zeros(5), proofs.multipliers]),
+                np.append(alpha, proofs.alphas),
+            )
+            assert not replace(dearer, **{**claims, "proofs": decoy}).check()
 
     @pytest.mark.parametrize("share", [0.9, 0.99, 0.999999, 1.0])
     def test_of_a_time(self, share: float) -> None:

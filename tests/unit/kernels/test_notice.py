@@ -97,17 +97,22 @@ def test_nothing_is_said_of_what_is_loaded_from_disk(tmp_path: Path) -> None:
 
 
 UNKEPT_SCRIPT = f"""
+import os
 import tempfile
+from pathlib import Path
+from mislid._kernels import folders
 
 def fail(**_):
     raise OSError("read-only")
 
 tempfile.TemporaryFile = fail
+folders._HERE = Path(os.environ["NUMBA_CACHE_DIR"])  # where nobody has compiled
 {SCRIPT}
 """
 
 
 def test_a_temporary_folder_is_told_of(tmp_path: Path) -> None:
-    _, said = run_script(UNKEPT_SCRIPT, NUMBA_CACHE_DIR=str(tmp_path), MISLID_TEMPORARY_KERNELS="")
+    empty = {"NUMBA_CACHE_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    _, said = run_script(UNKEPT_SCRIPT, **empty, MISLID_TEMPORARY_KERNELS="")
     assert f"\r{UNKEPT}\n" in said
     assert said.count("compiled kernels cannot be kept") == 1

@@ -55,6 +55,12 @@ def test_the_time_without_features(learned, trade_off):
     assert trade_off.unstructured == pytest.approx(alone.value, rel=0.011)
 
 
+@pytest.mark.parametrize("order", ["size", None, [1]])
+def test_orders_that_are_not(trade_off, order):
+    with pytest.raises(ProblemError, match=r'order must be "variance" or "prediction"; got'):
+        trade_off.of(order)
+
+
 def test_a_large_m_is_refused_at_once(learned):
     with pytest.raises(ProblemError, match="m must be an integer from 1 to 11 with K=12 arms"):
         learned.trade_off(12)

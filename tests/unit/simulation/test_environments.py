@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from mislid import Instance, Model
-from mislid.engine.compiled import DRAWS, new_source
+from mislid import Instance, Model, identify
+from mislid.engine.compiled import DRAWS, as_source
 from mislid.errors import ProblemError
 from mislid.simulation.environments import (
     Bernoulli,
@@ -99,7 +99,7 @@ def test_gaussian_rewards_are_numpys_own():
 
 
 def test_drawing_leaves_no_reference_behind(rng):
-    source = new_source(*Gaussian([1.0, 2.0]).source())
+    source = as_source(Gaussian([1.0, 2.0]).source(), 2)
     DRAWS["gaussian"](source, 0, rng)
     gc.collect()
     before = sys.getrefcount(rng)
@@ -109,8 +109,8 @@ def test_drawing_leaves_no_reference_behind(rng):
 
 
 def test_samples_are_what_the_compiled_loop_draws(environment):
-    kind, *arrays = environment.source()
-    source = new_source(kind, *arrays)
+    kind = environment.source()[0]
+    source = as_source(environment.source(), environment.K)
     for arm in range(environment.K):
         first, second = np.random.default_rng(7), np.random.default_rng(7)
         drawn = [DRAWS[kind](source, arm, first) for _ in range(200)]
@@ -182,3 +182,40 @@ def test_environments_of_others_may_be_given_lists():
     assert (made.K, made.noise.tolist()) == (3, [2.0, 2.0, 2.0])
     with pytest.raises(ProblemError, match="noise must"):
         Environment([0.2, 0.5], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"arm": -1}, "arm must be an arm index from 0 to 1 with K=2 arms; got -1"),
+        ({"arm": [0]}, r"arm must be an arm index from 0 to 1 with K=2 arms; got \[0\]"),
+        ({"size": None}, "size must be an integer at least 0; got None"),
+        ({"size": (1, 2)}, r"size must be an integer at least 0; got \(1, 2\)"),
+        ({"generator": 7}, r"generator must be a numpy\.random\.Generator; got 7"),
+    ],
+)
+def test_samples_that_cannot_be_drawn_are_refused(environment, given, sentence, rng):
+    with pytest.raises(ProblemError, match=sentence):
+        environment.sample(**({"arm": 0, "size": 3, "generator": rng} | given))
+
+
+def test_a_run_draws_from_the_samples_of_others():
+    """Also of those who change an environment of the package."""
+
+    class Upside(Environment):
+        def sample(self, arm, size, generator):
+            return np.full(size, float(self.means[arm]))
+
+    class Exact(Gaussian):
+        def source(self):
+            return None
+
+        def sample(self, arm, size, generator):
+            return super().sample(arm, size, generator) * 0.0 + self.means[arm]
+
+    model = Model([[1.0], [2.0]], 10.0)
+    for exact in (Upside([0.3, 0.9], 0.5), Exact([0.3, 0.9], 0.5)):
+        found = identify(exact.instance(model), 1, environment=exact, max_samples=30)
+        np.testing.assert_allclose(found.means, [0.3, 0.9], rtol=1e-14)
+    with pytest.raises(NotImplementedError, match="Environment must override sample"):
+        Environment([0.3, 0.9], 0.5).sample(0, 1, np.random.default_rng(0))

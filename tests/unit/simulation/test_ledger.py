@@ -127,3 +127,28 @@ def test_what_is_no_directory_of_runs_is_refused(tmp_path):
             merge([good, other], tmp_path / "merged")
     with pytest.raises(ProblemError, match="at least one directory; got none"):
         merge([], tmp_path / "merged")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"folders": "results"}, "folders must be a sequence of directories; got 'results'"),
+        ({"folders": None}, "folders must be a sequence of directories; got None"),
+        ({"folders": [5]}, "folders must be a string or a path; got 5"),
+        ({"output": None}, "output must be a string or a path; got None"),
+        ({"partial": "no"}, "partial must be True or False; got 'no'"),
+    ],
+)
+def test_bad_arguments(arguments, sentence, tmp_path):
+    right = {"folders": [shard(tmp_path, 1)], "output": tmp_path / "merged", "partial": True}
+    with pytest.raises(ProblemError, match=sentence):
+        merge(**(right | arguments))
+    assert not (tmp_path / "merged").exists()
+
+
+def test_rows_that_cannot_be_read_are_refused(tmp_path):
+    folder = shard(tmp_path, 1)
+    (folder / "runs.csv").unlink()
+    (folder / "runs.csv").mkdir()
+    with pytest.raises(FileFormatError, match=r"runs\.csv' must be a file that can be read"):
+        merge([folder], tmp_path / "merged", partial=True)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import multiprocessing
+import os
 import sys
 import threading
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
@@ -65,6 +66,25 @@ def test_a_run_depends_on_its_own_seed_alone():
 def test_processes_give_the_same_rows():
     assert untimed(rows(jobs=2, wait=0.01)) == untimed(rows())
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "two", None, True, 1001])
+def test_numbers_of_processes_that_cannot_be_are_refused(workers):
+    with pytest.raises(ProblemError, match="workers must be an integer at least 1"):
+        Processes(workers)
+
+
+def test_processes_that_were_lost_start_anew():
+    with Processes(1) as processes:
+        with pytest.raises(ProblemError, match="fn must be a function; got 5"):
+            processes.submit(5)
+        lost = processes.submit(os._exit, 3)
+        with pytest.raises(BrokenExecutor):
+            lost.result()
+        with pytest.raises(BrokenExecutor):
+            processes.submit(pow, 2, 10)
+        processes.shutdown()
+        assert processes.submit(pow, 2, 10).result() == 1024
 
 
 def test_replications_can_share_their_processes():

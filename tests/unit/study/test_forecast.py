@@ -152,7 +152,9 @@ class TestProgress:
         with pytest.warns(ContradictedWarning):
             study.add_observations([("a", 5.0)] * 500)
         later = study.progress()
-        assert (later.more, later.statistic, later.best_now) == (0, result.statistic, ("a",))
+        assert (later.more, later.more_high, later.statistic, later.pair) == (None,) * 4
+        assert later.note == "no forecast: the data contradict what was declared"
+        assert (later.lower_bound, later.best_now) == (None, ("a",))
 
     def test_a_tie_has_no_end_in_sight(self) -> None:
         study = new_study(candidates=["a", "b"], misspecification=None)

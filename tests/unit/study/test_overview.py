@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from helpers.report_studies import (
     new_study,
     ruled_by_objects,
 )
-from mislid.errors import CertificateError, ContradictedWarning
+from mislid.errors import CertificateError, ContradictedWarning, ProblemError
 from mislid.study import Study
 from mislid.study.events import entry_of
 from mislid.study.overview import Overview
@@ -167,6 +168,33 @@ def test_the_fingerprint_of_candidates_is_theirs_alone(decided_overview: Overvie
     again, other = new_study().overview(), new_study(candidates=["a", "b"]).overview()
     assert again.candidates_fingerprint == decided_overview.candidates_fingerprint
     assert other.candidates_fingerprint != decided_overview.candidates_fingerprint
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ((9,), "arms must be an arm index from 0 to 4 with K=5 arms; got 9"),
+        ((-1,), "arms must be an arm index from 0 to 4 with K=5 arms; got -1"),
+        (("a",), "arms must be an arm index from 0 to 4 with K=5 arms; got 'a'"),
+        (3, "arms must be indices of candidates; got 3"),
+    ],
+)
+def test_labels_are_those_of_arms_that_there_are(
+    decided_overview: Overview, arms: Any, message: str
+) -> None:
+    for labels_of in (decided_overview.names, decided_overview.registered):
+        assert labels_of(np.array([4, 0])) == ("e", "a")
+        with pytest.raises(ProblemError, match=message):
+            labels_of(arms)
+
+
+def test_a_forecast_calls_what_can_be_called(running: Study) -> None:
+    seen, calls = running.overview(), []
+    with pytest.raises(ProblemError, match="each must be callable; got 3"):
+        seen.forecast(3)
+    seen.forecast(lambda: calls.append(1))
+    assert 10 <= len(calls) <= 19
+    assert seen.progress == running.progress()
 
 
 def test_what_could_not_be_tested_is_a_warning(

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from mislid.errors import ProblemError
 from mislid.study.storage import Storage, as_storage
 from mislid.testing import StorageSuite
 
@@ -15,3 +16,11 @@ class TestStorages(StorageSuite):
         self.open_storage = opener
         elsewhere = None if address is None else partial(as_storage, address)
         self.open_elsewhere = lambda: elsewhere
+
+
+@pytest.mark.parametrize("name", [5, None, ["first"], b"first", "", "first\0"])
+def test_a_name_is_a_text(storage: Storage, name: object) -> None:
+    storage.create("first", [])
+    with pytest.raises(ProblemError, match="study_name must be a text that is not empty; got"):
+        storage.create(name, [])
+    assert [line.name for line in storage.lines()] == ["first"]

@@ -107,6 +107,10 @@ class TestAnyStorage:
             mislid.copy_study(
                 from_study_name="t", from_storage=storage, to_storage=memory, to_study_name="s"
             )
+        with pytest.raises(ProblemError, match="study_name must be a text that is not empty"):
+            mislid.copy_study(
+                from_study_name="t", from_storage=storage, to_storage=memory, to_study_name=""
+            )
         mislid.delete_study(study_name="s", storage=storage)
         with pytest.raises(UnknownStudyError, match="deleted meanwhile"):
             study.ask()
@@ -466,6 +470,7 @@ class TestOptimize:
             ({"n_jobs": 0}, "n_jobs must be an integer at least 1; got 0"),
             ({"timeout": -1}, "timeout must be a finite number at least 0; got -1"),
             ({"n_trials": -1}, "n_trials must be an integer at least 0; got -1"),
+            ({"worker": 7, "n_jobs": 2}, "worker must be a name, or None; got 7"),
         ],
     )
     def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:

@@ -197,7 +197,9 @@ def _proved(seen: Overview) -> list[tuple[str, str]]:
         return []
     largest, smallest = seen.proved
     words = "no misspecification" if largest is None else "every misspecification"
-    if largest is not None and math.isfinite(largest):
+    if largest is not None and largest < smallest:
+        words = "no misspecification that the data allow"
+    elif largest is not None and math.isfinite(largest):
         words += f" up to {number(largest)}"
     return [("proved for", words), ("refuted", f"any below {number(smallest)}")]
 

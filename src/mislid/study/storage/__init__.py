@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mislid._words import shown, without_password
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.study.events import Log, refuse_gap
+from mislid.study.events import Entry, Log, refuse_gap
 from mislid.study.storage.interface import (
     Collision,
     Line,
     Storage,
+    UpgradeReport,
     name_taken_error,
     study_deleted_error,
 )
 from mislid.study.storage.memory import MemoryStorage
 
-if TYPE_CHECKING:
-    from mislid.study.storage.upgrade import UpgradeReport
-
 __all__ = [
     "Collision",
+    "Entry",
     "Line",
     "Log",
     "MemoryStorage",
     "Storage",
+    "UpgradeReport",
     "as_storage",
     "name_taken_error",
     "refuse_gap",

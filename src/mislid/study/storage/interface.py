@@ -9,11 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from mislid._words import shown
 from mislid.errors import DuplicatedStudyError, StorageError, UnknownStudyError
 from mislid.study.events import Entry, Log
+from mislid.study.result import PlainRecord
 
 
 class Collision(StorageError):
@@ -39,8 +41,35 @@ class Line(NamedTuple):
     summary: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class UpgradeReport(PlainRecord):
+    """What `upgrade_storage` did.
+
+    Attributes
+    ----------
+    storage
+        The address, without a password.
+    before, after
+        Schema versions.
+    backup
+        The file, or PostgreSQL's schema, with the tables as they were; None if nothing changed.
+    changed
+        Whether there was anything to do.
+    """
+
+    storage: str
+    before: int
+    after: int
+    backup: str | None
+    changed: bool
+
+
 class Storage(ABC):
-    """Studies by name; within a storage a study has a key that no later one is given again."""
+    """Studies by name; within a storage a study has a key that no later one is given again.
+
+    Besides the errors below, what reads or writes raises a `StorageError` where the place itself
+    does not do its work, such as a disk that is full or a server that went away.
+    """
 
     @abstractmethod
     def create(self, name: str, entries: Sequence[Entry]) -> int:
@@ -49,7 +78,7 @@ class Storage(ABC):
         Parameters
         ----------
         name
-            Of the study, any text.
+            Of the study, a text that is not empty.
         entries
             Numbered from 1.
 
@@ -60,6 +89,8 @@ class Storage(ABC):
 
         Raises
         ------
+        ProblemError
+            If the name is no text, or an empty one.
         DuplicatedStudyError
             If the name is taken: `name_taken_error`.
         CorruptStorageError
@@ -148,6 +179,11 @@ class Storage(ABC):
         -------
         list of str
             Empty unless a storage looks.
+
+        Raises
+        ------
+        StorageError
+            If a storage that looks cannot be read.
         """
         del key
         return []
@@ -202,6 +238,13 @@ def name_taken_error(name: str) -> DuplicatedStudyError:
     -------
     DuplicatedStudyError
         To be raised.
+
+    Examples
+    --------
+    >>> raise name_taken_error("assay")
+    Traceback (most recent call last):
+    ...
+    mislid.errors.DuplicatedStudyError: study_name must be new; got 'assay', which is there ...
     """
     return DuplicatedStudyError(
         f"study_name must be new; got {name!r}, which is there already: give another name, or "
@@ -216,5 +259,10 @@ def study_deleted_error() -> UnknownStudyError:
     -------
     UnknownStudyError
         To be raised.
+
+    Examples
+    --------
+    >>> str(study_deleted_error())
+    'the study has been deleted meanwhile: create it anew to go on'
     """
     return UnknownStudyError("the study has been deleted meanwhile: create it anew to go on")

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from mislid._validation import as_text
 from mislid.study.events import Entry, Log, refuse_gap
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 
@@ -33,9 +34,29 @@ class MemoryStorage(Storage):
 
     Examples
     --------
-    >>> storage = MemoryStorage()
-    >>> storage.create("first", []), storage.names()
-    (1, {'first': 1})
+    A study writes its log here, and others find and read it:
+
+    >>> from mislid import create_study
+    >>> lab = MemoryStorage()
+    >>> study = create_study(
+    ...     study_name="assay", candidates=["a", "b"], m=1, noise=1.0, storage=lab
+    ... )
+    >>> study.add_observations([("a", 0.2), ("b", 0.9)])
+    >>> key = lab.find("assay")
+    >>> [entry.kind for entry in lab.read(key)]
+    ['created', 'observed']
+    >>> lab.lines()[0].last, lab.faults(key)
+    (2, [])
+    >>> with lab.locked(key) as log:  # the study has to wait
+    ...     [entry.kind for entry in log.read(after=1)]
+    ['observed']
+
+    A key is never given again, so that nobody who has an old study open writes to a new one:
+
+    >>> lab.delete(key)
+    >>> lab.create("assay", []), lab.names()
+    (2, {'assay': 2})
+    >>> lab.close()
     """
 
     def __init__(self) -> None:
@@ -46,6 +67,7 @@ class MemoryStorage(Storage):
         self._alone = threading.RLock()
 
     def create(self, name: str, entries: Sequence[Entry]) -> int:
+        as_text(name, "study_name")
         refuse_gap(0, entries)
         with self._alone:
             if name in self._keys:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 
 import mislid
+from mislid._validation import as_text
 from mislid.errors import SchemaVersionError
 from mislid.study.events import Entry, Log, refuse_gap, refuse_holes
 from mislid.study.storage.database import TIMEOUT, Database, translated
@@ -68,6 +69,7 @@ class SQLStorage(Storage):
         ensure_tables(self._database)
 
     def create(self, name: str, entries: Sequence[Entry]) -> int:
+        as_text(name, "study_name")
         refuse_gap(0, entries)
         try:
             with self._database.connected(writing=True) as connection:

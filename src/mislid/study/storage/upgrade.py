@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from mislid.errors import (
 )
 from mislid.study.events import Chain, Entry
 from mislid.study.storage.database import Database
+from mislid.study.storage.interface import UpgradeReport
 from mislid.study.storage.sql import (
     EVENTS,
     SCHEMA,
@@ -43,33 +43,6 @@ from mislid.study.storage.sql import (
     version_of,
 )
 from mislid.study.storage.trust import TABLES, refuse_strange
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeReport:
-    """What an upgrade did.
-
-    Attributes
-    ----------
-    storage
-        The address, without a password.
-    before, after
-        Schema versions.
-    backup
-        The file, or PostgreSQL's schema, with the tables as they were; None if nothing changed.
-    changed
-        Whether there was anything to do.
-    """
-
-    storage: str
-    before: int
-    after: int
-    backup: str | None
-    changed: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Values of JSON."""
-        return asdict(self)
 
 
 def _add_summaries(connection: Connection) -> None:
