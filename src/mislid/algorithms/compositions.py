@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mislid._words import shown
 from mislid.algorithms.options import (
-    FLAG,
     NUMBER,
     Allowed,
     or_none,
@@ -111,9 +110,6 @@ class MisLid(Algorithm):
         "steps": whole(0),
         "pulls": _PULLS,
         "subset": _SUBSET,
-        "per_answer": FLAG,
-        "authors": FLAG,
-        "every_arm": FLAG,
     }
 
     learner: Learner = field(default_factory=AdaHedge)
@@ -159,10 +155,8 @@ class BestResponse(Algorithm):
         "gain": part(Gain),
         "power": NUMBER,
         "exploration": NUMBER,
-        "every_arm": FLAG,
         "pulls": _PULLS,
         "subset": _SUBSET,
-        "authors": FLAG,
     }
 
     gain: Gain = field(default_factory=Empirical)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, get_args
 
@@ -81,8 +82,14 @@ NUMBER = number("a number", lambda value: not math.isnan(value))
 
 
 def refuse_options(record: Any) -> None:
-    """Refuse options of an algorithm, and of its parts, that are not allowed."""
-    for name, allowed in getattr(record, "_options", {}).items():
+    """Refuse options of an algorithm, and of its parts, that are not allowed.
+
+    Flags are known by their type.
+    """
+    if not is_dataclass(record):
+        return
+    flags = {one.name: FLAG for one in fields(record) if one.type in ("bool", bool)}
+    for name, allowed in (flags | getattr(record, "_options", {})).items():
         value = getattr(record, name)
         if not allowed.fits(value):
             raise ProblemError(f"{name} must be {allowed.words}; got {shown(value)}")

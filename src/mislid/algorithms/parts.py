@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from mislid.algorithms.options import FLAG, Allowed, number
+from mislid.algorithms.options import Allowed, number
 
 _BONUSES = ("paper", "authors", "linear")
 _BONUS = Allowed(
@@ -106,8 +106,6 @@ class CTracking:
         Whether arms with fewer than sqrt(t) - K/2 measurements go first.
     """
 
-    _options: ClassVar = {"forced": FLAG}
-
     forced: bool = False
 
 
@@ -120,8 +118,6 @@ class DTracking:
     forced
         As for `CTracking`; here by default.
     """
-
-    _options: ClassVar = {"forced": FLAG}
 
     forced: bool = True
 

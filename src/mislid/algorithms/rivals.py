@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mislid.algorithms.compositions import Algorithm
-from mislid.algorithms.options import FLAG, number, or_none, whole
+from mislid.algorithms.options import number, or_none, whole
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,6 @@ class LUCB(Rival):
     authors
         Whether intervals have the width of the published runs instead of sqrt(2 beta / N).
     """
-
-    _options: ClassVar = {"authors": FLAG}
 
     authors: bool = False
 
@@ -62,8 +60,6 @@ class LinGIFA(Rival):
     """
 
     can_select = True
-    _options: ClassVar = {"greedy": FLAG}
-
     greedy: bool = True
 
 
@@ -99,8 +95,6 @@ class LazyTrackAndStop(Algorithm):
     """
 
     can_select = True
-    _options: ClassVar = {"own_test": FLAG}
-
     own_test: bool = True
 
 
@@ -178,8 +172,6 @@ class RAGE(Phased):
         all, as the runs of Tirinzoni and Degenne (2022) did.
     """
 
-    _options: ClassVar = {"fresh": FLAG}
-
     fresh: bool = True
 
 
@@ -201,7 +193,6 @@ class XYAdaptive(Phased):
     _options: ClassVar = {
         "shrink": number("above 0 and below 1", lambda x: 0 < x < 1),
         "first": or_none(number("at least 1", lambda x: 1 <= x < math.inf)),
-        "fresh": FLAG,
     }
 
     shrink: float = 0.1

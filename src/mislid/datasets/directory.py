@@ -41,7 +41,8 @@ def cache_directory() -> Path:
     Raises
     ------
     MissingDataError
-        The user has no home directory, and no variable names another place.
+        The user has no home directory, and no variable names another place: set MISLID_DATA, or
+        XDG_CACHE_HOME.
 
     Examples
     --------

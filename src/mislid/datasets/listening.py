@@ -348,9 +348,10 @@ def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> listened = ["userID\tartistID\tweight", "2\t51\t13", "2\t52\t4", "4\t51\t9"]
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "own.dat")
-    ...     _ = path.write_text("userID\tartistID\tweight\n2\t51\t13\n2\t52\t4\n4\t51\t9\n")
+    ...     _ = path.write_text("\n".join([*listened, ""]))
     ...     own = read_counts(path)
     >>> own.users.tolist(), own.artists.tolist(), own.counts.toarray().tolist()
     ([2, 4], [51, 52], [[13, 4], [9, 0]])

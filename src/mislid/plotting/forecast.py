@@ -109,8 +109,10 @@ def draw_forecast(overview: Overview) -> Figure | None:
 
     Raises
     ------
-    ProblemError, MissingPackageError
-        As for `draw_candidates`.
+    ProblemError
+        Where it is no overview, such as the study itself.
+    MissingPackageError
+        Without matplotlib.
 
     Examples
     --------

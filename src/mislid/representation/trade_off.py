@@ -94,7 +94,8 @@ class TradeOff:
         Returns
         -------
         pandas.DataFrame
-            A row for every representation, with the fields of `Choice` as columns.
+            A row for every representation, in the order of `choices`, with the fields of `Choice`
+            as columns.
 
         Raises
         ------

@@ -295,11 +295,14 @@ def list_studies(*, storage: Address) -> list[StudySummary]:
 
     Examples
     --------
+    All studies of a laboratory:
+
     >>> from mislid.study.storage import MemoryStorage
     >>> lab = MemoryStorage()
-    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab, noise=1)
+    >>> for name in ("toxicity", "assay"):
+    ...     _ = create_study(study_name=name, candidates=["a", "b"], m=1, storage=lab, noise=1)
     >>> [(one.name, one.status) for one in list_studies(storage=lab)]
-    [('assay', 'running')]
+    [('assay', 'running'), ('toxicity', 'running')]
     """
     place = as_storage(_given(storage))
     summaries = []

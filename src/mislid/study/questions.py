@@ -101,6 +101,14 @@ class Ranking(PlainRecord):
         For each of them, in this order, the best and the worst place that it may have.
     tops
         Every n for which the n first of `order` are proved to be the n best.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.84)] * 5)
+    >>> study.ranking().to_frame().values.tolist()
+    [['b', 1, 2], ['c', 1, 2], ['a', 3, 3]]
     """
 
     order: tuple[Label, ...]
@@ -120,14 +128,6 @@ class Ranking(PlainRecord):
         ------
         MissingPackageError
             If pandas is not installed.
-
-        Examples
-        --------
-        >>> from mislid import create_study
-        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
-        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.84)] * 5)
-        >>> study.ranking().to_frame().values.tolist()
-        [['b', 1, 2], ['c', 1, 2], ['a', 3, 3]]
         """
         rows = [(label, *places) for label, places in zip(self.order, self.ranks, strict=True)]
         return as_frame(rows, ("label", "best", "worst"))

@@ -103,7 +103,7 @@ class Distances:
         ArithmeticError
             Numbers are too large or too alike: nothing is certain then.
         ValueError
-            There are not K multipliers, or no two such arms, `alpha` is negative, or `tol` no number.
+            There are not K multipliers or no two such arms, or `alpha` or `tol` cannot be.
         """
         if not alpha >= 0.0:
             raise ValueError(f"alpha must not be negative; got {alpha!r}")

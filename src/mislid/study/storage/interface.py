@@ -121,7 +121,7 @@ class Storage(ABC):
         Returns
         -------
         list of Entry
-            Empty where there are none.
+            In their order.
 
         Raises
         ------
