@@ -36,7 +36,11 @@ OF_PROPERTIES = {"GL08", "SS01"}
 # Not part of the library: programs, which have --help and pages, and what serves other modules.
 INTERNAL = {"cli", "files"}
 # They take arguments, and nothing that they are given is refused.
-HARMLESS = {"Processes.shutdown", "SamplingRuleSuite.allows", "name_taken_error"}
+HARMLESS = {
+    *("Candidates.called", "Candidates.of"),
+    *("Settings.budget_left", "Settings.deviations", "Settings.of"),
+    *("Processes.shutdown", "SamplingRuleSuite.allows", "name_taken_error"),
+}
 # What pytest calls in a suite of tests: its name and a sentence say it all.
 OF_PYTEST = ("test_", "setup_method", "teardown_method")
 
@@ -134,8 +138,13 @@ def fields(value: Any) -> set[str]:
 
 def place_of(value: Any) -> str:
     """Give the name of an object by which numpydoc finds it: where it is written."""
-    written = getattr(value, "fget", None) or getattr(value, "func", value)
+    written = written_as(value)
     return f"{written.__module__}.{written.__qualname__}"
+
+
+def written_as(value: Any) -> Any:
+    """Give the function of a property; anything else is itself."""
+    return getattr(value, "fget", None) or getattr(value, "func", value)
 
 
 def problems(value: Any, owner: Any) -> Iterator[str]:
@@ -201,12 +210,13 @@ def is_shown(method: str, owner: Any) -> bool:
 
 
 def hidden_results(value: Any, public: Collection[Any]) -> Iterator[str]:
-    """Say which classes of the package a function returns that are not public."""
-    if not inspect.isfunction(value):
+    """Say which classes of the package a function or property gives that are not public."""
+    written = written_as(value)
+    if not inspect.isfunction(written):
         return
-    for name in re.findall(r"\w+", str(value.__annotations__.get("return"))):
-        found = imported(name, value)
-        if inspect.isclass(found) and is_own(found, value) and found not in public:
+    for name in re.findall(r"\w+", str(written.__annotations__.get("return"))):
+        found = imported(name, written)
+        if inspect.isclass(found) and is_own(found, written) and found not in public:
             yield f"returns {name}, which is not public"
 
 

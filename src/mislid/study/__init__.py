@@ -4,6 +4,7 @@
 `storage` keeps it, and `Study` puts them together.
 """
 
+from mislid.study.candidates import Candidates
 from mislid.study.checking import StudyCheck, check_study
 from mislid.study.events import Event
 from mislid.study.forecast import StudyProgress, WhatIf
@@ -20,22 +21,29 @@ from mislid.study.questions import EstimateRow, Ranking, ResultNow, Threshold
 from mislid.study.reading import ObservationRow
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
+from mislid.study.settings import Settings
 from mislid.study.storage import upgrade_storage
 from mislid.study.study import Study
 from mislid.study.suspicions import StudyWarning
+from mislid.study.timeline import EvidenceOverTime, History, Moment
 
 __all__ = [
     "AnswerChange",
     "BudgetCheck",
+    "Candidates",
     "EstimateRow",
     "Event",
+    "EvidenceOverTime",
     "FeatureCheck",
+    "History",
+    "Moment",
     "ObservationRow",
     "Overview",
     "Ranking",
     "ResultNow",
     "Sensitivity",
     "SensitivityRow",
+    "Settings",
     "Study",
     "StudyCheck",
     "StudyProgress",

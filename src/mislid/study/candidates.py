@@ -22,11 +22,37 @@ ONES, IN_SPAN = "(ones)", 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The arms: K labels and, unless nothing is known about them, features (K, d).
+    """The arms: K labels and, unless nothing is known about them, features.
 
-    `columns` names the features, where that is known. `late` are those that were added after a look
-    at values of others: what is proved by features is stated in coordinates that they have no part
-    in.
+    Attributes
+    ----------
+    labels
+        What the candidates are called, in their order.
+    features
+        One row per candidate (K, d), or None.
+    columns
+        Names of the features, where they are known.
+    late
+        Indices of those that were added after a look at values of others: what is proved by
+        features is stated in coordinates that they have no part in.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> doses = {10: [0.1, 0.4], 20: [0.2, 0.1], 40: [0.4, 0.3]}
+    >>> known = create_study(candidates=doses, m=1, noise=0.2, intercept=False).candidates
+    >>> known.K, known.arm(40), known.arm(known.called("20"))
+    (3, 2, 1)
+    >>> known.model(misspecification=0.1).features[2].tolist(), known.shown
+    ([0.4, 0.3], {'x0': 0, 'x1': 1})
+
+    A level that all have in common is one feature more:
+
+    >>> more = known.with_ones()
+    >>> more.features[2].tolist(), list(more.shown)
+    ([0.4, 0.3, 1.0], ['x0', 'x1'])
+    >>> more.plain()["labels"], Candidates.of(more.written()) == more
+    ([10, 20, 40], True)
     """
 
     labels: Labels
@@ -52,8 +78,27 @@ class Candidates:
         return {label: k for k, label in enumerate(labels)}
 
     def arm(self, label: Any, name: str = "arm") -> int:
-        """The index of the arm that the user calls `label`.
+        """The index of a candidate.
 
+        Parameters
+        ----------
+        label
+            What it is called.
+        name
+            What messages call the label.
+
+        Returns
+        -------
+        int
+            Its place among the labels.
+
+        Raises
+        ------
+        ProblemError
+            If no candidate is called so.
+
+        Examples
+        --------
         >>> Candidates(("a", "b"), None).arm("c")
         Traceback (most recent call last):
         ...
@@ -69,7 +114,19 @@ class Candidates:
         return self.positions[label]
 
     def called(self, text: str) -> str | int:
-        """The label that somebody typed: a whole number where the labels are."""
+        """The label that somebody typed.
+
+        Parameters
+        ----------
+        text
+            What was typed at the command line, or read from a cell of a spreadsheet, where all is
+            text.
+
+        Returns
+        -------
+        str or int
+            A whole number where the labels are; one of them or not.
+        """
         try:
             return int(text) if isinstance(self.labels[0], int) else text
         except ValueError:
@@ -80,6 +137,21 @@ class Candidates:
 
         Without features it is a common level with deviations of any size: that allows all means,
         and its one column costs less than K of them.
+
+        Parameters
+        ----------
+        misspecification
+            How far means may be from linear in the features.
+
+        Returns
+        -------
+        Model
+            Of all candidates.
+
+        Raises
+        ------
+        ProblemError
+            If the misspecification is negative, or no number.
         """
         return self._linear.with_misspecification(misspecification)
 
@@ -101,24 +173,54 @@ class Candidates:
         return {name: at for at, name in enumerate(names) if name != ONES}
 
     def with_ones(self) -> Candidates:
-        """The same with one feature more that is 1 for all, unless it is in the others' span."""
+        """The same with one feature more that is 1 for all.
+
+        Returns
+        -------
+        Candidates
+            Themselves without features, or where the new one is in the others' span.
+        """
         if self.features is None or _spans_ones(self.features):
             return self
         features = frozen(np.column_stack([self.features, np.ones(self.K)]))
         return Candidates(self.labels, features, (*self.shown, ONES))
 
     def plain(self) -> dict[str, Any]:
-        """Values of JSON: what the rules see, and what a certificate is about."""
+        """What the rules see, and what a certificate is about, in values of JSON.
+
+        Returns
+        -------
+        dict
+            Labels, and features or None.
+        """
         features = None if self.features is None else self.features.tolist()
         return {"labels": list(self.labels), "features": features}
 
     def written(self) -> dict[str, Any]:
-        """Values of JSON for the log, with names of features only where they are known."""
+        """What a log has, in values of JSON.
+
+        Returns
+        -------
+        dict
+            As `plain`, with names of features only where they are known.
+        """
         return self.plain() | ({} if self.columns is None else {"columns": list(self.columns)})
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Candidates:
-        """From values of JSON."""
+        """Read what `plain` or `written` gave.
+
+        Parameters
+        ----------
+        plain
+            From a log, which is checked when it is read. Without labels or features it is a
+            KeyError.
+
+        Returns
+        -------
+        Candidates
+            The same, up to those that were late, which the log tells apart.
+        """
         features, columns = plain["features"], plain.get("columns")
         given = None if features is None else np.array(features, dtype=np.float64)
         return cls(tuple(plain["labels"]), given, None if columns is None else tuple(columns))

@@ -38,16 +38,54 @@ EQUAL = "unknown-equal"
 class Settings:
     """The question: which m candidates are best, at error rate delta, and how to find out.
 
-    `noise` holds one standard deviation, or one per arm. `mean_bound` bounds the means' absolute
-    values, which only `mislid-paper` and its kin make use of. `reward_range` (low, high) is where
-    every value is, if that was declared; the noise is then half of its length. `structured` says
-    whether features have a weight in the proof, None if that follows from the misspecification:
-    an infinite one with a weight is one that is not known. `noise_model` says what is known of the
-    noise, see docs/noise.md. `budget` is how many measurements there can be, if that is known; no
-    rule looks at it. `cost` is what a measurement of each candidate costs, if that was said; it is
-    infinite where none can be made any more. `promised` is the error rate that was asked for, where
-    delta is only a part of it: after candidates came or left. `guided` says whether features choose
-    every other trial while the misspecification is unknown.
+    Attributes
+    ----------
+    m, delta, tolerance
+        How many candidates, at which error rate, and how much worse an answer may be.
+    misspecification
+        How far means may be from linear in the features; infinite where that is not known.
+    noise
+        One standard deviation, or one per candidate.
+    direction
+        "maximize" or "minimize".
+    algorithm, stopping, seed
+        The rules by their names, and the seed of their random numbers.
+    mean_bound
+        Of the means' absolute values, which only `mislid-paper` and its kin make use of.
+    reward_range
+        Where every value is, (low, high), if that was declared; the noise is half of its length.
+    structured
+        Whether features have a weight in the proof; None if that follows from the misspecification.
+        An infinite one with a weight is one that is not known.
+    noise_model
+        What is known of the noise, see docs/noise.md.
+    budget
+        How many measurements there can be, if that is known; no rule looks at it.
+    cost
+        What a measurement of each candidate costs, if that was said; infinite where none can be
+        made any more.
+    promised
+        The error rate that was asked for, where delta is only a part of it: after candidates came
+        or left.
+    guided
+        Whether features choose every other trial while the misspecification is unknown.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.2, budget=50)
+    >>> settings = study.settings
+    >>> settings.error_rate, settings.declared, settings.budget_left(20)
+    (0.05, inf, 30)
+    >>> settings.deviations(3).tolist(), settings.arguments()["noise"]
+    ([0.2, 0.2, 0.2], 0.2)
+
+    As a log has them, without what was not said:
+
+    >>> from mislid.study import Settings
+    >>> plain = settings.plain()
+    >>> plain["misspecification"], "cost" in plain, Settings.of(plain) == settings
+    ('inf', False, True)
     """
 
     m: int
@@ -120,7 +158,13 @@ class Settings:
         return 1.0 if self.direction == MAXIMIZE else -1.0
 
     def arguments(self) -> dict[str, Any]:
-        """What `as_settings` makes these settings of, for a question that differs in a part."""
+        """What `create_study` would be given for these settings.
+
+        Returns
+        -------
+        dict
+            Arguments by name, for a question that differs in a part.
+        """
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
         if self.noise_model in UNDECLARED:
@@ -134,15 +178,43 @@ class Settings:
         return given
 
     def budget_left(self, samples: int) -> int | None:
-        """Measurements that are left of the budget after so many; None without one."""
+        """Measurements that are left of the budget.
+
+        Parameters
+        ----------
+        samples
+            How many were made.
+
+        Returns
+        -------
+        int or None
+            0 where it is used up; None without a budget.
+        """
         return None if self.budget is None else max(0, self.budget - samples)
 
     def deviations(self, K: int) -> Vector:
-        """Standard deviations (K,)."""
+        """The noise of every candidate.
+
+        Parameters
+        ----------
+        K
+            Number of candidates.
+
+        Returns
+        -------
+        ndarray of float
+            Standard deviations (K,).
+        """
         return np.broadcast_to(np.array(self.noise), (K,)).copy()
 
     def plain(self) -> dict[str, Any]:
-        """Values of JSON, which has no infinity; a range only where one was declared."""
+        """The settings in values of JSON, which has no infinity.
+
+        Returns
+        -------
+        dict
+            What was declared, by name; what was not is left out.
+        """
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
         for name in ("reward_range", "structured", "budget", "cost", "promised"):
             if given[name] is None:  # so are the logs of releases that knew of none
@@ -155,7 +227,18 @@ class Settings:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Settings:
-        """From values of JSON."""
+        """Read what `plain` gave.
+
+        Parameters
+        ----------
+        plain
+            From a log, which is checked when it is read: here nothing is.
+
+        Returns
+        -------
+        Settings
+            The same settings; a stopping rule that is retired is the one that took its place.
+        """
         numbers = {"delta", "misspecification", "tolerance", "mean_bound"}
         read: dict[str, Any] = dict(plain)
         read |= {name: float(plain[name]) for name in numbers}

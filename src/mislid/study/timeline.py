@@ -144,10 +144,21 @@ def intervals_of(
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What the rule made of the first measurements, in the sign in which more is better.
+    """What the rule made of the first measurements.
 
-    Shapes are (K,). `threshold` is the one that all pairs share, infinite where the rule has none,
-    not a number where a search certified nothing.
+    More is better: values are turned where less was asked for.
+
+    Attributes
+    ----------
+    samples, counts
+        How many measurements, in all and of every candidate (K,).
+    means, weights
+        Of every candidate (K,): the mean of its values, and counts over variances.
+    projected
+        The model's estimates (K,).
+    threshold
+        The one that all pairs share; infinite where the rule has none, not a number where a search
+        certified nothing.
     """
 
     samples: int
@@ -160,11 +171,31 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceOverTime:
-    """Evidence of pairs (p, 2), challenger and incumbent, at times (n,), by proofs (f, n, p).
+    """How the evidence of pairs grew, from measurement to measurement.
 
-    `proofs` names the f ways in which a pair can be told apart; one is enough. A threshold is
-    infinite where a proof has nothing to say. `since` (p,) tells from how many measurements on a
-    pair has been settled, for good, infinite where it is open.
+    A pair is told apart as soon as one of several proofs has what it needs.
+
+    Attributes
+    ----------
+    times, pairs
+        Numbers of measurements (n,), and challenger and incumbent (p, 2).
+    proofs
+        What the f proofs are called.
+    statistics, thresholds
+        Evidence, and what is needed, (f, n, p); infinite where a proof has nothing to say.
+    since
+        From how many measurements on a pair has been settled, for good (p,); infinite where it is
+        open.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b"], m=1, noise=0.2)
+    >>> study.add_observations([("a", 0.6), ("b", 0.9)] * 3)
+    >>> evidence = study.overview().history.closest
+    >>> proof, statistics, thresholds = evidence.of_pair(0)
+    >>> print(f"{statistics[-1]:.2f} of {thresholds[-1]:.2f}")
+    1.69 of 4.29
     """
 
     times: Vector
@@ -189,17 +220,52 @@ class EvidenceOverTime:
         return ratios
 
     def of_pair(self, p: int) -> tuple[str, Vector, Vector]:
-        """The proof that is further for a pair at the end, its statistics and its thresholds."""
+        """The proof that is further for a pair at the end.
+
+        Parameters
+        ----------
+        p
+            Which of the pairs.
+
+        Returns
+        -------
+        tuple
+            The proof's name, its statistics (n,) and its thresholds (n,).
+
+        Raises
+        ------
+        IndexError
+            If there is no such pair.
+        """
         best = int(np.argmax(np.nan_to_num(self._ratios[:, -1, p])))
         return self.proofs[best], self.statistics[best, :, p], self.thresholds[best, :, p]
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Evidence for an answer (m,): of its closest pairs in detail, of the others now and then.
+    """Evidence for an answer, as it grew.
 
-    The closest pairs come in order; the first is the one that limits the study. `undrawn` counts
-    pairs that are further from the threshold than all of these.
+    `Overview.history` gives it.
+
+    Attributes
+    ----------
+    answer
+        The m arms.
+    closest
+        Of its closest pairs, in detail. The first pair is the one that limits the study.
+    others
+        Of other pairs, now and then.
+    undrawn
+        How many pairs are further from the threshold than all of these.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.2)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.6)] * 3)
+    >>> history = study.overview().history
+    >>> history.answer, history.closest.pairs.tolist(), round(history.share, 2)
+    ((1,), [[2, 1], [0, 1]], 0.34)
     """
 
     answer: tuple[int, ...]
