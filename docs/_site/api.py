@@ -122,10 +122,7 @@ def body(name: Name) -> str:
         return f".. autofunction:: {name.name}\n"
     found = dict.fromkeys(member for member, _ in own_members(name.value))
     shown = f"   :members: {', '.join(found)}\n" if found else ""
-    return (
-        f".. auto{name.kind}:: {name.name}\n{shown}"
-        "   :inherited-members:\n   :member-order: bysource\n"
-    )
+    return f".. auto{name.kind}:: {name.name}\n{shown}   :member-order: bysource\n"
 
 
 def link_documents(
