@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,11 +25,12 @@ from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine
-from mislid.study.facts import Decided
+from mislid.study.facts import Contradicted, Decided
 from mislid.study.forward import Forward, Measured, data_of, likely_deviations
 from mislid.study.replay import Replay
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import KNOWN, Settings, as_settings
+from mislid.study.state import MISSPECIFICATION
 
 # One of so many runs is meant to be below the range, and one above it.
 TAIL = 10
@@ -129,8 +130,9 @@ class WhatIf(PlainRecord):
         Measurements to go, as in `StudyProgress`.
     decided_now, answer_now
         Whether the stopping rule, asked this once, is satisfied by the present data, and the m
-        candidates that are best by them. Choosing a question after a look at the data may not be
-        covered by its delta: docs/studies-forecast.md has what is.
+        candidates that are best by them. Data that contradict the question satisfy nothing.
+        Choosing a question after a look at the data may not be covered by its delta:
+        docs/studies-forecast.md has what is.
     """
 
     more: int | None
@@ -151,6 +153,14 @@ class WhatIf(PlainRecord):
         return {name: getattr(self, name) for name in ASKED}
 
 
+def _least(contradictions: Iterable[Contradicted]) -> float:
+    """The least misspecification that is not contradicted; not a number where something else is."""
+    found = {one.what: one.least for one in contradictions}
+    if found.keys() - {MISSPECIFICATION}:
+        return math.nan
+    return found.get(MISSPECIFICATION, 0.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """All that a forecast looks at; the study goes on without changing it."""
@@ -164,11 +174,12 @@ class Snapshot:
     rules: tuple[Any, Any] = (None, None)
     engine: Engine | None = None
     costs: Vector | None = None
-    contradicted: bool = False
+    # Below it the data contradict all misspecifications; not a number where they do whatever it is.
+    least: float = 0.0
 
     @classmethod
-    def of(cls, replay: Replay, *, contradicted: bool) -> Snapshot:
-        """The study as it is now, and whether its data contradict what was declared."""
+    def of(cls, replay: Replay, contradictions: Iterable[Contradicted]) -> Snapshot:
+        """The study as it is now, with what its data contradict of what was declared."""
         state, engine = replay.state, replay.engine
         return cls(
             settings=state.settings,
@@ -180,7 +191,7 @@ class Snapshot:
             rules=replay.given,
             engine=None if engine.is_compiled else engine.copy(),
             costs=state.census.costs,
-            contradicted=contradicted,
+            least=_least(contradictions),
         )
 
     def progress(
@@ -210,7 +221,7 @@ class Snapshot:
             return StudyProgress(self.data.samples, *early, spent=spent)
         decided, decision = forward.begin(), self.decision
         best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
-        if self.contradicted:  # what is settled, and what is left, are worth nothing
+        if self.least != 0.0:  # what is settled, and what is left, are worth nothing
             return StudyProgress(
                 self.data.samples, *_REFUTED, spent=spent, best_now=self._labels(best)
             )
@@ -251,7 +262,10 @@ class Snapshot:
         to_go = _too_early(forward.missing)
         if not forward.missing:
             decided, best = forward.begin(), self._labels(forward.best())
-            to_go = _DONE if decided else self._ahead(forward, count)[0]
+            if not now.misspecification >= self.least:
+                decided, to_go = False, _REFUTED
+            else:
+                to_go = _DONE if decided else self._ahead(forward, count)[0]
         return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
 
     def what_ifs(self, simulations: int | None = None) -> tuple[WhatIf, ...]:

@@ -131,8 +131,8 @@ class Overview(Record):
     ) -> Overview:
         """The study as a replay knows it, which may go on afterwards."""
         state = replay.state
-        summary, refuted = summary_of(name, state), bool(contradictions)
-        if refuted:
+        summary = summary_of(name, state)
+        if contradictions:
             summary = dataclasses.replace(summary, status=CONTRADICTED)
         engine = replay.estimating()
         return cls(
@@ -151,7 +151,7 @@ class Overview(Record):
             withdrawn=tuple(state.withdrawn),
             census=state.census,
             warnings=_warnings(replay, {one.what for one in contradictions}),
-            forecaster=Snapshot.of(replay, contradicted=refuted) if replay.has_rules else None,
+            forecaster=Snapshot.of(replay, contradictions) if replay.has_rules else None,
             claims=Claims.of(replay, engine),
             rules=replay.given,
         )

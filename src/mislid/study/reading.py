@@ -544,5 +544,5 @@ class ReadableStudy(OpenStudy):
         from mislid.study.forecast import Snapshot
 
         with self._alone:
-            refuted = bool(self._contradictions())
-            return Snapshot.of(self._replay, contradicted=refuted)
+            contradictions = self._contradictions()
+            return Snapshot.of(self._replay, contradictions.values())

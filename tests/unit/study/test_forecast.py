@@ -155,6 +155,19 @@ class TestProgress:
         assert (later.more, later.more_high, later.statistic, later.pair) == (None,) * 4
         assert later.note == "no forecast: the data contradict what was declared"
         assert (later.lower_bound, later.best_now) == (None, ("a",))
+        for asked in study.what_ifs(simulations=FEW):
+            assert (asked.decided_now, asked.more, asked.note) == (False, None, later.note)
+
+    def test_a_misspecification_that_the_data_allow_has_a_forecast(self) -> None:
+        study = new_study(candidates=[[1, 0], [0, 1], [1, 1], [1, -1]], misspecification=0.01)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([(0, 0.0), (1, 0.0), (2, 3.0), (3, 2.0)] * 5)
+        assert "contradict" in study.progress(simulations=FEW).note
+        smaller, larger = (study.what_if(misspecification=x, simulations=FEW) for x in (0.1, 3.0))
+        assert (smaller.decided_now, smaller.more) == (False, None)
+        assert "contradict" in smaller.note
+        assert larger.more is not None
+        assert "contradict" not in larger.note
 
     def test_a_tie_has_no_end_in_sight(self) -> None:
         study = new_study(candidates=["a", "b"], misspecification=None)
