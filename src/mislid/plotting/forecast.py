@@ -104,8 +104,8 @@ def draw_forecast(overview: Overview) -> Figure | None:
     Returns
     -------
     matplotlib.figure.Figure or None
-        None where nothing was measured, there are no forecasts, or no question needs more
-        measurements.
+        None where nothing was measured, there are no forecasts, no question needs more
+        measurements, or the data contradict what was declared.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def draw_forecast(overview: Overview) -> Figure | None:
     ['as asked', 'error rate 0.1', 'error rate 0.01', 'the best instead of 2']
     """
     refuse_other_overviews(overview)
-    if overview.samples == 0 or overview.forecaster is None:
+    if overview.samples == 0 or overview.forecaster is None or overview.contradictions:
         return None
     rows = forecasts_of(overview)
     if all(row.question == AS_ASKED and row.is_done for row in rows):

@@ -183,7 +183,7 @@ def _or_reason(title: str, section: Callable[[Overview], Html], overview: Overvi
 
 
 def _forecast(overview: Overview) -> Html:
-    if overview.forecaster is None:
+    if overview.forecaster is None or overview.contradictions:
         return _section("Forecast", element("p", overview.progress.note, class_="note"))
     figure = draw_forecast(overview)
     if figure is None:

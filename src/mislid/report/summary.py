@@ -137,7 +137,7 @@ def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
         "state": overview.summary.status,
         "measurements": f"{overview.samples:,}",
     }
-    if ahead and overview.history is not None:
+    if ahead and overview.history is not None and not overview.contradictions:
         needed = "was" if overview.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
     if asked is not None and not overview.decided and math.isfinite(asked.more):

@@ -24,6 +24,7 @@ from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.study.candidates import Candidates
+from mislid.study.contradictions import is_refuted
 from mislid.study.decisions import new_engine
 from mislid.study.facts import Contradicted, Decided
 from mislid.study.forward import Forward, Measured, data_of, likely_deviations
@@ -83,8 +84,8 @@ class StudyProgress(PlainRecord):
     more, more_low, more_high, note
         Estimated measurements to go: what half of the simulated continuations stayed below, and
         the range that one more of them would be in with probability 4/5; 0 once decided. `more` and
-        `more_high` are None where it is too early to say, or beyond what was simulated; `note` says
-        which.
+        `more_high` are None where it is too early to say, beyond what was simulated, or the data
+        contradict what was declared; `note` says which.
     pair
         The labels (challenger, incumbent) that are hardest to tell apart; None before the estimate.
     statistic, threshold
@@ -216,15 +217,15 @@ class Snapshot:
     def _progress(self, ahead: Callable[[Forward], tuple[ToGo, CostToGo]]) -> StudyProgress:
         forward = self._forward(self.settings)
         spent = None if self.costs is None else float(self.costs @ self.data.counts)
+        refuted = self.least != 0.0  # what is settled, and what is left, are worth nothing then
         if forward.missing:
-            early = _too_early(forward.missing)
+            early = _REFUTED if refuted else _too_early(forward.missing)
             return StudyProgress(self.data.samples, *early, spent=spent)
         decided, decision = forward.begin(), self.decision
         best, estimate, verdict = forward.best(), forward.estimate, forward.verdict
-        if self.least != 0.0:  # what is settled, and what is left, are worth nothing
-            return StudyProgress(
-                self.data.samples, *_REFUTED, spent=spent, best_now=self._labels(best)
-            )
+        if refuted:
+            best_now = self._labels(best)
+            return StudyProgress(self.data.samples, *_REFUTED, spent=spent, best_now=best_now)
         if decision is not None:
             verdict = Verdict(True, decision.statistic, decision.threshold, decision.pair)
         settled = decided or decision is not None
@@ -259,14 +260,22 @@ class Snapshot:
         question = {name: getattr(now, name) for name in ASKED}
         changed = tuple(name for name in ASKED if question[name] != getattr(was, name))
         decided, best = False, tuple[Label, ...]()
-        to_go = _too_early(forward.missing)
-        if not forward.missing:
+        to_go = _REFUTED if math.isnan(self.least) else _too_early(forward.missing)
+        if not forward.missing and not math.isnan(self.least):
             decided, best = forward.begin(), self._labels(forward.best())
-            if not now.misspecification >= self.least:
-                decided, to_go = False, _REFUTED
+            if self._refutes(now):
+                words = f"no forecast: the data contradict a misspecification of {now.declared:g}"
+                decided, to_go = False, ToGo(None, 0, None, words)
             else:
                 to_go = _DONE if decided else self._ahead(forward, count)[0]
         return WhatIf(*to_go, **question, changed=changed, decided_now=decided, answer_now=best)
+
+    def _refutes(self, now: Settings) -> bool:
+        """Whether the data contradict a question, by now or as they did once."""
+        if not now.misspecification >= self.least:
+            return True
+        data = self.data
+        return is_refuted(now, self.candidates, data.counts, data.means, data.scatter)
 
     def what_ifs(self, simulations: int | None = None) -> tuple[WhatIf, ...]:
         """What the data mean for questions that are often asked; impossible ones are left out."""

@@ -189,7 +189,7 @@ class Overview(Record):
         """
         settings = self.settings
         usable = settings.is_structured and self.rule.name == GUARANTEED and self.samples > 0
-        if not usable or self.is_large:
+        if not usable or self.is_large or self.noise_refuted:
             return None
         try:
             return proved_range(self.claims)

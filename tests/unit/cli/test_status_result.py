@@ -251,7 +251,7 @@ def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> N
     assert "B07: they disagree" in done.out
     assert "CONTRADICTED" in done.out
     status = " ".join(decided("status", "s").out.split())
-    assert "best now B07 (no answer yet)" in status
+    assert "answer C33, no proof best now B07 forecast" in status
     assert "forecast no forecast: the data contradict what was declared" in status
     assert "evidence" not in status
     found = json.loads(decided("result", "s", "--format", "json").out)

@@ -156,7 +156,8 @@ class TestProgress:
         assert later.note == "no forecast: the data contradict what was declared"
         assert (later.lower_bound, later.best_now) == (None, ("a",))
         for asked in study.what_ifs(simulations=FEW):
-            assert (asked.decided_now, asked.more, asked.note) == (False, None, later.note)
+            assert (asked.decided_now, asked.more) == (False, None)
+            assert "no forecast: the data contradict" in asked.note
 
     def test_a_misspecification_that_the_data_allow_has_a_forecast(self) -> None:
         study = new_study(candidates=[[1, 0], [0, 1], [1, 1], [1, -1]], misspecification=0.01)
@@ -168,6 +169,34 @@ class TestProgress:
         assert "contradict" in smaller.note
         assert larger.more is not None
         assert "contradict" not in larger.note
+
+    def test_what_later_data_refute_is_not_decided(self) -> None:
+        """Whether it was declared or not, and however early the contradiction was."""
+        rows = [("1", 0.0), ("2", 0.2), ("3", 1.0), ("4", 0.95)]
+        options = {"candidates": {str(x): [float(x)] for x in range(1, 5)}, "noise": 0.3}
+        allowed = new_study(**options, misspecification=0.5)
+        allowed.add_observations(rows * 40)
+        assert allowed.status != "contradicted"
+        smallest = allowed.sensitivity().smallest
+        assert smallest > 0.05
+        for eps in (0.0, 0.9 * smallest):
+            asked = allowed.what_if(misspecification=eps, simulations=FEW)
+            assert (asked.decided_now, asked.more) == (False, None)
+        refuted = new_study(**options, misspecification=0.01)
+        with pytest.warns(ContradictedWarning):
+            refuted.add_observations(rows * 24)
+        refuted.add_observations(rows * 300)
+        assert not refuted.what_if(misspecification=0.02, simulations=FEW).decided_now
+        left = 1.05 * refuted.sensitivity().smallest
+        assert "contradict" not in refuted.what_if(misspecification=left, simulations=FEW).note
+
+    def test_noise_that_is_refuted_leaves_no_forecast_at_all(self) -> None:
+        study = new_study(candidates=["a", "b", "c"], misspecification=None, noise=0.1)
+        with pytest.warns(ContradictedWarning):
+            study.add_observations([("a", value) for value in (1, -1, 2, -2, 3, -3)])
+        for said in (study.progress(), study.what_if(delta=0.1), study.overview().progress):
+            assert (said.more, said.more_low) == (None, 0)
+            assert said.note == "no forecast: the data contradict what was declared"
 
     def test_a_tie_has_no_end_in_sight(self) -> None:
         study = new_study(candidates=["a", "b"], misspecification=None)

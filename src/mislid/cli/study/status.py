@@ -181,7 +181,7 @@ def _table(seen: Overview) -> str:
         *_cost(seen.progress),
         *_changes(seen),
         ("pending trials", f"{seen.summary.pending:,}"),
-        *(_answer(seen) if seen.decided else _doubts(seen.progress)),
+        *(_answer(seen) if seen.decided else _doubts(seen)),
         *_proved(seen),
         *(("CONTRADICTED", words) for words in seen.contradictions),
         *(("withdrawn", _withdrawn(seen, one)) for one in seen.withdrawn),
@@ -262,10 +262,12 @@ def _answer(seen: Overview) -> list[tuple[str, str]]:
     return rows
 
 
-def _doubts(progress: StudyProgress) -> list[tuple[str, str]]:
-    rows = []
+def _doubts(seen: Overview) -> list[tuple[str, str]]:
+    progress, rows, only = seen.progress, list[tuple[str, str]](), " (no answer yet)"
+    if seen.decision is not None:  # which the data contradict
+        rows, only = [("answer", f"{listed(seen.names(seen.leaders))}, {NO_PROOF}")], ""
     if progress.best_now:
-        rows.append(("best now", f"{listed(progress.best_now)} (no answer yet)"))
+        rows.append(("best now", f"{listed(progress.best_now)}{only}"))
     if progress.pair is not None:
         challenger, incumbent = progress.pair
         rows.append(("limiting pair", f"{challenger} against {incumbent}"))
