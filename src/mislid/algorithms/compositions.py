@@ -44,7 +44,7 @@ class Algorithm:
     every_arm = False
     authors = False
     # What the options may be, by their names.
-    _options: ClassVar[dict[str, Allowed]] = {}
+    _permitted: ClassVar[dict[str, Allowed]] = {}
 
     def __post_init__(self) -> None:
         refuse_options(self)
@@ -74,9 +74,9 @@ class Algorithm:
         """
         if not hasattr(question, "m"):
             raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
-        self._refuse(question)
+        self._refuse_question(question)
 
-    def _refuse(self, question: Question) -> None:
+    def _refuse_question(self, question: Question) -> None:
         """Refuse questions, whatever the options are."""
 
 
@@ -103,7 +103,7 @@ class MisLid(Algorithm):
     """
 
     can_select = True
-    _options: ClassVar[dict[str, Allowed]] = {
+    _permitted: ClassVar[dict[str, Allowed]] = {
         "learner": part(Learner),
         "gain": part(Gain),
         "sampling": part(Sampling),
@@ -122,7 +122,7 @@ class MisLid(Algorithm):
     authors: bool = False
     every_arm: bool = False
 
-    def _refuse(self, question: Question) -> None:
+    def _refuse_question(self, question: Question) -> None:
         if self.per_answer and question.m != 1:
             raise ProblemError(
                 f"m must be 1 for an algorithm with a learner per answer; got {question.m}"
@@ -151,7 +151,7 @@ class BestResponse(Algorithm):
     """
 
     can_select = True
-    _options: ClassVar[dict[str, Allowed]] = {
+    _permitted: ClassVar[dict[str, Allowed]] = {
         "gain": part(Gain),
         "power": NUMBER,
         "exploration": NUMBER,
@@ -221,7 +221,7 @@ class Selective(Algorithm):
         """As for the rule itself."""
         return bool(self.algorithm.authors)
 
-    def _refuse(self, question: Question) -> None:
+    def _refuse_question(self, question: Question) -> None:
         self.algorithm.check(question)
 
 

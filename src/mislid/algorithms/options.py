@@ -76,8 +76,15 @@ def part(kinds: Any) -> Allowed:
     return Allowed(words, lambda value: type(value) in known)
 
 
-# 0 and 1 are taken for False and True, and an array is neither.
-FLAG = Allowed("True or False", lambda value: not getattr(value, "ndim", 0) and value in (0, 1))
+def _is_flag(value: Any) -> bool:
+    """0 and 1 are taken for False and True, and so are those of NumPy."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind == "b":
+        return value.ndim == 0  # type: ignore[no-any-return]
+    return isinstance(value, Integral) and value in (0, 1)
+
+
+FLAG = Allowed("True or False", _is_flag)
 NUMBER = number("a number", lambda value: not math.isnan(value))
 
 
@@ -88,9 +95,13 @@ def refuse_options(record: Any) -> None:
     """
     if not is_dataclass(record):
         return
-    flags = {one.name: FLAG for one in fields(record) if one.type in ("bool", bool)}
-    for name, allowed in (flags | getattr(record, "_options", {})).items():
+    given = [one for one in fields(record) if one.init]
+    flags = {one.name: FLAG for one in given if one.type in ("bool", bool)}
+    defaults = {one.name: one.default for one in given}
+    for name, allowed in (flags | getattr(record, "_permitted", {})).items():
         value = getattr(record, name)
+        if value is defaults.get(name):
+            continue
         if not allowed.fits(value):
             raise ProblemError(f"{name} must be {allowed.words}; got {shown(value)}")
         refuse_options(value)

@@ -24,7 +24,7 @@ class AdaHedge:
         The mixability gap that it starts with.
     """
 
-    _options: ClassVar = {"gap": number("a number at least 0", lambda gap: 0 <= gap < math.inf)}
+    _permitted: ClassVar = {"gap": number("a number at least 0", lambda gap: 0 <= gap < math.inf)}
 
     gap: float = 0.0
 
@@ -39,7 +39,7 @@ class ExponentialWeights:
         Gains are between 0 and this.
     """
 
-    _options: ClassVar = {"range": number("a number above 0", lambda range_: range_ > 0)}
+    _permitted: ClassVar = {"range": number("a number above 0", lambda range_: range_ > 0)}
 
     range: float = 1.0
 
@@ -63,7 +63,7 @@ class Optimistic:
         `2 ln(t) |x|^2_{V^-1}` with gains of at most ln(t).
     """
 
-    _options: ClassVar = {"bonus": _BONUS}
+    _permitted: ClassVar = {"bonus": _BONUS}
 
     bonus: Literal["paper", "authors", "linear"] = "paper"
 
@@ -78,7 +78,7 @@ class Aggressive:
         As for `Optimistic`.
     """
 
-    _options: ClassVar = {"bonus": _BONUS}
+    _permitted: ClassVar = {"bonus": _BONUS}
 
     bonus: Literal["paper", "authors", "linear"] = "paper"
 

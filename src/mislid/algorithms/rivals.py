@@ -43,7 +43,9 @@ class LinGapE(Rival):
     """
 
     can_select = True
-    _options: ClassVar = {"growth": or_none(number("a number above 0", lambda x: 0 < x < math.inf))}
+    _permitted: ClassVar = {
+        "growth": or_none(number("a number above 0", lambda x: 0 < x < math.inf))
+    }
 
     growth: float | None = None
 
@@ -105,7 +107,7 @@ class Drawing(Algorithm):
     draws: int = 100
 
     every_arm = True
-    _options: ClassVar = {"draws": whole(0)}
+    _permitted: ClassVar = {"draws": whole(0)}
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class TopTwo(Algorithm):
 
     can_select = True
     every_arm = True
-    _options: ClassVar = {"share": number("a number above 0 and below 1", lambda x: 0 < x < 1)}
+    _permitted: ClassVar = {"share": number("a number above 0 and below 1", lambda x: 0 < x < 1)}
 
     share: float = 0.5
 
@@ -190,7 +192,7 @@ class XYAdaptive(Phased):
         As for `RAGE`; with False a phase's length counts all measurements.
     """
 
-    _options: ClassVar = {
+    _permitted: ClassVar = {
         "shrink": number("above 0 and below 1", lambda x: 0 < x < 1),
         "first": or_none(number("at least 1", lambda x: 1 <= x < math.inf)),
     }

@@ -479,6 +479,8 @@ def as_source(source: Any, K: int) -> Source:
     try:
         kind, parameters, table = source
         fits = parameters.shape == (K, 4) and table.shape[1:] == (K,)
+        fits = fits and bool(np.isfinite(parameters).all() and np.isfinite(table).all())
+        fits = fits and (kind != "table" or len(table) > 0)
         found = Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ProblemError(
@@ -487,7 +489,7 @@ def as_source(source: Any, K: int) -> Source:
         ) from None
     if not fits:
         raise ProblemError(
-            f"source must have parameters of shape ({K}, 4) and a table of {K} columns; got "
+            f"source must have finite parameters of shape ({K}, 4) and a table of {K} columns; got "
             f"shapes {parameters.shape} and {table.shape}"
         )
     return found

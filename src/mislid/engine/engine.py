@@ -820,8 +820,8 @@ class Engine:
         Raises
         ------
         ProblemError
-            If the source does not fit the arms, the rule has no test of its own where `own` asks
-            for it, or another argument is not of its kind.
+            If a rule is written in Python, the source does not fit the arms, the rule has no test
+            of its own where `own` asks for it, or another argument is not of its kind.
 
         Examples
         --------
@@ -840,14 +840,17 @@ class Engine:
         from mislid._kernels.loop import advance
         from mislid.engine.compiled import as_source
 
-        drawn = as_source(source, self.question.K)
-        try:
-            if own and self._rules.own_test == 0:
-                raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
-            code = advance(self._rules, drawn, self._design, own, generator, budget, pause)
-        except (AttributeError, OverflowError, TypeError, ValueError):
-            _blame_arguments(generator, budget, pause, own)  # afterwards: checks take time
-            raise
+        drawn, own = as_source(source, self.question.K), as_flag(own, "own")
+        if not self.is_compiled:
+            raise ProblemError("advance needs compiled rules; use propose, observe and judge")
+        if own and self._rules.own_test == 0:
+            raise ProblemError(f"{type(self.algorithm).__name__} has no test of its own")
+        if not isinstance(generator, Generator):
+            raise ProblemError(
+                f"generator must be a numpy.random.Generator; got {shown(generator)}"
+            )
+        ends = as_count(budget, "budget", 0), as_count(pause, "pause", 0)
+        code = advance(self._rules, drawn, self._design, own, generator, *ends)
         self._verdict = Verdict(code == STOPPED)
         return int(code)
 
@@ -894,15 +897,6 @@ class Engine:
         if successor is not None or self.is_compiled:
             return follow_compiled(self, script, successor)
         return follow_in_python(self, script)
-
-
-def _blame_arguments(generator: Any, budget: Any, pause: Any, own: Any) -> None:
-    """Say which argument of `Engine.advance` is to blame for what went wrong, if one is."""
-    if not isinstance(generator, Generator):
-        raise ProblemError(f"generator must be a numpy.random.Generator; got {shown(generator)}")
-    as_count(budget, "budget", 0)
-    as_count(pause, "pause", 0)
-    as_flag(own, "own")
 
 
 def _own(rule: Any, argument: str) -> Any:

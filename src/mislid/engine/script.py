@@ -17,8 +17,9 @@ numbers in the same order, and comes to the same choices to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,23 +104,19 @@ class Script:
             If one of them is no sequence, or they differ in length. What an engine cannot take in,
             `Engine.follow` refuses.
         """
-        begin = len(self.arms)
         try:
-            self.arms.extend(arms)
-            self.values.extend(values)
+            measured, told = list(arms), list(values)
+            fit = len(measured) == len(told)
         except TypeError:
-            self._take_back(begin, arms, values)
-        if len(self.arms) != len(self.values):
-            self._take_back(begin, arms, values)
-        self.places.append((begin, self.chosen, -1))
-
-    def _take_back(self, begin: int, arms: Any, values: Any) -> NoReturn:
-        """Refuse a step, of which nothing stays behind."""
-        del self.arms[begin:], self.values[begin:]
-        raise ProblemError(
-            "arms and values must be two sequences, one value for each arm; got "
-            f"{shown(arms)} and {shown(values)}"
-        )
+            fit = False
+        if not fit:
+            raise ProblemError(
+                "arms and values must be two sequences, one value for each arm; got "
+                f"{shown(arms)} and {shown(values)}"
+            )
+        self.places.append((len(self.arms), self.chosen, -1))
+        self.arms += measured
+        self.values += told
 
     def ask(self, trial: int, n: int, waiting: Sequence[int]) -> None:
         """Add a request for trials.
@@ -141,16 +138,15 @@ class Script:
         if not (type(trial) is type(n) is int and 0 <= trial < MOST_TRIALS and 0 < n < MOST_TRIALS):
             trial = as_count(trial, "trial", 0, MOST_TRIALS)
             n = as_count(n, "n", 1, MOST_TRIALS)
-        begin = len(self.arms)
         try:
-            self.values.extend([0.0] * len(waiting))
-            self.arms.extend(waiting)
+            open_arms = list(waiting)
         except TypeError:
-            del self.arms[begin:], self.values[begin:]
             raise ProblemError(
                 f"waiting must be a sequence of arms; got {shown(waiting)}"
             ) from None
-        self.places.append((begin, self.chosen, trial))
+        self.places.append((len(self.arms), self.chosen, trial))
+        self.arms += open_arms
+        self.values += [0.0] * len(open_arms)
         self.chosen += n
 
     def ends(self) -> list[tuple[int, int, int]]:
@@ -182,6 +178,9 @@ def _measured(engine: Engine, script: Script) -> tuple[NDArray[np.int64], Vector
         raise ProblemError("arms and values must be numbers; got a sequence among them") from None
     if arms.size and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < K):
         raise ProblemError(f"arms must be from 0 to {K - 1}; got {_extremes(arms)}")
+    if values.dtype.kind == "O":  # fractions and decimals are numbers, too
+        with suppress(TypeError, ValueError):
+            values = values.astype(np.float64)
     numbers = values.ndim == 1 and values.dtype.kind in "biuf"
     if arms.shape != values.shape or not numbers or not np.isfinite(values).all():
         raise ProblemError("values must be finite numbers, one for each arm that was measured")

@@ -14,24 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import (
-    Matrix,
-    Vector,
-    as_arm,
-    as_array,
-    as_count,
-    as_noise,
-    as_number,
-    fill,
-    frozen,
-)
+from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fill, frozen
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
 from mislid.rules.noise import NOISE_MODELS, UNDECLARED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 # Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
 Source = tuple[str, Matrix, Matrix]
@@ -136,32 +126,18 @@ class Environment:
 
         Raises
         ------
-        ProblemError
-            If there is no such arm, the size is not a whole number from 0 on, or the generator is
-            none.
+        IndexError
+            If there is no such arm; one below 0 counts from the last, as in arrays.
 
         Examples
         --------
         >>> Bernoulli([0.0, 1.0]).sample(1, 3, np.random.default_rng(0)).tolist()
         [1.0, 1.0, 1.0]
         """
-        if not hasattr(generator, "standard_normal"):
-            raise ProblemError(
-                f"generator must be a numpy.random.Generator; got {shown(generator)}"
-            )
-        return self._draw(as_arm(arm, "arm", self.K), as_count(size, "size", 0), generator)
-
-    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
         raise NotImplementedError(f"{type(self).__name__} must override sample")
 
-    @property
-    def _drawer(self) -> Callable[[int, int, np.random.Generator], Vector]:
-        """As `sample`, for loops whose arms and sizes need no check."""
-        is_own = type(self).sample is not Environment.sample
-        return self.sample if is_own else self._draw
-
     def source(self) -> Source | None:
-        """What a compiled loop draws from; one that has none is drawn from by `sample`, slower.
+        """What a compiled loop draws from. None: runs call `sample`, which is slower.
 
         Returns
         -------
@@ -195,7 +171,9 @@ class Gaussian(Environment):
     def source(self) -> Source:  # noqa: D102 - the base class has it
         return _source("gaussian", self.means, self.noise)
 
-    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+    def sample(  # noqa: D102 - the base class has it
+        self, arm: int, size: int, generator: np.random.Generator
+    ) -> Vector:
         rewards: Vector = self.means[arm] + self.noise[arm] * generator.standard_normal(size)
         return rewards
 
@@ -225,7 +203,9 @@ class Bernoulli(Environment):
     def source(self) -> Source:  # noqa: D102 - the base class has it
         return _source("bernoulli", self.means)
 
-    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+    def sample(  # noqa: D102 - the base class has it
+        self, arm: int, size: int, generator: np.random.Generator
+    ) -> Vector:
         rewards: Vector = (generator.random(size) < self.means[arm]).astype(np.float64)
         return rewards
 
@@ -284,7 +264,9 @@ class Bounded(Environment):
         share = (self.means - self.low) / (self.high - self.low)
         return self.concentration * share, self.concentration * (1.0 - share)
 
-    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+    def sample(  # noqa: D102 - the base class has it
+        self, arm: int, size: int, generator: np.random.Generator
+    ) -> Vector:
         first, second = self._shapes()
         shares = generator.beta(first[arm], second[arm], size)
         return self.low + (self.high - self.low) * shares
@@ -342,7 +324,9 @@ class Table(Environment):
         kind, parameters, _ = _source("table", self.means)
         return kind, parameters, self.rewards.copy()
 
-    def _draw(self, arm: int, size: int, generator: np.random.Generator) -> Vector:
+    def sample(  # noqa: D102 - the base class has it
+        self, arm: int, size: int, generator: np.random.Generator
+    ) -> Vector:
         rows = (generator.random(size) * self.rewards.shape[0]).astype(np.int64)
         rewards: Vector = self.rewards[rows, arm]
         return rewards

@@ -393,7 +393,7 @@ def advance_in_python(
     `own` puts the sampling rule's own test in the place of the stopping rule. Says RUNNING, STOPPED
     or EXHAUSTED, as `Engine.advance` does.
     """
-    until, judged, draw = engine.samples + pause, engine.last_judged, environment._drawer
+    until, judged, draw = engine.samples + pause, engine.last_judged, environment.sample
     while True:
         samples = engine.samples
         planned = samples < len(engine.design)

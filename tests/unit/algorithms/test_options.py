@@ -1,9 +1,11 @@
 """Options of algorithms that cannot be: refused in words, before anything runs."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mislid import Instance, Model, identify
@@ -96,3 +98,20 @@ def test_whole_numbers_of_other_types_are_taken() -> None:
     algorithm = MisLid(AdaHedge(gap=1), pulls=np.int64(2), authors=np.False_)
     other = identify(INSTANCE, 1, algorithm=algorithm, max_samples=50)
     assert other.counts.tolist() == plain.counts.tolist()
+
+
+def test_algorithms_of_others_may_have_flags_of_their_own() -> None:
+    """Some are set later, or have None for a default."""
+
+    @dataclass(frozen=True)
+    class Lab(Algorithm):
+        ready: bool = field(init=False)
+        fast: bool = None  # type: ignore[assignment]
+        _options: tuple[str, ...] = ("ready",)
+
+    assert Lab().fast is None
+    assert Lab(fast=True).fast
+    with pytest.raises(ProblemError, match="fast must be True or False; got 'yes'"):
+        Lab(fast="yes")  # type: ignore[arg-type]
+    with pytest.raises(ProblemError, match="per_answer must be True or False; got <NA>"):
+        MisLid(per_answer=pd.NA)  # type: ignore[arg-type]

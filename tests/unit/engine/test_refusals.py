@@ -1,13 +1,17 @@
 """What someone tries who wants to crash an engine, or to have it decide on nonsense."""
 
 import pickle
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, Script, Verdict
+from mislid.engine import Engine, Script, Verdict, View
 from mislid.errors import ProblemError
+from mislid.simulation import Gaussian
 
 MODEL = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
 QUESTION = mislid.Question(MODEL, 1, noise=0.2)
@@ -107,6 +111,8 @@ def test_the_compiled_loop_refuses_what_it_would_misread():
     ("wrong", "sentence"),
     [
         ({"generator": 7}, "generator must be a numpy.random.Generator; got 7"),
+        ({"budget": -1}, "budget must be an integer at least 0; got -1"),
+        ({"budget": 50.7}, "budget must be an integer at least 0; got 50.7"),
         ({"budget": "many"}, "budget must be an integer at least 0; got 'many'"),
         ({"pause": np.inf}, "pause must be an integer at least 0; got inf"),
         ({"own": None}, "own must be True or False; got None"),
@@ -219,3 +225,41 @@ def test_other_questions_can_be_asked_of_rules_that_are_objects():
         study.tell(trial, [0.4, 0.5, 0.55][trial.arm])
     assert study.what_if(delta=0.1, simulations=2).changed == ("delta",)
     assert len(study.what_ifs(simulations=1)) > 3
+
+
+class _Waiting:
+    """Both rules, in Python."""
+
+    def propose(self, view: View) -> int:
+        return 0
+
+    def judge(self, view: View) -> Verdict:
+        return Verdict(False)
+
+
+@pytest.mark.parametrize("rules", [(_Waiting(), "guaranteed"), ("mislid", _Waiting())])
+def test_rules_in_python_do_not_run_in_the_compiled_loop(rules: tuple[Any, Any]) -> None:
+    source = Gaussian([0.4, 0.5, 0.8], 0.2).source()
+    with pytest.raises(ProblemError, match="advance needs compiled rules"):
+        Engine(QUESTION, *rules).advance(source, np.random.default_rng(0), 50, 50, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "rows"),
+    [("gaussian", np.full((3, 4), np.nan), 0), ("table", np.zeros((3, 4)), 0)],
+)
+def test_sources_without_rewards_are_refused(kind: str, parameters: Any, rows: int) -> None:
+    source = kind, parameters, np.zeros((rows, 3))
+    with pytest.raises(ProblemError, match="source must have finite parameters"):
+        Engine(QUESTION).advance(source, np.random.default_rng(0), 50, 50, False)
+
+
+def test_a_step_that_is_refused_leaves_nothing_behind() -> None:
+    script = Script()
+    with pytest.raises(ValueError, match="could not convert"):
+        script.tell([0, 1], (float(text) for text in ("0.5", "n/a")))
+    script.tell([0, 1], [Fraction(1, 2), Decimal("0.7")])
+    assert len(script.arms) == len(script.values) == 2
+    engine = Engine(QUESTION)
+    engine.follow(script)
+    assert engine.sums.tolist() == [0.5, 0.7, 0.0]

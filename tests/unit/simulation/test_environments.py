@@ -184,21 +184,6 @@ def test_environments_of_others_may_be_given_lists():
         Environment([0.2, 0.5], [1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"arm": -1}, "arm must be an arm index from 0 to 1 with K=2 arms; got -1"),
-        ({"arm": [0]}, r"arm must be an arm index from 0 to 1 with K=2 arms; got \[0\]"),
-        ({"size": None}, "size must be an integer at least 0; got None"),
-        ({"size": (1, 2)}, r"size must be an integer at least 0; got \(1, 2\)"),
-        ({"generator": 7}, r"generator must be a numpy\.random\.Generator; got 7"),
-    ],
-)
-def test_samples_that_cannot_be_drawn_are_refused(environment, given, sentence, rng):
-    with pytest.raises(ProblemError, match=sentence):
-        environment.sample(**({"arm": 0, "size": 3, "generator": rng} | given))
-
-
 def test_a_run_draws_from_the_samples_of_others():
     """Also of those who change an environment of the package."""
 
