@@ -207,7 +207,7 @@ class LastFm:
         ProblemError
             Where no user has this id.
         """
-        found = np.flatnonzero(self.users == user) if np.isscalar(user) else np.empty(0, int)
+        found = np.flatnonzero(self.users == user) if np.ndim(user) == 0 else np.empty(0, int)
         if found.size != 1:
             raise ProblemError(
                 f"user must be the id of one of the {self.users.size} users, such as "

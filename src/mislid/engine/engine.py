@@ -476,7 +476,7 @@ class Engine:
         Raises
         ------
         ProblemError
-            If `test` is something else, or a rule written in Python gives no verdict that can be.
+            If `test` is something else, or a rule written in Python returns an invalid verdict.
         """
         rules, state = self._rules, self._state
         if test is None:
@@ -754,12 +754,13 @@ class Engine:
         Parameters
         ----------
         frozen
-            From `freeze`, of an engine before which nothing was measured.
+            From `freeze` of an engine with the same question and rules, which is not checked. In
+            this one nothing must have been measured.
 
         Raises
         ------
         ProblemError
-            If it is nothing that `freeze` gives, or of an engine with other sizes or rules.
+            If it is nothing that `freeze` gives, or does not fit into this engine.
         """
         refuse_others(frozen)
         restore(self._rules, frozen, "rules")

@@ -7,8 +7,9 @@
 """
 
 from mislid.experiments.paper import EXPERIMENTS
+from mislid.experiments.published import Statistics
 from mislid.experiments.report import write_report
-from mislid.experiments.runner import Result, run_experiment
+from mislid.experiments.runner import Outcome, Result, run_experiment
 from mislid.experiments.spec import Case, Experiment, Method
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Case",
     "Experiment",
     "Method",
+    "Outcome",
     "Result",
+    "Statistics",
     "run_experiment",
     "write_report",
 ]

@@ -6,8 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mislid.experiments.runner import Outcome, Result, outcomes_on
-from mislid.experiments.spec import published_key
+from mislid.experiments.runner import Outcome, Result
 from mislid.files import write_whole
 from mislid.plotting.runs import height_of, plot_runs
 from mislid.plotting.theme import GREY, new_figure, require_matplotlib
@@ -28,9 +27,7 @@ def draw_result(result: Result) -> Figure:
     would show the budget.
     """
     cases = result.experiment.cases
-    drawn = [
-        [outcome for outcome in outcomes_on(case, result) if _answered(outcome)] for case in cases
-    ]
+    drawn = [[outcome for outcome in result.of(case) if _answered(outcome)] for case in cases]
     heights = [height_of(len(_groups(outcomes, result)[0])) for outcomes in drawn]
     figure = new_figure(0.4 + sum(heights))
     rows = figure.subplots(len(cases), 1, squeeze=False, height_ratios=heights)
@@ -39,7 +36,7 @@ def draw_result(result: Result) -> Figure:
         _draw_case(axes, outcomes, result)
         axes.set_title(f"{case.title}; {axes.get_title('left')}; {dashed}", fontsize=9, loc="left")
         axes.tick_params(axis="y", labelsize=8.5)
-        _name_missing(axes, [left for left in outcomes_on(case, result) if not _answered(left)])
+        _name_missing(axes, [left for left in result.of(case) if not _answered(left)])
     figure.suptitle(f"{result.experiment.name}: {result.experiment.title}", fontweight="bold")
     return figure
 
@@ -70,7 +67,7 @@ def _groups(
     means: dict[int, float] = {}
     for outcome in outcomes:
         method, published = outcome.method, outcome.published
-        key = published_key(outcome.case, method)
+        key = outcome.case.published_key(method)
         groups[method.label] = outcome.rows
         if published is None:
             continue

@@ -26,10 +26,22 @@ Runs = dict[tuple[str, str], list[Row]]
 
 @dataclass(frozen=True)
 class Statistics:
-    """Mean and standard deviation of samples, wrong answers and mean seconds of some runs.
+    """What some runs say together.
 
-    `unanswered` runs gave up, which makes the mean a lower bound. Where the wrong answers were not
-    reported they are None.
+    Those of published runs are from their files, or from a printed table.
+
+    Attributes
+    ----------
+    runs
+        How many.
+    mean, std
+        Of their samples.
+    wrong
+        Number of wrong answers; None where nobody said.
+    seconds
+        The mean of their times; None where nobody said.
+    unanswered
+        Runs that gave up, which makes the mean a lower bound.
     """
 
     runs: int

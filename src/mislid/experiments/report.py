@@ -16,8 +16,7 @@ from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.experiments.comparison import compare
 from mislid.experiments.figure import save_figure
-from mislid.experiments.runner import Outcome, Result, outcomes_on
-from mislid.experiments.spec import published_key
+from mislid.experiments.runner import Outcome, Result
 from mislid.experiments.words import (
     differences,
     markdown,
@@ -139,7 +138,7 @@ def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
 def _tables(result: Result) -> list[str]:
     tables = [summary_table([result])] if result.experiment.source else []
     for case in result.experiment.cases:
-        outcomes = outcomes_on(case, result)
+        outcomes = result.of(case)
         tables.append(f"**{_heading(outcomes[0])}**")
         tables.append(method_table(outcomes, result.exact))
         compact = stopping_table(outcomes)
@@ -233,7 +232,7 @@ def _processor_time(results: Sequence[Result]) -> str:
     minutes = {result.experiment.name: _minutes(result) for result in results}
     each = ", ".join(f"{name} {spent:,.0f}" for name, spent in minutes.items())
     known = {
-        published_key(outcome.case, outcome.method): outcome.published
+        outcome.case.published_key(outcome.method): outcome.published
         for outcome in outcomes
         if outcome.published is not None
     }

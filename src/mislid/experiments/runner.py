@@ -19,9 +19,6 @@ from mislid.experiments.spec import (
     Case,
     Experiment,
     Method,
-    options_of,
-    published_key,
-    runs_of,
 )
 from mislid.files import as_path
 from mislid.model import Instance, load_instance
@@ -36,7 +33,19 @@ ORIGIN = "the files come from the authors' https://github.com/clreda/misspecifie
 
 @dataclass(frozen=True)
 class Outcome:
-    """The runs of one method on one case."""
+    """The runs of one method on one case.
+
+    A `Result` has one for every method on every case.
+
+    Attributes
+    ----------
+    case, method, instance
+        What was run.
+    rows
+        One for every run.
+    settings
+        What the runs depend on, as they are kept beside them.
+    """
 
     case: Case
     method: Method
@@ -51,7 +60,7 @@ class Outcome:
 
     @property
     def published(self) -> Statistics | None:
-        """What the authors found."""
+        """What the authors found; None where they did not say."""
         return _published(self.case, self.method)
 
 
@@ -70,11 +79,21 @@ class Result:
     exact
         Whether the instances are those that were published, or drawn by a published recipe.
     outcomes
-        One for every method on every case, with its `case`, `method`, `instance`, `rows` (one per
-        run), `settings`, `statistics` of the rows, and `published`, the statistics that the authors
-        found, or None.
+        One for every method on every case.
     published_runs
         The single published runs by case and method, as far as they are at hand.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mislid.experiments.spec import Recipe
+    >>> methods = Method("ours", "mislid"), Method("LUCB", "lucb")
+    >>> case = Case("tiny", "four arms", "", 2, 0.0, methods, Recipe(4, 2, 2, gap=0.5))
+    >>> experiment = Experiment("T", "An example", (case,), runs=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     result = run_experiment(experiment, folder)
+    >>> [(one.method.name, one.statistics.runs) for one in result.of(case)]
+    [('ours', 2), ('LUCB', 2)]
     """
 
     experiment: Experiment
@@ -84,10 +103,20 @@ class Result:
     outcomes: list[Outcome]
     published_runs: Runs
 
+    def of(self, case: Case) -> list[Outcome]:
+        """The outcomes on one case.
 
-def outcomes_on(case: Case, result: Result) -> list[Outcome]:
-    """The outcomes on one case, in the order of its methods."""
-    return [outcome for outcome in result.outcomes if outcome.case == case]
+        Parameters
+        ----------
+        case
+            One of the experiment's own.
+
+        Returns
+        -------
+        list of Outcome
+            In the order of its methods; empty for another case.
+        """
+        return [outcome for outcome in self.outcomes if outcome.case == case]
 
 
 def run_experiment(
@@ -170,8 +199,8 @@ def run_experiment(
     outcomes = []
     for case, method in _methods(experiment):
         instance = instances[case.name]
-        options = options_of(method, experiment.delta)
-        wanted = runs_of(method, runs)
+        options = method.options(experiment.delta)
+        wanted = method.runs_of(runs)
         asked = {"runs": wanted, "seed": seed, **options}
         tell(case, method, 0, wanted)
         rows = replicate_rows(
@@ -207,7 +236,7 @@ def _published(case: Case, method: Method) -> Statistics | None:
     """What was published of a method on a case; refuses what was not."""
     if method.reported is not None:
         return method.reported
-    key, known = published_key(case, method), published_statistics()
+    key, known = case.published_key(method), published_statistics()
     if key is None:
         return None
     if key not in known:

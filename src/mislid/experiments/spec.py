@@ -112,8 +112,13 @@ class Method:
     most
         Most runs of a slow method, however many the others do.
     reported
-        Statistics of runs that are known from a printed table only: their number `runs`, `mean`
-        and `std` of the samples, the number of `wrong` answers, and the mean `seconds`.
+        Statistics of runs that are known from a printed table only.
+
+    Examples
+    --------
+    >>> slow = Method("PEPS", "peps", most=20, max_samples=10**5)
+    >>> slow.runs_of(500), slow.options(delta=0.01)["max_samples"]
+    (20, 100000)
     """
 
     name: str
@@ -157,24 +162,45 @@ class Method:
         >>> Method("LUCB, standard width", "lucb").slug
         'lucb-standard-width'
         """
-        return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-")
+        return re.sub(r"[^\w.]+|_+", "-", self.label.lower()).strip("-")
 
+    def runs_of(self, runs: int) -> int:
+        """How many of so many runs are done.
 
-def runs_of(method: Method, runs: int) -> int:
-    """How many of so many runs a method does: all, or the limit of a slow one."""
-    return runs if method.most is None else min(runs, method.most)
+        Parameters
+        ----------
+        runs
+            How many the experiment asks for, of every method that is not too slow to do so many
+            of them.
 
+        Returns
+        -------
+        int
+            All of them, or `most`.
+        """
+        return runs if self.most is None else min(runs, self.most)
 
-def options_of(method: Method, delta: float) -> dict[str, Any]:
-    """The keyword arguments that `replicate` is called with."""
-    options: dict[str, Any] = {
-        "algorithm": method.algorithm,
-        "stopping": method.stopping,
-        "delta": delta,
-        "tolerance": method.tolerance,
-        "gamma": method.gamma,
-    }
-    return options if method.max_samples is None else options | {"max_samples": method.max_samples}
+    def options(self, delta: float) -> dict[str, Any]:
+        """What `replicate` is called with.
+
+        Parameters
+        ----------
+        delta
+            The error rate that is asked for, as `replicate` checks it.
+
+        Returns
+        -------
+        dict
+            Keyword arguments.
+        """
+        options: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "stopping": self.stopping,
+            "delta": delta,
+            "tolerance": self.tolerance,
+            "gamma": self.gamma,
+        }
+        return options if self.max_samples is None else options | {"max_samples": self.max_samples}
 
 
 @dataclass(frozen=True)
@@ -201,6 +227,13 @@ class Case:
         published instance will do.
     published
         The name under which runs on it were published; by default that of the case.
+
+    Examples
+    --------
+    >>> ours, lucb = Method("ours", "mislid"), Method("LUCB", "lucb", published="LUCB")
+    >>> case = Case("D", "drugs", "drugs", 5, 0.1, (ours, lucb))
+    >>> case.published_key(ours), case.published_key(lucb), case.path
+    (None, ('D', 'LUCB'), 'instances/drugs.npz')
     """
 
     name: str
@@ -227,12 +260,23 @@ class Case:
         """The instance's place in the data directory."""
         return f"instances/{self.instance}.npz"
 
+    def published_key(self, method: Method) -> tuple[str, str] | None:
+        """Under which names runs were published.
 
-def published_key(case: Case, method: Method) -> tuple[str, str] | None:
-    """Case and method under which runs were published; None where none were."""
-    if method.published is None:
-        return None
-    return case.published or case.name, method.published
+        Parameters
+        ----------
+        method
+            One of the case's own, or another with a name under which somebody published runs on
+            this case.
+
+        Returns
+        -------
+        tuple or None
+            Case and method; None where nobody published any.
+        """
+        if method.published is None:
+            return None
+        return self.published or self.name, method.published
 
 
 @dataclass(frozen=True)

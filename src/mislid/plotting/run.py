@@ -112,7 +112,7 @@ def plot_evidence(
     Raises
     ------
     ProblemError
-        Where there are no runs or one of them is empty, where `bound` is no number above 0, or
+        Where there are no runs or one of them is empty, where `bound` is negative, or
         where `axes` are not one axes of matplotlib.
 
     Examples
@@ -131,7 +131,7 @@ def plot_evidence(
     rule = "runs must hold at least one run, each with what its callback was given"
     refuse_other_lists(runs, Progress, rule)
     if bound is not None:
-        bound = as_number(bound, "bound", low=0, high=math.inf, low_open=True)
+        bound = as_number(bound, "bound", low=0, high=math.inf, allow_inf=True)
     axes.axhline(1.0, color=GREY, lw=0.9, ls="--")
     for at, (name, seen) in enumerate(runs.items()):
         last, colour = seen[-1], LINES[at % len(LINES)]

@@ -25,7 +25,7 @@ MANY = 50
 # points right of the axes.
 LONGEST, BOX = 32, 0.26
 COLUMNS = (30, 90, 132)
-_RULE = "groups must hold at least one algorithm, each with finished runs"
+_RULE = "groups must hold at least one algorithm, each with runs as replicate_rows gives them"
 
 
 def plot_runs(
@@ -79,7 +79,7 @@ def plot_runs(
         _draw_box(axes, at, values, colour, empty=name in dashed)
     theme.scale(axes, "x", np.concatenate(samples).tolist(), room=None)
     _write_columns(axes, samples, errors)
-    axes.set_yticks(range(len(groups)), [fill(name, LONGEST) for name in groups])
+    axes.set_yticks(range(len(groups)), [fill(str(name), LONGEST) for name in groups])
     for label, colour in zip(axes.get_yticklabels(), colours, strict=True):
         label.set_color(colour if colour == theme.CONTRAST else theme.INK)
     # The first group is at the top, below the columns' headings.

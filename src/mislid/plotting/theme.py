@@ -83,16 +83,15 @@ def refuse_others(value: Any, kind: type, name: str, maker: str) -> None:
 
 
 def refuse_other_lists(groups: Any, kind: type, rule: str) -> None:
-    """Refuse what is not a dict of names and lists, each with at least one of this kind.
+    """Refuse what is not a dict of lists, each with at least one of this kind.
 
     >>> refuse_other_lists({"a": [1, 2], "b": []}, int, "groups must hold integers")
     Traceback (most recent call last):
     ...
     mislid.errors.ProblemError: groups must hold integers; got {'a': [1, 2], 'b': []}
     """
-    named = groups.items() if isinstance(groups, Mapping) else ()
-    fits = [isinstance(name, str) and _is_list_of(kind, values) for name, values in named]
-    if not fits or not all(fits):
+    lists = groups.values() if isinstance(groups, Mapping) else ()
+    if not lists or not all(_is_list_of(kind, values) for values in lists):
         raise ProblemError(f"{rule}; got {shown(groups)}")
 
 

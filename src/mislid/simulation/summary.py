@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.simulation.job import Row
 
@@ -52,7 +54,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
     Raises
     ------
     ProblemError
-        Without rows.
+        Without rows, or where they are something else, such as a DataFrame.
 
     Examples
     --------
@@ -61,6 +63,9 @@ def summarise(rows: Sequence[Row]) -> Summary:
     >>> summary.mean_samples, summary.std_samples, summary.error_rate
     (20.0, 10.0, 0.5)
     """
+    given: Any = rows
+    if not isinstance(given, Sequence) or not all(isinstance(row, Row) for row in given):
+        raise ProblemError(f"rows must be a list, as replicate_rows gives it; got {shown(rows)}")
     if not rows:
         raise ProblemError("rows must hold at least one finished run; got none")
     runs = len(rows)

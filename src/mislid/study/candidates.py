@@ -33,8 +33,8 @@ class Candidates:
     columns
         Names of the features, where they are known.
     late
-        Indices of those that were added after a look at values of others: what is proved by
-        features is stated in coordinates that they have no part in.
+        Indices of those that were added after a look at values of others. What is proved by
+        features is stated in coordinates that are computed without them.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Candidates:
         Returns
         -------
         Candidates
-            The same, up to those that were late, which the log tells apart.
+            The same, without `late`.
         """
         features, columns = plain["features"], plain.get("columns")
         given = None if features is None else np.array(features, dtype=np.float64)

@@ -87,7 +87,7 @@ class RevisableStudy(OpenStudy):
         Raises
         ------
         UnknownTrialError, ProblemError, StorageError
-            As in `correct`; but a trial that told several values at once may be void, with all.
+            As in `correct`; but a trial that told several values can be voided: all of them go.
         """
         self._mend(trial, row, None, reason, key)
 

@@ -56,7 +56,7 @@ class Settings:
         Where every value is, (low, high), if that was declared; the noise is half of its length.
     structured
         Whether features have a weight in the proof; None if that follows from the misspecification.
-        An infinite one with a weight is one that is not known.
+        True with an infinite misspecification means that it is unknown.
     noise_model
         What is known of the noise, see docs/noise.md.
     budget

@@ -362,8 +362,8 @@ class Study(ReadableStudy, RevisableStudy):
         ------
         ProblemError
             If the label is not that of a candidate, no n values have this sum and these squares, n
-            is above 1,000,000, `sumsq` is missing, or the study wants the values themselves:
-            within a `reward_range` it does.
+            is above 1,000,000, `sumsq` is missing where the noise is unknown, or the study wants
+            the values themselves: within a `reward_range` it does.
         StorageError
             As in `add_observations`.
 

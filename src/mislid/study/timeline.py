@@ -146,7 +146,7 @@ def intervals_of(
 class Moment:
     """What the rule made of the first measurements.
 
-    More is better: values are turned where less was asked for.
+    More is better: where a study minimizes, values have the opposite sign here.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class EvidenceOverTime:
         return ratios
 
     def of_pair(self, p: int) -> tuple[str, Vector, Vector]:
-        """The proof that is further for a pair at the end.
+        """The proof that is nearest to its threshold after the last measurement.
 
         Parameters
         ----------

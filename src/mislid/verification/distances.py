@@ -105,11 +105,13 @@ class Distances:
         ValueError
             There are not K multipliers or no two such arms, or `alpha` or `tol` cannot be.
         """
-        if not alpha >= 0.0:
+        if not _numbers(alpha, "alpha") >= 0.0:
             raise ValueError(f"alpha must not be negative; got {alpha!r}")
         multipliers = _numbers(multipliers, "multipliers", self._K)
         if pair is not None:
             challenger, incumbent = _arms(pair, "pair", 2, self._K).tolist()
+            if challenger == incumbent:
+                raise ValueError(f"pair must be two arms; got {reprlib.repr(pair)}")
             pair = challenger, incumbent
         _refuse_nan(_numbers(tol, "tol"), "tol")
         with np.errstate(all="ignore"), _uncertain():

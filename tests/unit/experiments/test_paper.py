@@ -7,7 +7,7 @@ import pytest
 from mislid.errors import ProblemError
 from mislid.experiments import EXPERIMENTS, Case, Experiment, Method
 from mislid.experiments.published import published_statistics
-from mislid.experiments.spec import GUARANTEED, HEURISTIC, options_of, published_key, runs_of
+from mislid.experiments.spec import GUARANTEED, HEURISTIC
 from mislid.model import load_instance
 
 CASES = [case for experiment in EXPERIMENTS.values() for case in experiment.cases]
@@ -15,7 +15,7 @@ ONE = Case("one", "a case", "A_eps0", 3, 0.0, (Method("x", "lucb"),))
 
 
 def test_every_published_mean_is_compared_once():
-    keys = [published_key(case, method) for case in CASES for method in case.methods]
+    keys = [case.published_key(method) for case in CASES for method in case.methods]
     assert sorted(key for key in keys if key is not None) == sorted(published_statistics())
 
 
@@ -66,12 +66,12 @@ def test_cases_fit_the_published_instances(case, shared_data):
 
 def test_slow_methods_do_fewer_runs():
     method = Method("slow", "lucb", most=10)
-    assert [runs_of(method, runs) for runs in (3, 10, 500)] == [3, 10, 10]
+    assert [method.runs_of(runs) for runs in (3, 10, 500)] == [3, 10, 10]
 
 
 def test_options_are_those_of_replicate():
     method = Method("x", "lucb", GUARANTEED, tolerance=0.1, max_samples=7)
-    assert options_of(method, 0.2) == {
+    assert method.options(0.2) == {
         "algorithm": "lucb",
         "stopping": "guaranteed",
         "delta": 0.2,
@@ -79,7 +79,7 @@ def test_options_are_those_of_replicate():
         "gamma": 1.0,
         "max_samples": 7,
     }
-    assert "max_samples" not in options_of(Method("x", "lucb"), 0.05)
+    assert "max_samples" not in Method("x", "lucb").options(0.05)
 
 
 @pytest.mark.parametrize(

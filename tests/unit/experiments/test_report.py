@@ -25,7 +25,7 @@ from mislid.experiments.report import (
     write_report,
 )
 from mislid.experiments.runner import Outcome
-from mislid.experiments.spec import GUARANTEED, options_of
+from mislid.experiments.spec import GUARANTEED
 from mislid.plotting.theme import BEST, CONTRAST, GREY, INK
 from mislid.simulation.replicate import Row, replicate_settings
 
@@ -56,7 +56,7 @@ def made_up(tmp_path, runs, exact=True, published_runs=None, **changes):
             method,
             INSTANCE,
             found,
-            replicate_settings(INSTANCE, 1, runs=40, seed=7, **options_of(method, 0.05)),
+            replicate_settings(INSTANCE, 1, runs=40, seed=7, **method.options(0.05)),
         )
         for method, found in runs.items()
     ]

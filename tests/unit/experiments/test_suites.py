@@ -8,7 +8,6 @@ import pytest
 from mislid.algorithms import LinGapE, MisLid, Selective
 from mislid.experiments.report import report_text, summary_table
 from mislid.experiments.runner import Outcome, Result, find_instances
-from mislid.experiments.spec import options_of
 from mislid.experiments.suites import ELIMINATION, RACES, FewBasisArms
 from mislid.geometry.time import characteristic_time
 from mislid.simulation.replicate import Row, replicate_settings
@@ -106,7 +105,7 @@ def test_a_verdict_and_a_sentence_for_every_number(tmp_path) -> None:
             method,
             instances[case.name],
             rows,
-            replicate_settings(instances[case.name], 1, runs=20, **options_of(method, 0.01)),
+            replicate_settings(instances[case.name], 1, runs=20, **method.options(0.01)),
         )
         for method in case.methods
     ]

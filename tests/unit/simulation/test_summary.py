@@ -1,4 +1,7 @@
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from mislid.errors import ProblemError
@@ -23,3 +26,10 @@ def test_a_summary_agrees_with_numpy(rng):
 def test_no_rows_have_no_summary():
     with pytest.raises(ProblemError, match="at least one finished run"):
         summarise([])
+
+
+@pytest.mark.parametrize("rows", [None, [1], iter([]), pd.DataFrame({"samples": [1]})])
+def test_what_are_no_rows_is_refused(rows: Any) -> None:
+    """Truth values of a table are NumPy's, and `is False` would not know them."""
+    with pytest.raises(ProblemError, match="rows must be a list, as replicate_rows gives it"):
+        summarise(rows)

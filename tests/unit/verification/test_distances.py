@@ -46,6 +46,8 @@ def test_what_no_model_has_is_refused(argument: str, value: Any, message: str) -
         ({"pair": (0, 3)}, r"pair must be 2 arms from 0 to 2; got \(0, 3\)"),
         ({"pair": (-1, 0)}, r"pair must be 2 arms from 0 to 2; got \(-1, 0\)"),
         ({"pair": (0.0, 1.0)}, r"pair must be 2 arms from 0 to 2; got \(0.0, 1.0\)"),
+        ({"pair": (1, 1)}, r"pair must be two arms; got \(1, 1\)"),
+        ({"pair": (0, 1), "alpha": "x"}, "alpha must be numbers; got 'x'"),
         ({"pair": (0, 1), "alpha": -1.0}, r"alpha must not be negative; got -1\.0"),
         ({"pair": (0, 1), "alpha": math.nan}, "alpha must not be negative; got nan"),
         ({"pair": (0, 1), "tol": math.nan}, "tol must be numbers; got nan"),
