@@ -114,6 +114,11 @@ class Method:
     reported
         Statistics of runs that are known from a printed table only.
 
+    Raises
+    ------
+    ProblemError
+        If there is no such rule, the name has no letter or digit, or another field cannot be.
+
     Examples
     --------
     >>> slow = Method("PEPS", "peps", most=20, max_samples=10**5)
@@ -227,6 +232,12 @@ class Case:
         published instance will do.
     published
         The name under which runs on it were published; by default that of the case.
+
+    Raises
+    ------
+    ProblemError
+        If the name cannot be that of a directory, two methods have the same name, or nothing says
+        where the instance comes from.
 
     Examples
     --------

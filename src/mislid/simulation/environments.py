@@ -158,6 +158,12 @@ class Environment:
 class Gaussian(Environment):
     """Normal rewards of given means (K,) and standard deviations, one for all arms or (K,).
 
+    Raises
+    ------
+    ProblemError
+        If there are less than 2 means, a number is not finite, or a standard deviation is not
+        above 0.
+
     Examples
     --------
     >>> Gaussian([0.2, 0.5], noise=2.0).noise.tolist()
@@ -180,7 +186,14 @@ class Gaussian(Environment):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Bernoulli(Environment):
-    """Rewards 1 with probability means (K,) and 0 otherwise; noise 1/2.
+    """Rewards 1 with probability means (K,) and 0 otherwise.
+
+    Their noise is 1/2, whatever the means are.
+
+    Raises
+    ------
+    ProblemError
+        If a mean is no probability, as below.
 
     Examples
     --------
@@ -223,6 +236,11 @@ class Bounded(Environment):
     concentration
         What the distributions' shapes add up to: 2 is the uniform distribution for a mean in the
         middle, less pushes rewards to both ends, more pulls them to the mean.
+
+    Raises
+    ------
+    ProblemError
+        If a mean is not between the ends, or the concentration not above 0.
 
     Examples
     --------
@@ -284,6 +302,12 @@ class Table(Environment):
         One column per arm (n, K).
     low, high
         Between them are all rewards that were possible; by default the smallest and largest seen.
+
+    Raises
+    ------
+    ProblemError
+        If a reward is outside of them or no number, all are the same and nothing else is said, or
+        there are less than 2 columns.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def test_numbers_and_names_that_are_none(axes: Any) -> None:
             plot_runs(axes, RUNS, 0.05, dashed=dashed)  # type: ignore[arg-type]
     seen: list[Any] = []
     mislid.identify(INSTANCE, 1, callback=seen.append)
-    with pytest.raises(ProblemError, match="bound must be a number at least 0 .*; got 'x'"):
+    with pytest.raises(ProblemError, match=r"bound must be a number at least 0 .*; got 'x'"):
         plot_evidence(axes, {"mislid": seen}, bound="x")  # type: ignore[arg-type]
     with pytest.raises(ProblemError, match=r"instance must be what mislid.Instance\(\) gives"):
         plot_allocation(axes, None, 1, [1, 2])  # type: ignore[arg-type]
