@@ -66,7 +66,7 @@ def public_modules(package: str) -> list[ModuleType]:
 def public_objects(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Give the functions and classes that a module publishes, and what these have."""
     for name in getattr(module, "__all__", ()):
-        value = getattr(module, name)
+        value = inspect.unwrap(getattr(module, name))  # such as one with a cache
         if inspect.isclass(value) or inspect.isfunction(value):
             yield f"{module.__name__}.{name}", value
             yield from public_members(f"{module.__name__}.{name}", value)
@@ -75,16 +75,23 @@ def public_objects(module: ModuleType) -> Iterator[tuple[str, Any]]:
 def public_members(name: str, owner: Any) -> Iterator[tuple[str, Any]]:
     """Give the methods and properties that a class has from the package.
 
-    What overrides without a docstring is documented by the class that it is from, as `help` has it.
+    What overrides without a docstring, and takes the same, is documented by the class that it is
+    from, as `help` has it.
     """
     if not inspect.isclass(owner):
         return
     members: dict[str, Any] = {}
     for member, value in own_members(owner):
-        if not getattr(members.get(member), "__doc__", None):
+        first = members.get(member)
+        if first is None or (first.__doc__ is None and takes(first) == takes(value)):
             members[member] = value
     for member, value in members.items():
         yield f"{name}.{member}", value
+
+
+def takes(value: Any) -> list[str]:
+    """Give the names of what a method takes; a property takes nothing."""
+    return [] if isinstance(value, PROPERTIES) else list(inspect.signature(value).parameters)
 
 
 def own_members(owner: type) -> list[tuple[str, Any]]:

@@ -59,6 +59,8 @@ def _helper(x):
     return x
 '''
 SHOP = '''
+from functools import cache
+
 class Shelf:
     """Where things are kept.
 
@@ -117,12 +119,15 @@ class Deep(Shelf):
         """Shrink by two."""
         return 2
 
+    def fill(self, what: str, slowly: bool) -> None: ...
+
 class TestShelf:
     """Tests of a shelf."""
 
     def test_room(self) -> None:
         """It has room."""
 
+@cache
 def sell(thing: str) -> None:
     """Sell a thing.
 
@@ -206,16 +211,18 @@ def test_what_other_packages_publish_is_checked_and_nothing_else(tmp_path: Path)
         "sample.shop.Deep.grow: RT01 No Returns section found",
         "sample.shop.Deep.shrink: RT01 No Returns section found",
         "sample.shop.Deep.shrink: no Examples section",
+        "sample.shop.Deep.fill: GL08 The object does not have a docstring",
         "sample.shop.Deep.fill: no Raises section",
         "sample.shop.Deep.empty: no Raises section",
         "sample.shop.Deep.label: GL08 The object does not have a docstring",
         "sample.shop.Deep.label: no Examples section",
         "sample.shop.Shelf: PR01 Parameters {'size'} not documented",
         "sample.shop.Shelf.shrink: no Examples section",
+        "sample.shop.Shelf.fill: no Raises section",
         "sample.shop.packed: returns Box, which is not public",
         "sample.shop.sell: no Raises section",
         "sample.shop.sell: no Examples section",
-        "13 public names, 13 problems",
+        "14 public names, 15 problems",
     ]
 
 
