@@ -1,4 +1,8 @@
-"""What the options of algorithms and of their parts may be."""
+"""What the options of algorithms and of their parts may be.
+
+Numbers are looked at here and not by `_validation`, which brings NumPy along: commands list the
+algorithms without it.
+"""
 
 from __future__ import annotations
 

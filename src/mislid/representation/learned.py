@@ -10,13 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Labels, Matrix, Vector, as_count, as_number, is_one_of
-from mislid._words import shown
+from mislid._validation import Labels, Matrix, Vector, as_count, as_number
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures
 from mislid.representation.network import Network
-from mislid.representation.trade_off import Order, TradeOff, weigh
+from mislid.representation.trade_off import Order, TradeOff, refuse_other_orders, weigh
 
 Intercept = Literal["feature", "fold"]
 
@@ -143,8 +142,7 @@ class Representation(WithFeatures):
             Where d is no integer from 1 to the rank, no number of features is `within`, both are
             given, or there is no such order.
         """
-        if not is_one_of(order, get_args(Order)):
-            raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
+        refuse_other_orders(order)
         if within is not None:
             return self._within(d, within, order, whiten)
         wanted = self.rank if d is None else as_count(d, "d", 1)

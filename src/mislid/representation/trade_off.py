@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 Order = Literal["variance", "prediction"]
 
 
+def refuse_other_orders(order: object) -> None:
+    """Refuse orders of features that there are not."""
+    if not is_one_of(order, get_args(Order)):
+        raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One way to reduce a representation, and what it costs.
@@ -124,8 +130,7 @@ class TradeOff:
         ProblemError
             Where there is no such order.
         """
-        if not is_one_of(order, get_args(Order)):
-            raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
+        refuse_other_orders(order)
         return tuple(choice for choice in self.choices if choice.order == order)
 
 

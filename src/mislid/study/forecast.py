@@ -264,7 +264,8 @@ class Snapshot:
         if not forward.missing and not math.isnan(self.least):
             decided, best = forward.begin(), self._labels(forward.best())
             if self._refutes(now):
-                words = f"no forecast: the data contradict a misspecification of {now.declared:g}"
+                eps = now.misspecification
+                words = f"no forecast: the data contradict a misspecification of {eps:g}"
                 decided, to_go = False, ToGo(None, 0, None, words)
             else:
                 to_go = _DONE if decided else self._ahead(forward, count)[0]
