@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from mislid.experiments.words import wrapped
+from mislid.paper.experiments.words import wrapped
 
 from .cases import MissingData
 from .report import machine, progress, with_section

@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 
 from mislid import Instance, closest_alternative
 from mislid.engine import Engine
-from mislid.experiments.demo import M as DEMO_M
-from mislid.experiments.demo import demo_instance
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
+from mislid.paper.experiments.demo import M as DEMO_M
+from mislid.paper.experiments.demo import demo_instance
 from mislid.plotting.theme import GREY, LINES, tidy
 from mislid.question import Question
-from mislid.rules.evidence import by_features, by_two_arms, diagonal_weights, families_of
+from mislid.stopping.evidence import by_features, by_two_arms, diagonal_weights, families_of
 
 from .cases import Floats
 from .proof import with_descriptors

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mislid import Instance, Model
-from mislid.experiments.demo import M as DEMO_M
-from mislid.experiments.demo import demo_instance
+from mislid.paper.experiments.demo import M as DEMO_M
+from mislid.paper.experiments.demo import demo_instance
 
 from .families import FAMILIES, MANY_ARMS
 from .report import digits, progress, table

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from mislid.experiments.demo import M, run_demo
+from mislid.paper.experiments.demo import M, run_demo
 
 from .report import with_section
 from .tables import DOCS, benchmark, number, section

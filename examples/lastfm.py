@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 import mislid
+from mislid.paper.representation import Representation, learn
 from mislid.plotting import draw_trade_off, save
-from mislid.representation import Representation, learn
 
 
 def main() -> None:
     """Do all of it, with the choices that the command line makes."""
-    from mislid.datasets import lastfm
+    from mislid.paper.datasets import lastfm
 
     arguments = parsed()
     data = lastfm(arguments.data)

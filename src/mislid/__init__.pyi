@@ -1,19 +1,16 @@
 # The public names, once: `__init__.py` reads them here and loads each when it is first used.
 from mislid import algorithms as algorithms
-from mislid import datasets as datasets
 from mislid import engine as engine
 from mislid import errors as errors
-from mislid import experiments as experiments
 from mislid import geometry as geometry
+from mislid import paper as paper
 from mislid import plotting as plotting
 from mislid import report as report
-from mislid import representation as representation
-from mislid import rules as rules
 from mislid import simulation as simulation
+from mislid import stopping as stopping
 from mislid import study as study
 from mislid import testing as testing
 from mislid import verification as verification
-from mislid.doors.search import from_optuna as from_optuna
 from mislid.engine import Engine as Engine
 from mislid.engine import Verdict as Verdict
 from mislid.engine import View as View
@@ -36,6 +33,7 @@ from mislid.geometry.time import CharacteristicTime as CharacteristicTime
 from mislid.geometry.time import characteristic_curve as characteristic_curve
 from mislid.geometry.time import characteristic_time as characteristic_time
 from mislid.geometry.tube import smallest_misspecification as smallest_misspecification
+from mislid.integrations.search import from_optuna as from_optuna
 from mislid.model import Instance as Instance
 from mislid.model import Model as Model
 from mislid.model import Reduction as Reduction

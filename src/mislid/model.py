@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mislid import files
+from mislid import io
 from mislid._validation import (
     Labels,
     Matrix,
@@ -347,9 +347,9 @@ class Instance:
         ProblemError
             The path has another ending, or its directory does not exist.
         """
-        files.write_table(
+        io.write_table(
             path,
-            files.Table(
+            io.Table(
                 features=self.model.features,
                 means=self.means,
                 noise=self.noise,
@@ -428,7 +428,7 @@ def load_instance(
     ...     load_instance(path, misspecification=0.1)
     Instance(Model(K=2, d=2, misspecification=0.1), best arm 'b')
     """
-    table = files.read_table(path)
+    table = io.read_table(path)
     declared = table.misspecification if misspecification is None else misspecification
     if declared is None:
         raise ProblemError(

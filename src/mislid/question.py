@@ -14,7 +14,7 @@ from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, a
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
-from mislid.rules.noise import NOISE_MODELS, UNDECLARED
+from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

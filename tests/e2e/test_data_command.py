@@ -8,8 +8,8 @@ import pytest
 from helpers.web_server import Page, web_server
 from mislid.cli import main
 from mislid.cli.data import NAMES
-from mislid.datasets import CATALOGUE
-from mislid.datasets.catalogue import DataFile, Download, sha256
+from mislid.paper.datasets import CATALOGUE
+from mislid.paper.datasets.catalogue import DataFile, Download, sha256
 
 CONTENT = b"rows\n" * 100_000
 

@@ -123,7 +123,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     info = f"mislid-{mislid.__version__}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"mislid", info}
     assert f"{info}/licenses/LICENSE" in names
-    others = {"mislid/__init__.pyi", "mislid/py.typed", "mislid/experiments/published.csv"}
+    others = {"mislid/__init__.pyi", "mislid/py.typed", "mislid/paper/experiments/published.csv"}
     assets = ("app.css", "app.js", "charts.js", "icon.svg")
     others |= {f"mislid/server/static/{name}" for name in assets}
     assert others <= set(names)

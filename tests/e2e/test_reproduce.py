@@ -7,7 +7,7 @@ import pytest
 
 from mislid.cli import main
 from mislid.cli.reproduce import NAMES
-from mislid.experiments import EXPERIMENTS
+from mislid.paper.experiments import EXPERIMENTS
 
 FILES = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
 

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.command_line import fake, slow
 from mislid.cli import main
-from mislid.experiments import EXPERIMENTS, Method
+from mislid.paper.experiments import EXPERIMENTS, Method
 
 RUNS = 6
 

@@ -8,7 +8,7 @@ import pytest
 from mislid import Instance, Model
 from mislid.cli import main
 from mislid.cli.reproduce import SUITES as NAMES
-from mislid.experiments import suites
+from mislid.paper.experiments import suites
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from helpers.small import SMALL
 from mislid import Instance, Model, identify
 from mislid.algorithms import ALGORITHMS
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES
 
 FILE = Path(__file__).with_name("traces.json")
 OPTIONS = {"delta": 0.05, "seed": 4, "max_samples": 1200}

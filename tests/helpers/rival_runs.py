@@ -18,7 +18,7 @@ from mislid._kernels.workspaces import new_state
 from mislid.algorithms import Algorithm
 from mislid.engine.compiled import Sampler, new_setting, sampler_of
 from mislid.question import Question
-from mislid.rules.thresholds import heuristic_threshold
+from mislid.stopping.thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 
 Floats = NDArray[np.float64]

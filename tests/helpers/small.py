@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mislid import Instance, Model
 from mislid.algorithms import ALGORITHMS
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES
 
 
 class Small(NamedTuple):

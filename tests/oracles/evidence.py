@@ -12,7 +12,7 @@ from mislid.geometry.alternatives import pair_alternative
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.model import Model
-from mislid.rules.evidence import (
+from mislid.stopping.evidence import (
     SPREAD,
     Families,
     Family,

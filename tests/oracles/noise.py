@@ -10,8 +10,8 @@ from scipy.special import gammaln
 from scipy.stats import t as student
 
 from helpers.measured import Floats
-from mislid.rules.noise.tilted import Tilted, Tilts
-from mislid.rules.noise.variances import TWO_SIDED, Sample, Shifts
+from mislid.stopping.noise.tilted import Tilted, Tilts
+from mislid.stopping.noise.variances import TWO_SIDED, Sample, Shifts
 
 
 def scatter_about_guesses(values: Floats) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.rules.evidence import by_two_arms, families_of
+from mislid.stopping.evidence import by_two_arms, families_of
 from statistical.trials import too_often
 
 DELTA, K, ROUNDS, RUNS = 0.1, 12, 300, 120

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import mislid
-from mislid.rules.dispersion import Dispersion, log_scatter
-from mislid.rules.residuals import Residuals
+from mislid.stopping.dispersion import Dispersion, log_scatter
+from mislid.stopping.residuals import Residuals
 from statistical.trials import too_often
 
 LEVEL = 0.2

@@ -19,10 +19,10 @@ from scipy.special import gammaln
 from mislid import Model
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.rules.evidence import SPREAD, families_of
-from mislid.rules.noise.equal import SHARES, TILTS, Spread
 from mislid.simulation.environments import Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
+from mislid.stopping.evidence import SPREAD, families_of
+from mislid.stopping.noise.equal import SHARES, TILTS, Spread
 from statistical import test_noise
 from statistical.samplers import SAMPLERS, Sampler, Watched, adversary, blind
 from statistical.trials import too_often

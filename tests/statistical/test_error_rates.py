@@ -9,7 +9,7 @@ instances and the paper's rule need more), or the misspecification: the same tes
 
 import pytest
 
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES
 from statistical.hard import HARD
 from statistical.trials import attempt, misled
 

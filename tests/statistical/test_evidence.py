@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mislid import Instance, Model
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs, top_arms
-from mislid.rules.evidence import SPREAD, families_of
+from mislid.stopping.evidence import SPREAD, families_of
 from statistical.hard import HARD
 from statistical.samplers import SAMPLERS, Sampler, adversary
 from statistical.trials import too_often

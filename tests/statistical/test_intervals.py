@@ -15,16 +15,16 @@ import pytest
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid.rules.evidence import (
+from mislid.stopping.evidence import (
     DIAGONAL_SHARE,
     Families,
     Family,
     by_two_arms,
     families_of,
 )
-from mislid.rules.intervals import ALONE, mean_intervals
-from mislid.rules.pairs import AnswerEvidence, Standing
-from mislid.rules.residuals import Residuals
+from mislid.stopping.intervals import ALONE, mean_intervals
+from mislid.stopping.pairs import AnswerEvidence, Standing
+from mislid.stopping.residuals import Residuals
 from statistical.trials import too_often
 
 Floats = NDArray[np.float64]

@@ -19,10 +19,10 @@ from scipy.stats import t as student
 from mislid import Model
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.rules.noise.tilted import Tilts, tilts_of
-from mislid.rules.noise.variances import TWO_SIDED, shifts
 from mislid.simulation.environments import Bernoulli, Bounded, Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
+from mislid.stopping.noise.tilted import Tilts, tilts_of
+from mislid.stopping.noise.variances import TWO_SIDED, shifts
 from statistical.samplers import SAMPLERS, Sampler, adversary
 from statistical.trials import too_often
 

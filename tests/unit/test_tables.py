@@ -8,7 +8,7 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError
-from mislid.representation import Choice, TradeOff
+from mislid.paper.representation import Choice, TradeOff
 from mislid.study.storage import MemoryStorage
 
 TABLE = pd.DataFrame(

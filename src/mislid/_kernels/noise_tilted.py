@@ -1,4 +1,4 @@
-"""Evidence of a pair where values are in [0, 1]; `mislid.rules.noise.tilted` says why.
+"""Evidence of a pair where values are in [0, 1]; `mislid.stopping.noise.tilted` says why.
 
 Counts, sums and scatter of an arm are those of its values, scaled to [0, 1].
 """
@@ -83,7 +83,7 @@ def at_tie_of_tilted(tilts: Tilts, i: Arm, j: Arm, tol: float) -> float:
 def tilted_evidence(tilts: Tilts, i: Arm, j: Arm, tol: float, level: float) -> float:
     """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
 
-    As `mislid.rules.noise.tilted.by_tilts`.
+    As `mislid.stopping.noise.tilted.by_tilts`.
     """
     first = at_tie_of_tilted(tilts, i, j, tol)
     if first < level:

@@ -1,6 +1,6 @@
 """Evidence of a pair of arms with Gaussian noise of unknown variance.
 
-`mislid.rules.noise.variances` says why; the same steps in the same order.
+`mislid.stopping.noise.variances` says why; the same steps in the same order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from mislid._kernels.compile import inner
 from mislid._kernels.structs import Matrix, PerArm, Struct, Vector
 
-# As in `mislid.rules.noise.variances`.
+# As in `mislid.stopping.noise.variances`.
 TWO_SIDED = 0.1
 PIECES = (1.0, 0.9, 0.7, 0.4, 0.0)
 LOSS, CELLS, NARROW, BEYOND = 0.01, 16, 1e-9, 1.5
@@ -144,7 +144,7 @@ def _beyond(arm: Arm) -> float:
 def shifted_evidence(shifts: Shifts, i: Arm, j: Arm, tol: float, level: float) -> float:
     """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
 
-    As `mislid.rules.noise.variances.by_shifts`.
+    As `mislid.stopping.noise.variances.by_shifts`.
     """
     near, far = i[2] - tol, j[2]
     if not near < far:

@@ -1,7 +1,7 @@
 """Stopping rules with one threshold for the distance of the projected means to their alternative.
 
 The paper's, as corrected and as printed, and the heuristic of its published runs;
-`mislid.rules.thresholds` derives the formulas.
+`mislid.stopping.thresholds` derives the formulas.
 """
 
 from __future__ import annotations

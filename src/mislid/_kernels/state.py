@@ -19,7 +19,7 @@ from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, V
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
-# What is known of the noise, as in `mislid.rules.noise.NOISE_MODELS`.
+# What is known of the noise, as in `mislid.stopping.noise.NOISE_MODELS`.
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
 
 

@@ -1,4 +1,4 @@
-"""Compiled thresholds of the stopping rules; `mislid.rules.thresholds` derives them.
+"""Compiled thresholds of the stopping rules; `mislid.stopping.thresholds` derives them.
 
 Confidence comes in as log_inverse = ln(1/delta). `information` is sum_k N_k / sigma_k^2, which is
 the number of samples t where the noise is 1.

@@ -11,7 +11,7 @@ import click
 from mislid.cli.options import data_option, one_sentence_errors, quiet_option
 
 if TYPE_CHECKING:
-    from mislid.datasets import Collection
+    from mislid.paper.datasets import Collection
 
 NAMES = ("instances", "published", "lastfm", "epilepsy")
 
@@ -33,7 +33,7 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
     print where they are. Files that are there and right stay as they are; an interrupted download
     goes on where it ended.
     """
-    from mislid.datasets import CATALOGUE, fetch
+    from mislid.paper.datasets import CATALOGUE, fetch
 
     for name in NAMES if "all" in names else dict.fromkeys(names):
         with _bars(quiet) as progress:
@@ -50,7 +50,7 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
 def list_command(data: str | None) -> None:
     """Print what there is, and which of it the data directory has."""
     from mislid.cli.output import as_table
-    from mislid.datasets import CATALOGUE, data_directory, is_complete
+    from mislid.paper.datasets import CATALOGUE, data_directory, is_complete
 
     folder = data_directory(data)
     rows = [
@@ -66,7 +66,7 @@ def list_command(data: str | None) -> None:
 @one_sentence_errors
 def path_command(name: str | None, data: str | None) -> None:
     """Print the data directory, or the files of NAME; these must be there."""
-    from mislid.datasets import CATALOGUE, data_directory, locate
+    from mislid.paper.datasets import CATALOGUE, data_directory, locate
 
     if name is None:
         click.echo(data_directory(data))

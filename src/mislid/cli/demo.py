@@ -12,7 +12,7 @@ from mislid.cli.options import one_sentence_errors, seed_option, setting
 from mislid.cli.output import as_table
 
 if TYPE_CHECKING:
-    from mislid.experiments.demo import Demo
+    from mislid.paper.experiments.demo import Demo
     from mislid.simulation.identify import Identification
     from mislid.simulation.progress import Progress
 
@@ -28,10 +28,10 @@ def command(output: str, seed: int) -> None:
     """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and
     the lower bound, and save a picture; needs no data.
     """
-    from mislid.files import new_place
+    from mislid.io import new_place
 
     path = new_place(output, "--output", ".png")
-    from mislid.experiments.demo import draw_demo, run_demo
+    from mislid.paper.experiments.demo import draw_demo, run_demo
 
     with Live() as live:
         demo = run_demo(live, seed)
@@ -51,7 +51,7 @@ def _names(demo: Demo, arms: tuple[int, ...]) -> str:
 
 
 def _question(demo: Demo) -> str:
-    from mislid.experiments.demo import DELTA, M
+    from mislid.paper.experiments.demo import DELTA, M
 
     instance = demo.instance
     return (
@@ -63,7 +63,7 @@ def _question(demo: Demo) -> str:
 
 
 def _answer(demo: Demo) -> str:
-    from mislid.experiments.demo import DELTA
+    from mislid.paper.experiments.demo import DELTA
 
     found = demo.found["mislid"]
     evidence = found.certificate
@@ -87,7 +87,7 @@ def _answer(demo: Demo) -> str:
 
 
 def _comparison(demo: Demo, seed: int) -> str:
-    from mislid.experiments.demo import DELTA, METHODS
+    from mislid.paper.experiments.demo import DELTA, METHODS
 
     rows = [("method", "measurements", "descriptors", "stopping", "answer")]
     for name, found in demo.found.items():

@@ -15,7 +15,7 @@ import click
 
 from mislid._words import without_password
 from mislid.errors import Interrupted, MislidError, MissingPackageError
-from mislid.rules.stopping import RETIRED, STOPPING_RULES, retirement
+from mislid.stopping.rules import RETIRED, STOPPING_RULES, retirement
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -40,7 +40,7 @@ def file_option(option: str, text: str, metavar: str = "FILE", *name: str) -> Ca
 
 def new_picture(picture: str, option: str) -> Path:
     """Where a picture goes, if one can be drawn and written; found out before anything is done."""
-    from mislid.files import new_place
+    from mislid.io import new_place
 
     place = new_place(picture, option, ".png", ".svg")
     if find_spec("matplotlib") is None:

@@ -16,7 +16,7 @@ def as_json(value: Any) -> str:
     >>> as_json({"upper": float("inf"), "mean": float("nan")})
     '{"upper": "inf", "mean": null}'
     """
-    from mislid.files import as_plain
+    from mislid.io import as_plain
 
     return json.dumps(as_plain(value), allow_nan=False)
 
@@ -29,7 +29,7 @@ def as_csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     1,
     '=1+1,-2
     """
-    from mislid.files import guarded
+    from mislid.io import guarded
 
     return "\n".join(_line(map(guarded, row)) for row in [heading, *rows])
 

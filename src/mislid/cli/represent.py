@@ -27,8 +27,8 @@ from mislid.cli.output import aligned, as_csv, as_json, as_table, number
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
-    from mislid.representation import Choice, Observations, Representation, TradeOff
-    from mislid.representation.network import EpochListener
+    from mislid.paper.representation import Choice, Observations, Representation, TradeOff
+    from mislid.paper.representation.network import EpochListener
 
 
 def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -147,8 +147,8 @@ def command(
     --target. Lines with the same name are one candidate, whose mean reward is their average.
     """
     from mislid._validation import as_top_m
-    from mislid.files import new_place
-    from mislid.representation import learn, read_observations
+    from mislid.io import new_place
+    from mislid.paper.representation import learn, read_observations
 
     place = new_place(output or f"{Path(file).stem}.npz", "--output", ".npz", ".csv")
     seen = read_observations(file, target=target, name=name, groups=groups, where=where)

@@ -20,8 +20,8 @@ from mislid.cli.options import (
 from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
-    from mislid.experiments import Case, Method, Result
-    from mislid.experiments.until_right import Race, Racer
+    from mislid.paper.experiments import Case, Method, Result
+    from mislid.paper.experiments.until_right import Race, Racer
     from mislid.simulation.replicate import Processes
 
 NAMES = ("A", "B", "C", "D", "E")
@@ -77,7 +77,7 @@ def command(
         return _race(suite, Path(output) / suite, page, jobs, dask, quiet, **options)
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
-    from mislid.experiments.report import table_text, write_page
+    from mislid.paper.experiments.report import table_text, write_page
 
     results, status = [], 0
     with cluster(dask, jobs) as client, _processes(jobs) as executor:
@@ -115,9 +115,9 @@ def _race(
     """Samples until answers are right: another table, with a report of its own."""
     if page is not None:
         raise ProblemError(f"page must not be given with --suite {name}; got {page!r}")
-    from mislid.experiments.suites import RACES
-    from mislid.experiments.until_right import race_text, run_race
-    from mislid.files import write_whole
+    from mislid.io import write_whole
+    from mislid.paper.experiments.suites import RACES
+    from mislid.paper.experiments.until_right import race_text, run_race
 
     race = RACES[name]
     with cluster(dask, jobs) as client, _processes(jobs) as processes, _Bars(quiet) as bars:
@@ -138,9 +138,9 @@ def _processes(jobs: int) -> AbstractContextManager[Processes | None]:
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
-    from mislid.experiments import EXPERIMENTS, run_experiment
-    from mislid.experiments.published import published_runs
-    from mislid.experiments.suites import SUITES
+    from mislid.paper.experiments import EXPERIMENTS, run_experiment
+    from mislid.paper.experiments.published import published_runs
+    from mislid.paper.experiments.suites import SUITES
 
     earlier = published_runs(options["data"])
     with _Bars(quiet) as bars:
@@ -150,7 +150,7 @@ def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
 
 
 def _write(result: Result) -> None:
-    from mislid.experiments.report import write_report
+    from mislid.paper.experiments.report import write_report
 
     try:
         write_report(result)

@@ -24,7 +24,7 @@ from mislid.cli.options import (
     worker_options,
 )
 from mislid.cli.output import as_csv, as_json, as_table, number
-from mislid.rules.stopping import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
+from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 
 if TYPE_CHECKING:
     from mislid.model import Instance

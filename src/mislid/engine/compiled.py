@@ -53,11 +53,11 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.time import characteristic_time
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.rules import evidence
-from mislid.rules.noise import NOISE_MODELS, equal
-from mislid.rules.noise.tilted import tilts_of
-from mislid.rules.noise.variances import shifts
-from mislid.rules.stopping import FurthestAnswer, LikelihoodRatio, StoppingRule
+from mislid.stopping import evidence
+from mislid.stopping.noise import NOISE_MODELS, equal
+from mislid.stopping.noise.tilted import tilts_of
+from mislid.stopping.noise.variances import shifts
+from mislid.stopping.rules import FurthestAnswer, LikelihoodRatio, StoppingRule
 
 
 class Sampler(NamedTuple):
@@ -429,7 +429,7 @@ def _shifts(K: int) -> Shifts:
     )
 
 
-# One row for every compiled stopping rule; `mislid.rules.stopping` says what stands behind each.
+# One row for every compiled stopping rule; `mislid.stopping.rules` says what stands behind each.
 STOPPING: dict[str, Callable[[Setting], Stopping]] = {
     "guaranteed": _proof,
     "paper": _projected(projected_test.PAPER),

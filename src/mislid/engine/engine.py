@@ -23,8 +23,8 @@ from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
 from mislid.question import Question
-from mislid.rules.noise import UNDECLARED
-from mislid.rules.stopping import as_stopping_rule
+from mislid.stopping.noise import UNDECLARED
+from mislid.stopping.rules import as_stopping_rule
 
 if TYPE_CHECKING:
     from mislid._kernels.loop import Rules

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from mislid._validation import Vector, as_number, as_vector
 from mislid.errors import ProblemError
-from mislid.rules.noise import UNDECLARED
+from mislid.stopping.noise import UNDECLARED
 
 if TYPE_CHECKING:
     from mislid.question import Question

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mislid._validation import as_number
 from mislid._words import shown, visible
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.files import new_place, write_whole
+from mislid.io import new_place, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid._words import the_best
+from mislid.paper.representation.trade_off import TradeOff
 from mislid.plotting import theme
-from mislid.representation.trade_off import TradeOff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def draw_trade_off(trade_off: TradeOff) -> Figure:
 
     Examples
     --------
-    >>> from mislid.representation import Choice
+    >>> from mislid.paper.representation import Choice
     >>> choices = [Choice(order, 1, 0.4, 0.3, 2.0, 10.0, 5.0, 9.0, 8.0) for order in COLOURS]
     >>> figure = draw_trade_off(TradeOff(1, tuple(choices), 12.0))
     >>> [axes.get_ylabel() for axes in figure.axes]

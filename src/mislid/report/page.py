@@ -15,7 +15,7 @@ from mislid import __version__
 from mislid._html import Html, element, markup, table
 from mislid._words import moment
 from mislid.errors import MislidError, ProblemError
-from mislid.files import new_place, write_whole
+from mislid.io import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
 from mislid.plotting.theme import require_matplotlib

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from mislid.files import as_plain
+from mislid.io import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import packed, refused
 from mislid.server.workers import Worker

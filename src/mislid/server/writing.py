@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mislid._validation import as_text
 from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
-from mislid.files import as_plain
+from mislid.io import as_plain
 from mislid.server.answers import packed
 from mislid.server.bodies import Body, body_of
 from mislid.server.reading import hub_of, opened

@@ -18,7 +18,7 @@ from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fi
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
-from mislid.rules.noise import NOISE_MODELS, UNDECLARED
+from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,11 +20,11 @@ from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.rules.intervals import mean_intervals
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.simulation.environments import AssumedNoise, Environment, as_assumed
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule
+from mislid.stopping.intervals import mean_intervals
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
 
 if TYPE_CHECKING:
     from pandas import DataFrame

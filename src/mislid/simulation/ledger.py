@@ -16,7 +16,7 @@ from typing import Any
 from mislid._validation import as_flag
 from mislid._words import in_ranges, shown
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import alone_in, as_path, write_whole
+from mislid.io import alone_in, as_path, write_whole
 from mislid.simulation.job import Row
 
 SETTINGS, RUNS = "settings.json", "runs.csv"

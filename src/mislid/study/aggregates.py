@@ -12,7 +12,7 @@ from typing import Any
 
 from mislid._validation import as_count, as_number
 from mislid.errors import ProblemError
-from mislid.rules.noise import UNDECLARED
+from mislid.stopping.noise import UNDECLARED
 from mislid.study.history import as_value, refuse_outside
 from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings
 

@@ -23,10 +23,10 @@ from mislid import __version__
 from mislid._validation import Vector
 from mislid.engine import Engine, Script
 from mislid.errors import CertificateError
-from mislid.files import as_plain, new_place, write_whole
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
-from mislid.rules.noise.pairs import scatter_after, scatter_over_time
+from mislid.io import as_plain, new_place, write_whole
+from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.contradictions import Tallies, tests_of
@@ -342,7 +342,7 @@ class Certificate:
         }
 
     def _plain_decision(self, pair: tuple[int, int]) -> dict[str, Any]:
-        from mislid.rules.stopping import STOPPING_RULES
+        from mislid.stopping.rules import STOPPING_RULES
 
         labels, rule = self._candidates.labels, self._settings.stopping
         return {

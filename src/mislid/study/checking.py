@@ -216,7 +216,7 @@ def unconfirmed(replay: Replay) -> Contradicted | None:
 
 def _cannot_be_known(replay: Replay) -> bool:
     """Whether rules that are not here decided by what proves nothing, such as their own test."""
-    from mislid.rules.stopping import stopping_rule_called
+    from mislid.stopping.rules import stopping_rule_called
 
     stopping = stopping_rule_called(replay.state.settings.stopping)
     return not replay.has_rules and not stopping.guaranteed

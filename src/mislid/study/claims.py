@@ -9,10 +9,10 @@ import numpy as np
 
 from mislid._validation import Matrix, Vector
 from mislid.engine import Engine
-from mislid.rules.evidence import Families, Pairs, by_two_arms, families_of
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.noise.pairs import by_own_values, scatter_after, scatter_over_time
-from mislid.rules.pairs import AnswerEvidence, Standing
+from mislid.stopping.evidence import Families, Pairs, by_two_arms, families_of
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.noise.pairs import by_own_values, scatter_after, scatter_over_time
+from mislid.stopping.pairs import AnswerEvidence, Standing
 from mislid.study.candidates import Candidates
 from mislid.study.facts import Decided
 from mislid.study.replay import Replay

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Vector
-from mislid.rules.dispersion import Dispersion
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.residuals import Residuals
+from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.residuals import Residuals
 from mislid.study.candidates import Candidates
 from mislid.study.facts import Contradicted
 from mislid.study.settings import KNOWN, Settings

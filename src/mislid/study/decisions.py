@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid.engine import Engine, Verdict
 from mislid.errors import ProblemError
-from mislid.rules.stopping import PYTHON
+from mislid.stopping.rules import PYTHON
 from mislid.study.candidates import Candidates
 from mislid.study.facts import Decided
 from mislid.study.settings import MAXIMIZE, Settings, is_absent, is_python, question_of

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from mislid.errors import CorruptStorageError
-from mislid.files import as_plain
+from mislid.io import as_plain
 from mislid.study import facts
 from mislid.study.candidates import Candidates
 from mislid.study.settings import Settings, present_rule

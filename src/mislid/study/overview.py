@@ -14,8 +14,8 @@ import numpy as np
 from mislid._validation import Vector, as_arm
 from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
-from mislid.files import as_plain
-from mislid.rules.stopping import StoppingRule, stopping_rule_called
+from mislid.io import as_plain
+from mislid.stopping.rules import StoppingRule, stopping_rule_called
 from mislid.study.candidates import Candidates
 from mislid.study.census import Census
 from mislid.study.certificate import sha256_of

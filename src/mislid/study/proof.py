@@ -19,7 +19,7 @@ from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import Pairs, balanced, proved_bound, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
 from mislid.model import Model
-from mislid.rules.evidence import (
+from mislid.stopping.evidence import (
     Families,
     Family,
     by_features,
@@ -27,8 +27,8 @@ from mislid.rules.evidence import (
     diagonal_weights,
     families_of,
 )
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.noise.pairs import by_own_values
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.noise.pairs import by_own_values
 from mislid.study.candidates import Candidates
 from mislid.study.polish import Problem, polished
 from mislid.study.settings import EQUAL, KNOWN, Settings

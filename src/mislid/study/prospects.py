@@ -18,8 +18,8 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
-from mislid.rules.evidence import Families, Pairs, by_features, by_two_arms, families_of
-from mislid.rules.noise import UNDECLARED
+from mislid.stopping.evidence import Families, Pairs, by_features, by_two_arms, families_of
+from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import UNKNOWN, Settings

@@ -80,7 +80,7 @@ class ReadableStudy(OpenStudy):
     @property
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
-        from mislid.rules.stopping import stopping_rule_called
+        from mislid.stopping.rules import stopping_rule_called
 
         with self._alone:
             state = self._now()

@@ -10,7 +10,7 @@ from mislid._html import facts
 from mislid._validation import Vector
 from mislid._words import shown
 from mislid.errors import UnknownTrialError
-from mislid.files import as_plain
+from mislid.io import as_plain
 
 if TYPE_CHECKING:
     from mislid.study.certificate import Certificate

@@ -19,7 +19,7 @@ import numpy as np
 from mislid._tables import as_frame
 from mislid.engine import Engine
 from mislid.errors import ProblemError
-from mislid.rules.pairs import AnswerEvidence
+from mislid.stopping.pairs import AnswerEvidence
 from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.result import Label, PlainRecord
 from mislid.study.settings import UNKNOWN

@@ -24,9 +24,9 @@ from mislid._validation import (
 )
 from mislid._words import shown
 from mislid.errors import ProblemError
-from mislid.files import as_plain
+from mislid.io import as_plain
 from mislid.question import Question
-from mislid.rules.noise import UNDECLARED
+from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
@@ -439,7 +439,7 @@ def is_python(rule: str) -> bool:
     >>> is_python("python:lab:Coin"), is_python("lucb")
     (True, False)
     """
-    from mislid.rules.stopping import PYTHON
+    from mislid.stopping.rules import PYTHON
 
     return rule.startswith(PYTHON)
 
@@ -483,20 +483,20 @@ def present_rule(name: str) -> str:
     >>> present_rule("pairwise"), present_rule("paper")
     ('guaranteed', 'paper')
     """
-    from mislid.rules.stopping import RETIRED
+    from mislid.stopping.rules import RETIRED
 
     return "guaranteed" if name in RETIRED else name
 
 
 def _called(rule: Any) -> str:
     """What the log calls an object: a study goes on elsewhere with one of the same class."""
-    from mislid.rules.stopping import PYTHON
+    from mislid.stopping.rules import PYTHON
 
     return f"{PYTHON}{type(rule).__module__}:{type(rule).__qualname__}"
 
 
 def _as_stopping(value: Any) -> str:
-    from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
+    from mislid.stopping.rules import RETIRED, STOPPING_RULES, as_stopping_rule
 
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
@@ -527,7 +527,7 @@ def _check_rules(
     from mislid.algorithms import as_algorithm
     from mislid.engine.cost import as_cost
     from mislid.engine.noise import refuse_unfit_rules
-    from mislid.rules.stopping import as_stopping_rule
+    from mislid.stopping.rules import as_stopping_rule
 
     rule = as_algorithm(algorithm)
     if hasattr(rule, "check"):

@@ -24,7 +24,7 @@ import numpy as np
 
 import mislid
 from mislid.errors import MislidError
-from mislid.files import write_whole
+from mislid.io import write_whole
 from mislid.study.events import Chain, Entry
 from mislid.study.packing import Arrays, Plain, can_be_packed, packed, unpack
 from mislid.study.replay import Replay

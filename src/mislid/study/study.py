@@ -10,7 +10,7 @@ import numpy as np
 from mislid._validation import as_number, as_text
 from mislid._words import shown
 from mislid.errors import ProblemError
-from mislid.rules.noise import UNDECLARED
+from mislid.stopping.noise import UNDECLARED
 from mislid.study.aggregates import counted, refuse_all_outside, standing_for
 from mislid.study.batches import (
     LONGEST_LEASE,

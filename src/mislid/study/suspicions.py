@@ -9,10 +9,10 @@ import numpy as np
 
 from mislid._validation import Labels
 from mislid.engine import Engine
-from mislid.rules.dispersion import Dispersion
-from mislid.rules.noise import UNDECLARED
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.residuals import Residuals
+from mislid.stopping.dispersion import Dispersion
+from mislid.stopping.noise import UNDECLARED
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.residuals import Residuals
 from mislid.study.plausibility import REPEATED, constant_words, is_constant
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord

@@ -14,10 +14,10 @@ from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
 from mislid.geometry.pair_solver import PairSolver
-from mislid.rules.intervals import mean_intervals
-from mislid.rules.noise.equal import spread_of
-from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.rules.noise.pairs import scatter_after, scatter_over_time
+from mislid.stopping.intervals import mean_intervals
+from mislid.stopping.noise.equal import spread_of
+from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
 from mislid.study import proof
 from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine, stand_ins

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid.engine import Engine, Verdict
-from mislid.rules.stopping import as_stopping_rule
 from mislid.simulation.identify import identify
+from mislid.stopping.rules import as_stopping_rule
 from mislid.testing.cases import CASES, HARD, Case
 from mislid.testing.suite import (
     LEVEL,

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.study_calls import Call, printed, question, refused
 from mislid.cli.study._sheets import outside
-from mislid.files import Draft
+from mislid.io import Draft
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from mislid import Instance, Model, identify
 from mislid.cli.options import one_sentence_errors, rule_options
 from mislid.cli.study import command as study_commands
 from mislid.engine import Verdict, View
-from mislid.rules.stopping import RETIRED, STOPPING_RULES, as_stopping_rule
+from mislid.stopping.rules import RETIRED, STOPPING_RULES, as_stopping_rule
 
 
 @pytest.fixture

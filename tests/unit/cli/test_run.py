@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mislid.cli import main
-from mislid.rules.stopping import STOPPING_RULES
 from mislid.simulation.replicate import replicate_rows
+from mislid.stopping.rules import STOPPING_RULES
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from helpers.study_calls import Call, printed, refused
-from mislid.files import workbooks
+from mislid.io import workbooks
 
 openpyxl = pytest.importorskip("openpyxl")
 WORDS = ("--candidates", "arms.xlsx", "--m", 1, "--noise", 0.1, "--no-intercept")

@@ -12,7 +12,7 @@ from mislid.algorithms import ALGORITHMS, BestResponse
 from mislid.engine import Engine, Verdict, View
 from mislid.errors import ProblemError
 from mislid.question import Question
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES
 
 FEATURES = np.array([[0.93, -0.21], [0.41, 0.77], [0.17, -0.29], [-0.34, 0.38], [-0.71, 0.19]])
 MEANS = np.array([1.02, 0.63, 0.11, -0.28, -0.74])

@@ -14,7 +14,7 @@ from mislid._kernels.compile import for_python
 from mislid._kernels.state import ALL_ARMS, TWO_ARMS
 from mislid._kernels.workspaces import search_space
 from mislid.engine import Engine
-from mislid.experiments.demo import demo_instance
+from mislid.paper.experiments.demo import demo_instance
 from mislid.question import Question
 
 play, begin, lagging = (for_python(f) for f in (nats_a_sample, begin_with_gaps, lagging_arm))

@@ -13,8 +13,8 @@ from mislid._kernels.state import ALL_ARMS, LINEAR, TWO_ARMS
 from mislid._kernels.workspaces import begin_with, new_state
 from mislid.engine.compiled import _families, _spread, new_setting
 from mislid.question import Question
-from mislid.rules.evidence import by_features, by_two_arms, families_of
-from mislid.rules.noise.equal import Spread
+from mislid.stopping.evidence import by_features, by_two_arms, families_of
+from mislid.stopping.noise.equal import Spread
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
 QUESTION = Question(Model(X, misspecification=0.1), 2, noise="unknown-equal")

@@ -12,7 +12,7 @@ from mislid import Instance, Model, characteristic_time, closest_alternative
 from mislid.algorithms import FrankWolfe, Selective
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.rules import LikelihoodRatio
+from mislid.stopping import LikelihoodRatio
 from oracles.plans import frank_wolfe_target
 
 

@@ -7,7 +7,7 @@ from numpy.random import Generator
 from mislid import Instance, Model, identify
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.rules.thresholds import heuristic_threshold
+from mislid.stopping.thresholds import heuristic_threshold
 from oracles.furthest import furthest
 
 

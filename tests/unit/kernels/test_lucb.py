@@ -17,7 +17,7 @@ from helpers.rival_runs import (
     sample_sizes,
 )
 from mislid.algorithms import LUCB
-from mislid.rules.thresholds import heuristic_threshold
+from mislid.stopping.thresholds import heuristic_threshold
 from oracles.rivals import lucb
 
 

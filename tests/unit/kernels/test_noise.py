@@ -17,8 +17,8 @@ from mislid._kernels.noise_variances import (
 )
 from mislid._kernels.structs import Vector
 from mislid.engine.compiled import _shifts, _tilts
-from mislid.rules.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.rules.noise.variances import Sample, by_shifts, shifts
+from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
+from mislid.stopping.noise.variances import Sample, by_shifts, shifts
 
 NOWHERE = -1e300
 

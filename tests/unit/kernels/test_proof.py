@@ -15,7 +15,7 @@ from mislid._kernels.workspaces import new_settled
 from mislid.engine import Engine
 from mislid.geometry.duality import top_arms
 from mislid.question import Question
-from mislid.rules.evidence import by_two_arms
+from mislid.stopping.evidence import by_two_arms
 from oracles.evidence import (
     families,
     pairs_of,

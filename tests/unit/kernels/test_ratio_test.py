@@ -10,7 +10,7 @@ from mislid import Instance, Model, create_study, identify, pair_alternative
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.question import Question
-from mislid.rules import LikelihoodRatio, as_stopping_rule
+from mislid.stopping import LikelihoodRatio, as_stopping_rule
 from oracles.elimination import PlainPairs, PlainRatioTest
 from oracles.rivals import Data
 

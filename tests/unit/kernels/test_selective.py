@@ -22,7 +22,7 @@ from mislid.algorithms import (
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.question import Question
-from mislid.rules import LikelihoodRatio
+from mislid.stopping import LikelihoodRatio
 from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
 from oracles.rivals import Data
 

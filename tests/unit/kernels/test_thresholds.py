@@ -9,7 +9,7 @@ from scipy.special import lambertw
 
 from mislid._kernels import thresholds
 from mislid._kernels.compile import for_python
-from mislid.rules.thresholds import (
+from mislid.stopping.thresholds import (
     heuristic_threshold,
     paper_linear_threshold,
     paper_unstructured_threshold,

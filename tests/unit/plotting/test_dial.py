@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mislid import plotting
+from mislid.paper.representation import Choice, TradeOff
 from mislid.plotting import draw_dial, save
-from mislid.representation import Choice, TradeOff
 from mislid.study import Sensitivity, SensitivityRow
 
 ROWS = tuple(

@@ -5,10 +5,10 @@ import math
 import pytest
 from matplotlib import pyplot as plt
 
+from mislid.paper.representation import Choice, TradeOff
 from mislid.plotting import draw_trade_off, save
 from mislid.plotting.theme import INK
 from mislid.plotting.trade_off import COLOURS
-from mislid.representation import Choice, TradeOff
 
 
 def choice(order, d, pulls=10.0):

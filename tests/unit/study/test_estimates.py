@@ -8,7 +8,7 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError
-from mislid.rules.intervals import mean_intervals
+from mislid.stopping.intervals import mean_intervals
 from mislid.study import EstimateRow, Study
 
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}

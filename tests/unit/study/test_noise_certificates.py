@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.errors import ProblemError
 from mislid.report.page import page
-from mislid.rules.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.rules.noise.pairs import by_own_values
+from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.stopping.noise.pairs import by_own_values
 from mislid.study import Study
 from mislid.study.claims import Claims
 

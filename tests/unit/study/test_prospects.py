@@ -9,7 +9,7 @@ import pytest
 
 from helpers.questions import QUESTION
 from mislid.geometry.coordinates import coordinates
-from mislid.rules.evidence import by_features, by_two_arms, families_of
+from mislid.stopping.evidence import by_features, by_two_arms, families_of
 from mislid.study.candidates import as_candidates
 from mislid.study.prospects import Prospects, best_design
 from mislid.study.settings import as_settings

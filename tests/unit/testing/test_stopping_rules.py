@@ -8,7 +8,7 @@ import pytest
 
 from mislid._validation import Vector
 from mislid.engine import Verdict, View
-from mislid.rules.stopping import STOPPING_RULES
+from mislid.stopping.rules import STOPPING_RULES
 from mislid.testing import StoppingRuleSuite
 
 

@@ -18,7 +18,7 @@ import pytest
 import mislid
 from helpers.forging import Forgery, forged
 from mislid.errors import MislidError
-from mislid.rules.evidence import DIAGONAL_SCALES, diagonal_weights
+from mislid.stopping.evidence import DIAGONAL_SCALES, diagonal_weights
 from mislid.verification import tilted
 from mislid.verification.families import (
     DIAGONAL,

@@ -33,7 +33,7 @@ from helpers.tampering import (
     sealed,
     unused_sums,
 )
-from mislid.rules import thresholds as library
+from mislid.stopping import thresholds as library
 from mislid.verification import checks, families, thresholds
 from mislid.verification.intervals import exactly
 from mislid.verification.model import Model

@@ -10,7 +10,7 @@ import mislid
 from helpers.certificates import CASES
 from helpers.tampering import changed, sealed
 from mislid.geometry.projection import project
-from mislid.rules.dispersion import Dispersion
+from mislid.stopping.dispersion import Dispersion
 from mislid.verification import declared
 from mislid.verification.geometry import Duality
 from mislid.verification.intervals import exactly
@@ -37,7 +37,7 @@ def test_evidence_against_noise_is_that_of_the_rules() -> None:
 
 @pytest.mark.parametrize(("n", "square"), [(0.0, 0.0), (1e6, 2e6), (3.0, 1e9), (1e5, 1e4)])
 def test_extreme_scatter(n: float, square: float) -> None:
-    from mislid.rules.dispersion import log_scatter
+    from mislid.stopping.dispersion import log_scatter
 
     found = declared.log_scatter(n, exactly(square))
     assert_allclose([found.low, found.high], log_scatter(n, square), rtol=1e-9, atol=1e-9)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from mislid.rules.evidence import by_two_arms, families_of
-from mislid.rules.noise.equal import Spread, cell_ends
+from mislid.stopping.evidence import by_two_arms, families_of
+from mislid.stopping.noise.equal import Spread, cell_ends
 from mislid.verification import equal, families
 from mislid.verification.intervals import exactly
 

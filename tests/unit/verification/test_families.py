@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 import mislid
 from mislid.geometry.coordinates import coordinates
-from mislid.rules import evidence as rule
+from mislid.stopping import evidence as rule
 from mislid.verification import families
 from mislid.verification.families import DIAGONAL, LINEAR, TWO_ARMS, Family, Moment
 from mislid.verification.geometry import Witness

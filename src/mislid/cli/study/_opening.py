@@ -78,7 +78,7 @@ def as_trial(text: str) -> int:
 
 def as_value(text: str) -> float:
     """The argument VALUE."""
-    from mislid.files import decimal
+    from mislid.io import decimal
 
     value = decimal(text.strip())
     if isinstance(value, str):

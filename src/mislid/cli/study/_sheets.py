@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid.cli.output import as_csv
 from mislid.errors import FileFormatError, ProblemError
-from mislid.files import read_spreadsheet, workbook_bytes
+from mislid.io import read_spreadsheet, workbook_bytes
 
 if TYPE_CHECKING:
-    from mislid.files import Spreadsheet
+    from mislid.io import Spreadsheet
     from mislid.study import Study, Trial
     from mislid.study.settings import Settings
     from mislid.study.state import StudyState

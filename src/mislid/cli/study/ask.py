@@ -17,7 +17,7 @@ from mislid.cli.study._words import counted, shown
 from mislid.errors import MislidError, ProblemError
 
 if TYPE_CHECKING:
-    from mislid.files import Draft
+    from mislid.io import Draft
     from mislid.study import Study, Trial
 
 # Features that a table shows.
@@ -129,7 +129,7 @@ def _draft(sheet: str | None, force: bool) -> Any:
     if sheet is None:
         return nullcontext()
     from mislid.cli.study._sheets import is_workbook
-    from mislid.files import Draft, new_place, require_workbooks
+    from mislid.io import Draft, new_place, require_workbooks
 
     place = new_place(sheet, "--csv")
     if is_workbook(place):

@@ -24,7 +24,7 @@ from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
     from mislid._validation import Labels
-    from mislid.files import Spreadsheet
+    from mislid.io import Spreadsheet
     from mislid.study import BudgetCheck, FeatureCheck, Study
 
 # What the columns of an instance's file are called that hold no feature.
@@ -154,8 +154,8 @@ def command(
 
 
 def _facts(study: Study) -> dict[str, Any]:
-    from mislid.files import as_plain
-    from mislid.rules.noise import UNDECLARED
+    from mislid.io import as_plain
+    from mislid.stopping.noise import UNDECLARED
     from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
@@ -248,7 +248,7 @@ def read_candidates(
     if any(apart.values()):
         option = next(name for name, value in apart.items() if value)
         raise ProblemError(f"{option} must be left out for {file!r}: a .npz file has no columns")
-    from mislid.files import read_table
+    from mislid.io import read_table
 
     table = read_table(file)
     spread = table.noise if noise is None else _number(noise, file, [])
@@ -266,7 +266,7 @@ def _from_csv(
     path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
-    from mislid.files import declared_misspecification, read_spreadsheet
+    from mislid.io import declared_misspecification, read_spreadsheet
 
     table = read_spreadsheet(path, "candidate")
     sheet = table.sheet
@@ -318,7 +318,7 @@ def _labels(table: Spreadsheet, naming: str) -> Labels:
 
 
 def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
-    from mislid.rules.noise import UNDECLARED
+    from mislid.stopping.noise import UNDECLARED
 
     if text in UNDECLARED:
         return text

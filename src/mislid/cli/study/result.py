@@ -94,7 +94,7 @@ def _save_certificate(result: StudyResult, place: str) -> None:
 
 
 def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
-    from mislid.files import as_plain
+    from mislid.io import as_plain
     from mislid.study.overview import guarantee
 
     return {
@@ -256,7 +256,7 @@ def export_command(
 
 def _refuse_places(**places: str | None) -> None:
     """Refuse files that cannot be written, before anything is computed."""
-    from mislid.files import new_place
+    from mislid.io import new_place
 
     for option, place in places.items():
         if place is not None:
@@ -266,7 +266,7 @@ def _refuse_places(**places: str | None) -> None:
 def _refuse_workbook(output: str | None, form: str) -> None:
     """Refuse a workbook that cannot be written, or is asked for in another format."""
     from mislid.cli.study._sheets import is_workbook
-    from mislid.files import require_workbooks
+    from mislid.io import require_workbooks
 
     if output is not None and is_workbook(output):
         if form != "csv":
@@ -290,7 +290,7 @@ def _export(study: Study, what: str, form: str, output: str | None) -> None:
         click.echo(text)
         return
     from mislid.cli.study._sheets import is_workbook
-    from mislid.files import workbook_bytes, write_whole
+    from mislid.io import workbook_bytes, write_whole
 
     workbook = is_workbook(output)
     content = workbook_bytes(heading, flat) if workbook else f"{text}\n".encode()

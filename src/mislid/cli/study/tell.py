@@ -180,7 +180,7 @@ def import_command(
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
     from mislid.cli.study._sheets import Wrong, outside, refuse_unknown_columns
-    from mislid.files import read_spreadsheet
+    from mislid.io import read_spreadsheet
 
     table = read_spreadsheet(file, "measurement")
     refuse_unknown_columns(table, [("--arm-column", arm), ("--value-column", value)])

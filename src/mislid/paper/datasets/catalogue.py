@@ -1,0 +1,263 @@
+"""What can be fetched: where it comes from, how it is recognised, and whose it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import quote
+
+from mislid._words import shown
+from mislid.errors import ProblemError
+from mislid.paper.datasets import conversion
+from mislid.paper.datasets.download import LARGEST
+
+_DRUGS = "https://raw.githubusercontent.com/clreda/linear-top-m/42f3eb327c8e4adcdc3f2a743f4d9971b7149324/"
+_PAPER = "https://raw.githubusercontent.com/clreda/misspecified-top-m/1ba047f1746a3bf40cf57a1dc8ce5e72e605716a/"
+_LASTFM = "https://files.grouplens.org/datasets/hetrec2011/hetrec2011-lastfm-2k.zip"
+_PAPER_CITATION = (
+    "C. Réda, A. Tirinzoni, R. Degenne: Dealing With Misspecification In Fixed-Confidence Linear "
+    "Top-m Identification. NeurIPS 2021"
+)
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file on the web, and what it is called while it is kept here.
+
+    Where `checksum`, its SHA-256, is known, nobody looks at what has another one.
+    """
+
+    url: str
+    name: str
+    checksum: str | None = None
+    largest: int = LARGEST
+
+
+def _unchanged(contents: Sequence[bytes]) -> bytes:
+    (content,) = contents
+    return content
+
+
+def sha256(content: bytes) -> str:
+    """The checksum of a file's bytes, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of the data directory: `make` gives its bytes from what was downloaded.
+
+    `digest` of those bytes must be `checksum`; it is SHA-256 unless the bytes of equal contents
+    may differ.
+    """
+
+    path: str
+    checksum: str
+    downloads: tuple[Download, ...]
+    make: Callable[[Sequence[bytes]], bytes] = _unchanged
+    digest: Callable[[bytes], str] = sha256
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Files that are fetched together.
+
+    Attributes
+    ----------
+    name, contents
+        What `mislid data fetch` calls it, and what it is.
+    licence, citation
+        On what terms, and whose work it is.
+    files
+        Each with its place, address and checksum.
+    """
+
+    name: str
+    contents: str
+    licence: str
+    citation: str
+    files: tuple[DataFile, ...]
+
+
+def collection_named(name: object) -> Collection:
+    """Give the collection with this name; refuses others.
+
+    Examples
+    --------
+    >>> collection_named("lastfm").files[0].path
+    'lastfm/user_artists.dat'
+    """
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
+    return CATALOGUE[name]
+
+
+def collection_of(path: str) -> Collection | None:
+    """Give the collection with a file of the data directory, or None.
+
+    Examples
+    --------
+    >>> collection_of("instances/D.npz").name
+    'instances'
+    """
+    for collection in CATALOGUE.values():
+        if any(file.path == path for file in collection.files):
+            return collection
+    return None
+
+
+def _drug_file(name: str, checksum: str) -> DataFile:
+    original = Download(f"{_DRUGS}DR_Data/{name}", name, checksum)
+    return DataFile(f"epilepsy/{name}", checksum, (original,))
+
+
+def _instance(
+    name: str, checksum: str, settings: str, pickled: str, bonus: float = 0.0
+) -> DataFile:
+    """An instance, with the checksums of its numbers and of the file that the authors pickled."""
+    original = f"DATA_type={settings}.pck"
+    return DataFile(
+        f"instances/{name}.npz",
+        checksum,
+        (Download(_PAPER + quote(f"data/{original}"), original, pickled),),
+        partial(conversion.instance_file, bonus_of_fourth=bonus),
+        conversion.instance_digest,
+    )
+
+
+def _results(experiment: str, method: str, folder: str, file: str) -> tuple[str, str, Download]:
+    url = _PAPER + quote(f"results/Experiment{folder}/method={file}.csv")
+    return experiment, method, Download(url, f"{experiment} {method}.csv")
+
+
+def _settings(declared: str) -> str:
+    return f"_beta_linear=heuristic_delta=0.05_c={declared}_sigma=1.0"
+
+
+# In the order of runs.csv. The default optimism of C is the same file as B with misspecification 1.
+_RESULTS = (
+    *(
+        _results(f"A_eps{eps}", method, f"A_c={eps}", method + _settings(f"{eps}.0"))
+        for eps in (0, 5)
+        for method in ("LinGapE", "MisLid", "LUCB")
+    ),
+    _results("D", "LinGapE", "D", "LinGapE" + _settings("0.02")),
+    _results("D", "MisLid", "D_tricks", "MisLid(default)" + _settings("0.02")),
+    _results("D", "LUCB", "D_AdaHedge", "LUCB" + _settings("0.02")),
+    _results("E", "LinGapE", "E", "LinGapE" + _settings("0.206")),
+    _results("E", "MisLid", "E_AdaHedge", "MisLid" + _settings("0.206")),
+    _results("E", "LUCB", "E", "LUCB" + _settings("0.206")),
+    _results("B", "MisLid eps=0.5", "B_c=0.5_c_data=1", "MisLid" + _settings("0.5")),
+    _results("B", "MisLid eps=1", "C", "MisLid(misspecified)_"),
+    _results("B", "MisLid eps=2", "B", "MisLid(eps=2)_"),
+    _results("C", "MisLid misspecified", "C", "MisLid(misspecified)_"),
+    _results(
+        "C", "MisLid aggressive", "C_gain_type=aggressive_misspecified", "MisLid" + _settings("1.0")
+    ),
+    _results("C", "MisLid empirical", "C", "MisLid(empirical)_"),
+    _results("D", "MisLid tricks AdaHedge", "D_AdaHedge", "MisLid" + _settings("0.02")),
+)
+
+_PICKLED_LINEAR = "cdfcc606742c3c62901c8495ba59ab7c155b1c66f9984980280f0f0cbe448c30"
+_LINEAR = "misspecified_linear_omega=1.0471975511965976_K=10_N=5_c=0.0_M=1.0"
+
+CATALOGUE = {
+    collection.name: collection
+    for collection in (
+        Collection(
+            "instances",
+            "the instances of the published experiments",
+            "MIT; E derives from Last.fm data, CC BY-SA 4.0",
+            _PAPER_CITATION,
+            (
+                _instance(
+                    "A_eps0",
+                    "f1a5d33cf00e607fac4ae226475ad7c751d01532053be26a6cb4ad7ba2c5360a",
+                    _LINEAR,
+                    _PICKLED_LINEAR,
+                ),
+                _instance(
+                    "A_eps5",
+                    "392cdad03e77c38246894402b9e8b4cbcbf2abe7cf16fbf1480c3eec031424cc",
+                    _LINEAR,
+                    _PICKLED_LINEAR,
+                    bonus=5.0,
+                ),
+                _instance(
+                    "B",
+                    "e51d3e88e0d0a93a2ca4586c8adfd1b061ab8e3cc37684ed7c631ebd89ff9754",
+                    "deviation_Linf_omega=1.0471975511965976_K=15_N=8_c=1.0_m=3_M=2.0",
+                    "6f15305e0812750d3a1b6513be491ed25bc6f8e95031e58417043c01d70c7ada",
+                ),
+                _instance(
+                    "D",
+                    "35c32e72f9a6721422371897dcd3899f524c4685eb245658c4fd25b26184b7ed",
+                    "linearized_dr_omega=1.0471975511965976_K=10_N=5_c=0.02_M=1.0",
+                    "22983569b9d3fff8bb219a18d2f39b06909dcca01d7c81b0371902713159f560",
+                ),
+                _instance(
+                    "E",
+                    "e224195962931ef89dde4539578d468c75bdde275d1af1839e7e451c2161a7ad",
+                    "linearized_lastfm_omega=1.0471975511965976_K=103_N=8_c=0.206_M=1.0",
+                    "cb299b7698ef68c559f2a7ff1f065c6d77a738e207d3debca3e42fbf29ebe7c5",
+                ),
+            ),
+        ),
+        Collection(
+            "published",
+            "the published runs: experiment, method, samples, error, seconds",
+            "MIT",
+            _PAPER_CITATION,
+            (
+                DataFile(
+                    "published/runs.csv",
+                    "fdaad5ca0b3d4b9fcff9225553b5ae6db5ceb1b4afdd0dc08d85f86c47b1f3eb",
+                    tuple(download for _, _, download in _RESULTS),
+                    partial(
+                        conversion.run_table,
+                        labels=tuple((experiment, method) for experiment, method, _ in _RESULTS),
+                    ),
+                ),
+            ),
+        ),
+        Collection(
+            "lastfm",
+            "how often 1,892 users listened to 17,632 artists (HetRec 2011)",
+            "non-commercial use, says its readme; the paper says CC BY-SA 4.0",
+            "I. Cantador, P. Brusilovsky, T. Kuflik: 2nd Workshop on Information Heterogeneity and "
+            "Fusion in Recommender Systems (HetRec 2011). RecSys 2011; Last.fm, https://www.last.fm",
+            (
+                DataFile(
+                    "lastfm/user_artists.dat",
+                    "001400dc3c7d2667fca6e4ea6dc6acc31a9dd28ad5cd0f74cea988c019934d3b",
+                    (Download(_LASTFM, "hetrec2011-lastfm-2k.zip"),),
+                    partial(conversion.archive_member, name="user_artists.dat"),
+                ),
+            ),
+        ),
+        Collection(
+            "epilepsy",
+            "signatures and known effects of 509 drugs; rewards of 10 for 18 patients",
+            "MIT",
+            "C. Réda, E. Kaufmann, A. Delahaye-Duriez: Top-m identification for linear bandits. "
+            "AISTATS 2021",
+            (
+                _drug_file(
+                    "epilepsy_signatures_nonbinarized.csv",
+                    "ebe3b01abca543e1a43ca52d4395a4b491ce8b9663424510eb8c3d1196ee100e",
+                ),
+                _drug_file(
+                    "epilepsy_scores.csv",
+                    "ccc53a8a50d6669154e35d350100137fefa657f114c69c94d32cf1bd1cf7d5ad",
+                ),
+                _drug_file(
+                    "rewards_cosine_10drugs_18samples.csv",
+                    "04d9a6ff1c32e886fdff4ca4a3adef6ec7de63cc409e24871a6ee777101989c5",
+                ),
+            ),
+        ),
+    )
+}
+"""The collections of files that `fetch` knows, by their names; docs/data.md describes them."""

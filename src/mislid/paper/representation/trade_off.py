@@ -1,0 +1,190 @@
+"""Fewer features or a better fit: what each choice costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mislid._tables import as_frame
+from mislid._validation import Matrix, Vector, as_noise, as_top_m, is_one_of
+from mislid._words import shown
+from mislid.errors import ProblemError
+from mislid.geometry.spanner import initial_design
+from mislid.geometry.time import characteristic_curve, characteristic_time
+from mislid.model import Model
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from mislid.paper.representation.learned import Representation
+
+Order = Literal["variance", "prediction"]
+
+
+def refuse_other_orders(order: object) -> None:
+    """Refuse orders of features that there are not."""
+    if not is_one_of(order, get_args(Order)):
+        raise ProblemError(f'order must be "variance" or "prediction"; got {shown(order)}')
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to reduce a representation, and what it costs.
+
+    Attributes
+    ----------
+    order, d
+        The arguments of `Representation.reduce`.
+    misspecification, time
+        Largest absolute error of the network's own predictions in these features, and the
+        characteristic time in a tube of that width.
+    least_misspecification, least_time
+        The same for the theta of least error.
+    condition
+        Largest by smallest singular value of the features.
+    pulls, white_pulls
+        Length of the initial design that the paper's analysis asks for (`rule="eigenvalue"`),
+        with these features and after whitening; inf where it is beyond counting.
+    """
+
+    order: str
+    d: int
+    misspecification: float
+    least_misspecification: float
+    condition: float
+    pulls: float
+    white_pulls: float
+    time: float
+    least_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """What each representation costs.
+
+    Attributes
+    ----------
+    m
+        Number of best candidates to find.
+    choices
+        The representations, and their characteristic times.
+    unstructured
+        The characteristic time without any features.
+
+    Examples
+    --------
+    >>> from mislid.paper.representation import learn
+    >>> rng = np.random.default_rng(3)
+    >>> X = rng.normal(size=(30, 3))
+    >>> learned = learn(X, X[:, 0] + rng.normal(size=30), hidden=(8,), width=4, epochs=20)
+    >>> found = learned.reduce(2).trade_off(m=2, rtol=0.1)
+    >>> found.to_frame().groupby("order")["d"].apply(list).to_dict()
+    {'prediction': [1, 2], 'variance': [1, 2]}
+    >>> errors = [choice.misspecification for choice in found.of("prediction")]
+    >>> bool(np.isclose(*errors))  # the predictions themselves come first
+    True
+    """
+
+    m: int
+    choices: tuple[Choice, ...]
+    unstructured: float
+
+    def to_frame(self) -> DataFrame:
+        """`choices`, for pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every representation, in the order of `choices`, with the fields of `Choice`
+            as columns.
+
+        Raises
+        ------
+        MissingPackageError
+            Without pandas.
+        """
+        return as_frame(
+            [astuple(choice) for choice in self.choices], [field.name for field in fields(Choice)]
+        )
+
+    def of(self, order: str) -> tuple[Choice, ...]:
+        """The choices of one order.
+
+        Parameters
+        ----------
+        order
+            `"variance"` or `"prediction"`.
+
+        Returns
+        -------
+        tuple of Choice
+            Fewest features first.
+
+        Raises
+        ------
+        ProblemError
+            Where there is no such order.
+        """
+        refuse_other_orders(order)
+        return tuple(choice for choice in self.choices if choice.order == order)
+
+
+def weigh(
+    reduced: Sequence[tuple[str, Representation, Representation]],
+    means: Vector,
+    m: int,
+    noise: ArrayLike,
+    rtol: float,
+) -> TradeOff:
+    """The cost of each representation, given with its order and its whitened twin."""
+    m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
+    choices = tuple(
+        _choice(order, plain, white, means, m, spread, rtol) for order, plain, white in reduced
+    )
+    anything = Model(np.ones((means.size, 1)), math.inf)
+    unstructured = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
+    return TradeOff(m, choices, unstructured.value)
+
+
+def _choice(
+    order: str,
+    plain: Representation,
+    white: Representation,
+    means: Vector,
+    m: int,
+    noise: Vector,
+    rtol: float,
+) -> Choice:
+    # Of two numbers that differ by rounding the least error may be the larger one.
+    widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))
+    time, least_time = _times(plain.features, means, m, widths, noise, rtol)
+    return Choice(
+        order=order,
+        d=plain.d,
+        misspecification=widths[0],
+        least_misspecification=widths[1],
+        condition=plain.condition,
+        pulls=_pulls(plain.features),
+        white_pulls=_pulls(white.features),
+        time=time,
+        least_time=least_time,
+    )
+
+
+def _times(
+    features: Matrix, means: Vector, m: int, widths: Iterable[float], noise: Vector, rtol: float
+) -> list[float]:
+    curve = characteristic_curve(Model(features, 0.0), means, m, widths, noise=noise, rtol=rtol)
+    return [float(value) for value in curve.value]
+
+
+def _pulls(features: Matrix) -> float:
+    try:
+        return initial_design(Model(features, 0.0), rule="eigenvalue").length
+    except ProblemError:  # more than can be counted
+        return math.inf

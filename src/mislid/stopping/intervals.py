@@ -1,0 +1,255 @@
+"""Intervals for all means that hold at all times at once; docs/checks-intervals.md derives them.
+
+They are {lambda_k : M(lambda) < 1/delta} for an M of their own, centred at the means like that of
+the rule `guaranteed` and another one: half of its weight is displacements of single arms, half is
+displacements along the features.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mislid._validation import Matrix, Vector
+from mislid.geometry.coordinates import coordinates
+from mislid.model import Model
+from mislid.stopping.evidence import Family, families_of, linear_forms
+from mislid.stopping.noise.equal import Spread
+
+# The part of the weight that single arms have where features say something.
+ALONE = 0.5
+# Newton's method ends when a square moves by less than this, relatively; it is quadratic.
+ACCURACY, MOST_STEPS = 1e-13, 60
+
+
+class Interval(NamedTuple):
+    """Intervals of all arms.
+
+    Attributes
+    ----------
+    centres, halves
+        Middles (K,) and half the widths (K,); the latter infinite where nothing is known.
+    """
+
+    centres: Vector
+    halves: Vector
+
+    @property
+    def ends(self) -> Matrix:
+        """Lower and upper ends (K, 2)."""
+        return np.stack([self.centres - self.halves, self.centres + self.halves], axis=1)
+
+
+def mean_intervals(
+    model: Model,
+    counts: Vector,
+    means: Vector,
+    noise: Vector,
+    delta: float,
+    spread: Spread | None = None,
+) -> Matrix:
+    """Intervals for the means of all arms, at once and at all times.
+
+    Parameters
+    ----------
+    model
+        Features and how far a mean may be from linear in them; infinite where they say nothing.
+    counts, means
+        Numbers of measurements and empirical means (K,).
+    noise
+        Standard deviations (K,).
+    delta
+        How often any of the intervals, at any time, may miss its mean.
+    spread
+        Where all arms share a noise that is not known, what values say of it; then `noise` is 1.
+
+    Returns
+    -------
+    ndarray
+        Lower and upper ends (K, 2). Where the features contradict the measurements of single arms,
+        at this error rate, only the latter are used.
+
+    Examples
+    --------
+    >>> model = Model([[1.0], [2.0], [3.0]], misspecification=0.1)
+    >>> counts, means = np.array([100.0, 100.0, 0.0]), np.array([1.0, 2.0, 0.0])
+    >>> low, high = mean_intervals(model, counts, means, np.ones(3), 0.05).T
+    >>> low.round(1).tolist(), high.round(1).tolist()
+    ([0.7, 1.6, 2.2], [1.3, 2.4, 3.8])
+    """
+    weights = counts / noise**2
+    families = families_of(model.K, 1, True, delta, noise)
+    if math.isinf(model.misspecification):
+        single = with_share(families.diagonal, 1.0 / model.K)
+        return by_single_arms(single, weights, means, families.level, spread).ends
+    single = with_share(families.diagonal, ALONE / model.K)
+    linear = with_share(families.linear, 1.0 - ALONE)
+    alone = by_single_arms(single, weights, means, families.level, spread).ends
+    X, eps = coordinates(model).matrix, model.misspecification
+    along = by_the_features(linear, X, weights, means, eps, families.level, spread).ends
+    return intersection(alone, along)
+
+
+def intersection(alone: Matrix, along: Matrix) -> Matrix:
+    """What intervals by single arms and by the features (K, 2) have in common.
+
+    Where they contradict each other, those by single arms.
+
+    Examples
+    --------
+    >>> intersection(np.array([[0.0, 2.0]]), np.array([[1.0, 3.0]])).tolist()
+    [[1.0, 2.0]]
+    """
+    low = np.maximum(alone[:, 0], along[:, 0])
+    high = np.minimum(alone[:, 1], along[:, 1])
+    return np.stack([low, high], axis=1) if np.all(low <= high) else alone
+
+
+def with_share(family: Family, share: float) -> Family:
+    """The same scales with weights that add up to `share`."""
+    logs: Vector = family.logs - np.logaddexp.reduce(family.logs) + math.log(share)
+    return Family(family.scales, logs)
+
+
+def by_single_arms(
+    family: Family, weights: Vector, means: Vector, level: float, spread: Spread | None = None
+) -> Interval:
+    """Intervals by displacements N(0, s^2) of one arm alone.
+
+    ln = 1/2 q_k (y_k - v)^2 - 1/2 ln(1 + w_k s^2) for a mean v, q_k = w_k^2 s^2 / (1 + w_k s^2).
+
+    Parameters
+    ----------
+    family, weights, means
+        Scales and their weights; counts over squared noise, and empirical means (K,).
+    level
+        What the logarithm has to reach for v to be refuted.
+    spread
+        As of `mean_intervals`.
+
+    Returns
+    -------
+    Interval
+        Infinite where nothing was measured.
+    """
+    expected = weights[:, None] * family.scales**2
+    curvatures = weights[:, None] * expected / (1.0 + expected)
+    logs = family.logs - 0.5 * np.log1p(expected)
+    if spread is None:
+        return Interval(means, half_widths(logs, 0.5 * curvatures, level))
+    tilts = spread.logs(family.scales, len(means))
+    return Interval(means, widest_halves(spread, tilts, logs, 0.5 * curvatures, level))
+
+
+def by_the_features(
+    family: Family,
+    X: Matrix,
+    weights: Vector,
+    means: Vector,
+    misspecification: float,
+    level: float,
+    spread: Spread | None = None,
+) -> Interval:
+    """Intervals by the linear model, wider by the largest bias that the tube allows.
+
+    With V = X' W X, theta = V^-1 X' W y and P = V^-1 X' W, for a mean v,
+
+    ln = (|x_k'theta - v| - eps |e_k - P'x_k|_1)_+^2 / (2 (x_k'V^-1 x_k + x_k'V^-2 x_k / s^2))
+         - 1/2 ln det(I + s^2 V).
+
+    Parameters
+    ----------
+    family, X, weights, means, misspecification
+        As of `mislid.stopping.evidence.by_features`.
+    level, spread
+        As of `by_single_arms`.
+
+    Returns
+    -------
+    Interval
+        Infinite where the measured arms do not span.
+    """
+    K = X.shape[0]
+    forms = linear_forms(X, weights, means, family, np.arange(K))
+    if forms is None:
+        return Interval(np.zeros(K), np.full(K, math.inf))
+    # An arm without features has the value 0, whatever theta is.
+    known, halves = forms.variances[:, 0] > 0.0, np.zeros(K)
+    logs = np.broadcast_to(forms.logs, forms.variances.shape)
+    given = logs[known], 0.5 / forms.variances[known], level
+    if spread is None:
+        halves[known] = half_widths(*given)
+    else:
+        halves[known] = widest_halves(spread, spread.logs(*forms.scales), *given)
+    return Interval(forms.values, halves + misspecification * forms.biases)
+
+
+def widest_halves(
+    spread: Spread, tilts: Matrix, logs: Matrix, curvatures: Matrix, level: float
+) -> Vector:
+    """The largest of `half_widths` over all noises that are possible.
+
+    Parameters
+    ----------
+    spread
+        What values say of the noise.
+    tilts
+        What it adds to the scales in each of its cells (S, J): `Spread.logs`.
+    logs, curvatures, level
+        As of `half_widths`, at a noise of 1.
+
+    Returns
+    -------
+    ndarray
+        (n,), infinite where values are too few to say anything of the noise.
+    """
+    widest = np.zeros(len(logs))
+    for precision, added in zip(spread.precisions.tolist(), tilts.T, strict=True):
+        open_ = np.logaddexp.reduce(logs + added, axis=1) < level
+        if precision == 0.0:
+            widest[open_] = math.inf
+        elif np.any(open_):
+            found = half_widths(logs[open_] + added, curvatures[open_] * precision, level)
+            widest[open_] = np.maximum(widest[open_], found)
+    return widest
+
+
+def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
+    """Where ln sum_s exp(logs + curvatures h^2) reaches a level, for every row.
+
+    The sum is convex in h^2, and where its largest term reaches the level it is above it: from
+    there Newton's method comes down to the root without ever going below.
+
+    Parameters
+    ----------
+    logs, curvatures
+        Numbers (n, S), the latter at least 0.
+    level
+        Above the value at 0.
+
+    Returns
+    -------
+    ndarray
+        h (n,), infinite where all curvatures of a row are 0.
+
+    Examples
+    --------
+    >>> half_widths(np.log([[0.5, 0.5], [0.5, 0.5]]), np.array([[1.0, 1.0], [0.0, 0.0]]), 4.0)
+    array([ 2., inf])
+    """
+    with np.errstate(divide="ignore"):
+        squares = np.min((level - logs) / curvatures, axis=1)
+    known = np.isfinite(squares)
+    a, c, z = logs[known], curvatures[known], squares[known]
+    for _ in range(MOST_STEPS):
+        terms = a + c * z[:, None]
+        total = np.logaddexp.reduce(terms, axis=1)
+        slopes = np.sum(c * np.exp(terms - total[:, None]), axis=1)
+        steps = (total - level) / slopes
+        z -= np.maximum(steps, 0.0)
+        if np.all(steps <= ACCURACY * z):
+            break
+    squares[known] = z
+    return np.sqrt(squares)

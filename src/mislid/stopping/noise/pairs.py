@@ -1,0 +1,158 @@
+"""Evidence of pairs by the values of their own two arms, where the noise is not known.
+
+Values come as the engine has them: more is better, and `scatter` is that of `Engine.scatter`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mislid._validation import Vector
+from mislid.stopping.evidence import Pairs
+from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
+from mislid.stopping.noise.variances import Sample, by_shifts, shifts
+
+Arms = NDArray[np.int64]
+
+
+def by_own_values(
+    noise_model: str,
+    reward_range: tuple[float, float] | None,
+    counts: Vector,
+    means: Vector,
+    scatter: Vector,
+    pairs: Pairs,
+    tolerance: float,
+) -> Vector:
+    """Evidence of pairs by their own two arms, less the logarithm of a pair's share.
+
+    Parameters
+    ----------
+    noise_model
+        "unknown", "bounded" or "bernoulli".
+    reward_range
+        The least and the largest possible value; None for unknown noise.
+    counts, means, scatter
+        Numbers of values, their means, and what `Engine.scatter` has of them (K,).
+    pairs
+        Challengers and incumbents (n, 2).
+    tolerance
+        By how much a challenger has to be better, in the unit of the values.
+
+    Returns
+    -------
+    ndarray
+        Bounds from below (n,); minus infinity where an arm was never measured.
+
+    Examples
+    --------
+    >>> counts, means = np.array([200.0, 200.0]), np.array([0.05, 0.3])
+    >>> pairs = np.array([[0, 1]])
+    >>> by_own_values("bernoulli", (0, 1), counts, means, np.zeros(2), pairs, 0.0).round(2)
+    array([18.13])
+    """
+    found = np.full(len(pairs), -math.inf)
+    if noise_model == "unknown":
+        given = shifts()
+        samples = [Sample(*arm) for arm in zip(counts, means, scatter, strict=True)]
+        for n, (i, j) in enumerate(pairs.tolist()):
+            found[n] = by_shifts(given, samples[i], samples[j], tolerance)
+        return found
+    low, high = reward_range or (0.0, 1.0)
+    totals = np.clip(counts * (means - low) / (high - low), 0.0, counts)
+    tilts, arms = tilts_of(noise_model), zip(counts, totals, scatter, strict=True)
+    tilted = [Tilted(*arm) for arm in arms]
+    for n, (i, j) in enumerate(pairs.tolist()):
+        found[n] = by_tilts(tilts, tilted[i], tilted[j], tolerance / (high - low))
+    return found
+
+
+def scatter_over_time(
+    noise_model: str,
+    reward_range: tuple[float, float] | None,
+    arms: Arms,
+    values: Vector,
+) -> Vector | None:
+    """The scatter of the measured arm after every measurement, as the engine adds it up.
+
+    Parameters
+    ----------
+    noise_model
+        What is known of the noise.
+    reward_range
+        The least and the largest possible value, of bounded values.
+    arms, values
+        The measurements (n,) in their order.
+
+    Returns
+    -------
+    ndarray or None
+        (n,); None where the noise model does not ask for it.
+
+    Examples
+    --------
+    >>> arms, values = np.array([0, 1, 0, 0]), np.array([1.0, 5.0, 2.0, 3.0])
+    >>> scatter_over_time("unknown", None, arms, values).tolist()
+    [0.0, 0.0, 0.5, 2.0]
+    >>> scatter_over_time("bernoulli", (0, 1), arms, values) is None
+    True
+    """
+    if noise_model in ("known", "bernoulli"):
+        return None
+    found = np.zeros(len(values))
+    for arm in np.unique(arms).tolist():
+        own = arms == arm
+        told, n = values[own], np.arange(float(np.count_nonzero(own)))
+        before, lost = _sums_before(told)
+        if noise_model != "bounded":
+            away = told - (before + lost) / np.maximum(n, 1.0)
+            found[own] = np.cumsum(n / (n + 1.0) * away * away)
+        else:
+            low, high = reward_range or (0.0, 1.0)
+            guess = (0.5 + (before - n * low + lost) / (high - low)) / (n + 1.0)
+            away = (told - low) / (high - low) - guess
+            found[own] = np.cumsum(away * away)
+    return found
+
+
+def _sums_before(values: Vector) -> tuple[Vector, Vector]:
+    """Sums of all values before each (n,), and what rounding took from them (Knuth)."""
+    after = np.cumsum(values)
+    before = np.concatenate([[0.0], after[:-1]])
+    back = after - before
+    lost = np.cumsum((before - (after - back)) + (values - back))
+    return before, np.concatenate([[0.0], lost[:-1]])
+
+
+def scatter_after(running: Vector | None, arms: Arms, samples: int, K: int) -> Vector | None:
+    """The scatter of all arms (K,) after so many measurements, from `scatter_over_time`.
+
+    Parameters
+    ----------
+    running
+        What that gave.
+    arms
+        The measured arms (n,) in their order.
+    samples
+        How many measurements.
+    K
+        Number of arms.
+
+    Returns
+    -------
+    ndarray or None
+        0 where nothing was measured; None where the noise model does not ask for it.
+
+    Examples
+    --------
+    >>> scatter_after(np.array([0.0, 0.0, 0.5, 2.0]), np.array([0, 1, 0, 0]), 3, 3).tolist()
+    [0.5, 0.0, 0.0]
+    """
+    if running is None:
+        return None
+    found = np.zeros(K)
+    found[arms[:samples]] = running[:samples]  # of an arm's values the last one counts
+    return found

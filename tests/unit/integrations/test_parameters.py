@@ -1,0 +1,124 @@
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from mislid.integrations.parameters import IN_SPAN, as_features
+
+KINDS = {
+    "rate": FloatDistribution(1e-4, 1.0, log=True),
+    "depth": IntDistribution(2, 10),
+    "kind": CategoricalDistribution(["a", "b", "c"]),
+    "momentum": FloatDistribution(0.0, 1.0),
+    "flag": CategoricalDistribution([None, "None", 1, True]),
+}
+
+
+@dataclass
+class Chosen:
+    params: dict
+    distributions: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.distributions = {name: KINDS[name] for name in self.params} | self.distributions
+
+
+def features_of(trials, names):
+    columns, features = as_features(trials, trials, names)
+    return dict(zip(columns, features.T.tolist(), strict=True))
+
+
+def test_numbers_are_places_in_their_range():
+    trials = [
+        Chosen({"rate": rate, "depth": depth}) for rate, depth in ((1e-4, 2), (1e-2, 4), (1, 10))
+    ]
+    got = features_of(trials, ["rate", "depth"])
+    assert got["log rate"] == pytest.approx([0.0, 0.5, 1.0])
+    assert got["depth"] == pytest.approx([0.0, 0.25, 1.0])
+
+
+def test_a_range_that_changed_is_the_widest_of_all_that_were_searched():
+    wider = {"depth": IntDistribution(0, 20)}
+    trials = [Chosen({"depth": depth}) for depth in (2, 4, 10)]
+    columns, features = as_features(trials, [*trials, Chosen({"depth": 19}, wider)], ["depth"])
+    assert columns == ["depth"]
+    assert features[:, 0] == pytest.approx([0.1, 0.2, 0.5])
+
+
+def test_choices_have_columns_but_for_one_that_follows():
+    trials = [Chosen({"kind": kind}) for kind in "abcab"]
+    assert features_of(trials, ["kind"]) == {"kind=a": [1, 0, 0, 1, 0], "kind=b": [0, 1, 0, 0, 1]}
+
+
+def test_choices_that_look_alike_stay_apart():
+    trials = [Chosen({"flag": flag}) for flag in (None, "None", 1, True)]
+    _, features = as_features(trials, trials, ["flag"])
+    assert np.linalg.matrix_rank(np.column_stack([features, np.ones(4)])) == 4
+
+
+def test_constant_columns_are_left_out():
+    trials = [Chosen({"depth": 3, "momentum": at}) for at in (0.1, 0.5, 0.7)]
+    assert list(features_of(trials, ["depth", "momentum"])) == ["momentum"]
+
+
+def test_a_column_that_follows_from_others_is_left_out():
+    trials = [Chosen({"depth": depth, "momentum": (depth - 2) / 16}) for depth in (2, 5, 6, 9)]
+    assert list(features_of(trials, ["depth", "momentum"])) == ["depth"]
+
+
+def test_missing_ones_allow_the_same_means_whatever_is_filled_in():
+    rng = np.random.default_rng(0)
+    trials = [
+        Chosen({"depth": int(rng.integers(2, 11))} | ({"momentum": rng.uniform()} if k % 3 else {}))
+        for k in range(9)
+    ]
+    got = features_of(trials, ["depth", "momentum"])
+    assert list(got) == ["depth", "momentum given", "momentum"]
+    assert got["momentum given"] == [0, 1, 1] * 3
+    spans = []
+    for filled in (0.0, 0.5, -7.0):
+        momentum = [trial.params.get("momentum", filled) for trial in trials]
+        spans.append(np.column_stack([np.ones(9), got["depth"], got["momentum given"], momentum]))
+    assert np.linalg.matrix_rank(np.hstack(spans)) == 4
+
+
+def random_trials(rng, K):
+    trials = []
+    for _ in range(K):
+        params = {"kind": "abc"[rng.integers(3)], "depth": int(rng.integers(2, 5))}
+        if params["kind"] == "a":  # so that who has it follows from the kind
+            params["momentum"] = float(rng.choice([0.0, 0.5, 1.0]))
+        if rng.uniform() < 0.5:
+            params["rate"] = float(10.0 ** rng.uniform(-4, 0))
+        trials.append(Chosen(params))
+    return trials
+
+
+def every_column(trials, names):
+    """The oracle: all columns that there may be, the slow and obvious way."""
+    columns = [np.ones(len(trials))]
+    for name in names:
+        has = [name in trial.params for trial in trials]
+        if name == "kind":
+            columns += [
+                np.array([trial.params["kind"] == one for trial in trials]) for one in "abc"
+            ]
+            continue
+        given = [trial.params.get(name, KINDS[name].low) for trial in trials]
+        columns += [np.array(has), np.log(given) if name == "rate" else np.array(given)]
+    return np.column_stack(columns).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_left_is_independent_and_loses_nothing(seed):
+    rng = np.random.default_rng(seed)
+    trials = random_trials(rng, int(rng.integers(2, 15)))
+    names = list(dict.fromkeys(name for trial in trials for name in trial.params))
+    columns, features = as_features(trials, trials, names)
+    kept = np.column_stack([np.ones(len(trials)), features])
+    full = every_column(trials, names)
+    assert np.linalg.matrix_rank(kept) == kept.shape[1] == len(columns) + 1
+    assert np.linalg.matrix_rank(full, tol=1e-8) == kept.shape[1]
+    assert np.linalg.matrix_rank(np.hstack([kept, full]), tol=1e-8) == kept.shape[1]
+    assert IN_SPAN < 1e-8

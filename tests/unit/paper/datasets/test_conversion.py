@@ -1,0 +1,235 @@
+"""The authors' files, imitated, and what is made of them."""
+
+import base64
+import csv
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from helpers.scripts import run_script
+from mislid.errors import FileFormatError
+from mislid.model import load_instance
+from mislid.paper.datasets.catalogue import CATALOGUE, sha256
+from mislid.paper.datasets.conversion import instance_digest, instance_file, run_table
+
+
+class AsMatrix(np.ndarray):
+    """An array that pickles as numpy.matrix did when the files were made."""
+
+    def __reduce__(self):
+        function, (_, *rest), state = np.asarray(self).__reduce__()
+        return function, (np.matrix, *rest), state
+
+
+def pickled(protocol=3, **values):
+    return pickle.dumps(values, protocol)
+
+
+def same_instance(content, features, means, names, tmp_path):
+    path = tmp_path / "instance.npz"
+    path.write_bytes(content)
+    instance = load_instance(path, np.inf)
+    np.testing.assert_array_equal(instance.model.features, features)
+    np.testing.assert_array_equal(instance.means, means)
+    assert instance.names == names
+
+
+@pytest.mark.parametrize("protocol", [3, 4])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_pickled_instances(rng, tmp_path, protocol, order):
+    features = rng.standard_normal((5, 2))
+    means = rng.standard_normal(5)
+    content = pickled(
+        protocol,
+        X=np.array(features.T, order=order).view(AsMatrix),
+        scores=means.tolist(),
+        theta=np.zeros((2, 1)).view(AsMatrix),
+        names=np.arange(5),
+        pargs={},
+    )
+    assert b"matrix" in content
+    names = ("0", "1", "2", "3", "4")
+    same_instance(instance_file([content]), features, means, names, tmp_path)
+    fourth = np.argsort(-means)[3]
+    means[fourth] += 5.0
+    same_instance(instance_file([content], bonus_of_fourth=5.0), features, means, names, tmp_path)
+
+
+def test_old_names_of_numpy_modules(rng, tmp_path):
+    features, scores = rng.standard_normal((3, 2)), [0.5, 0.25, 0.125]
+    content = pickled(3, X=features.T, scores=scores, names=["a", "b", "c"])
+    old = content.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    assert old != content
+    same_instance(instance_file([old]), features, [0.5, 0.25, 0.125], ("a", "b", "c"), tmp_path)
+
+
+# The linear instance of A as its authors published it, under the MIT licence.
+PUBLISHED_A = base64.b85decode(
+    "fCQC^0{{R30001elqie=Sd@$vZgp*Nc`jpba%C=Ub!>ELVRCX|d6bL{Uvgz*Z*FsRa&=>Ll#`T<1#We1aCwxB25n(<a%"
+    "p&!laxyUg_J`9Vw8uJQj{o50ZRo-3Wk(u1&jq`ba`-"
+    "Pl#`T<0%kariHL`kQj{o51B?MYluk}gO8@`=|4RS=|Nlz>bd+L=LXZIf0I0|sIbc=RKdH>+-"
+    "1OtnzW@LL0002+zW@LL0002+zts;@goT;sKk_WYw}vggzZY2Xx?Rh$KL7v#0002+zxB_p1+@y_zW@LL0002+zhKTLDh8"
+    "0(zW@LL0002+Kh+}!JO7#9KP9AXo?YtWzvY~i--"
+    "|uuzhK@aZkVpeKLopY#?QCUzcQd;`axjfKY+krS_9_8KVc^zQm}~NzbkNt!dMC5zn{4bOBW@(KTVF0fwo!izx+FCt{Rr"
+    "zKkq&^daZ=dKd^`ysW2khKL7v#0002+zs^81z6aUwzc3~1nIE&tzo)&TaTA;2zW@LL0002+zcG0M7@j%lKV$yV(caJIK"
+    "U1jO9wn8yzW@LL0002+KL7v#0002+zbXyDkb0%cKV*bYx;L!kzW@LL0002+ztak65B7H5zvB7>ZJE&SzfXK)%Z{|zKeK"
+    "0z^n7>6KOx*KV<Vc{zrFIdc@|}XzrTWyW!{v}zdJTqe!*mIzZVWqA7V-"
+    "Dzi}+k;eH|DKZ|i`B+Pu+Ka_NoVvGiJV{dY0bCg|_C`Z5SqoH5-"
+    "4E;wx_Ou*(vczgfKjs;akT4n>M?cSE8*4#y=tsZQGn#Wwkw!;9scj0mX8gQIzvoL=h@BMuM?c`geb^*_6-"
+    "U3{4KH>zP{v2U=$7u5JkEM$j0JRPWprVbXar~nO8|wGXbFduQj{o50ZRo-0fv-"
+    "l5s5=6oZO^l3mD$N00000008hm7@&H+@Y&%%uHAmjjJM!F>!dmtZZX}zlysD0j0J9CZDn(mXar~lj0bLHVRCX|d6bisO"
+    "8|wGXbFduQj{o50ZR&nlxPl&0%<suiHL`kQj{o5185RXPEJby|Ns9=|NsC0O8|6~Vu?dg00000000000RR91000000ss"
+    "I2000000{{R3000001ONa4000001poj5000001^@s6000002LJ#7000002mk;8000002><{900000lysD0j0JFEa%Xdt"
+    "eUx=B"
+)
+
+
+@pytest.mark.parametrize("name", ["A_eps0", "A_eps5"])
+def test_a_published_pickle(name):
+    (file,) = (f for f in CATALOGUE["instances"].files if f.path == f"instances/{name}.npz")
+    assert file.downloads[0].checksum == sha256(PUBLISHED_A)
+    assert file.digest(file.make([PUBLISHED_A])) == file.checksum
+
+
+def test_all_pickles_have_a_checksum_of_their_own():
+    assert all(f.downloads[0].checksum for f in CATALOGUE["instances"].files)
+
+
+def test_the_digest_is_of_numbers_not_of_bytes(rng):
+    features, means = rng.standard_normal((3, 2)), rng.standard_normal(3)
+    plain, packed = io.BytesIO(), io.BytesIO()
+    np.savez(plain, features=features, means=means)
+    np.savez_compressed(packed, features=features, means=means, names=["a", "b", "c"])
+    assert instance_digest(plain.getvalue()) == instance_digest(packed.getvalue())
+    means[0] = np.nextafter(means[0], 9)
+    np.savez(changed := io.BytesIO(), features=features, means=means)
+    assert instance_digest(plain.getvalue()) != instance_digest(changed.getvalue())
+
+
+@pytest.mark.parametrize("name", ["A_eps0", "A_eps5", "B", "D", "E"])
+def test_published_instances_from_imitated_pickles(shared_data, tmp_path, name):
+    """What the authors pickled is known but for its bytes; the bytes made of it are checked."""
+    source = "A_eps0" if name == "A_eps5" else name
+    with np.load(shared_data / "instances" / f"{source}.npz") as arrays:
+        content = pickled(
+            X=arrays["features"].T.view(AsMatrix),
+            scores=arrays["means"].tolist(),
+            names=arrays["names"].tolist(),
+        )
+    (file,) = (f for f in CATALOGUE["instances"].files if f.path == f"instances/{name}.npz")
+    assert file.digest(file.make([content])) == file.checksum
+
+
+class Reduced:
+    """Pickles as whatever call it is given."""
+
+    def __init__(self, *reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+
+RECONSTRUCT = np.empty(0).__reduce__()[0]
+
+
+def array_of(dtype, shape=(1,), data=b"12345678"):
+    return Reduced(RECONSTRUCT, (np.ndarray, (0,), b"b"), (1, shape, dtype, False, data))
+
+
+# A field far outside of its array: NumPy looks there, and the process is gone.
+FAR = (3, "|", None, ("a",), {"a": (np.dtype("f8"), 1 << 40)}, 8, 1, 0)
+CRASHING = pickled(
+    X=np.eye(2),
+    scores=[1, 2],
+    names=array_of(Reduced(np.dtype, ("V8", False, True), FAR)),
+)
+# Tuples in tuples without end, to be hashed.
+DEEP = b"\x80\x03})" + b"\x85" * 300_000 + b"K\x01s."
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (pickled(X=np.eye(2), scores=[1, 2], names=Reduced(print, ("x",))), "asks for builtins.pr"),
+        (pickle.dumps(np.load), "asks for numpy.load"),
+        (pickle.dumps(np.float64(2)), "asks for numpy.*scalar"),
+        (pickled(X=np.eye(2), scores=[1, 2]), "lacks what it should hold: 'names'"),
+        (pickled(X="two", scores=[1, 2], names=[1, 2]), "lacks what it should hold"),
+        (pickle.dumps([1, 2]), "must be a dict; got list"),
+        (pickled(X=np.eye(2))[:-20], "cannot be read"),
+        (pickled(X=np.array([print])), "entries of arrays must be numbers"),
+        (pickled(X=array_of(np.dtype("f8"), (1 << 40,))), "cannot reshape"),
+        (pickled(X=array_of(np.dtype("f8"), (-1,))), "sizes of at least 0"),
+        (pickled(X=array_of(np.dtype(">f8"))), "lowest byte first"),
+        (pickled(X=array_of("f8")), "cannot be read"),
+        (pickled(X=Reduced(RECONSTRUCT, (np.ndarray, (0,), b"b"))), "an array has no entries"),
+        (pickled(2, X=b"bytes"), "asks for _codecs.encode"),
+        (pickle.dumps({1: 2}), "keys of a dict must be texts"),
+        (b"\x80\x03}K\x01a.", "it adds to dict"),
+        (b"\x80\x03\x85.", "takes what is not there"),
+        (b"\x80\x03u.", "takes what is not there"),
+        (b"\x80\x03K\x01)R.", "calls what is no function"),
+        (b"\x80\x03r\xff\xff\xff\x7f.", "cannot be read"),
+        (b"\x80\x03j\xff\xff\xff\x7f.", "cannot be read"),
+        (b".", "cannot be read"),
+        (b"", "cannot be read"),
+    ],
+)
+def test_other_pickles(content, problem, capsys):
+    with pytest.raises(FileFormatError, match=problem):
+        instance_file([content])
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [CRASHING, DEEP], ids=["far", "deep"])
+def test_no_pickle_brings_the_process_down(content, tmp_path):
+    (tmp_path / "pickled").write_bytes(content)
+    script = """
+import os
+from pathlib import Path
+from mislid.paper.datasets.conversion import instance_file
+from mislid.errors import FileFormatError
+try:
+    instance_file([Path(os.environ["PICKLED"]).read_bytes()])
+except FileFormatError as problem:
+    print(problem)
+"""
+    said, _ = run_script(script, PICKLED=str(tmp_path / "pickled"))
+    assert "the pickled instance cannot be read" in said
+
+
+RESULTS = b",complexity,regret,linearity,running time\n0,21069,0,1.0,60.18635392189026\n"
+
+
+def test_results_become_one_table():
+    other = b",complexity,regret,linearity,running time\n0,365,1,0.0,3.8004419803619385\n"
+    table = run_table([RESULTS, other], labels=[("D", "LinGapE"), ("C", "MisLid empirical")])
+    assert table == (
+        b"experiment,method,samples,error,seconds\r\n"
+        b"D,LinGapE,21069,0,60.186\r\nC,MisLid empirical,365,1,3.8\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"<html>", b"a,b\n1,2\n", RESULTS.replace(b"21069", b"many"), RESULTS[:-25], b"\xff\xfe"],
+)
+def test_other_results(content):
+    with pytest.raises(FileFormatError, match="the results of LinGapE on D are not the table"):
+        run_table([content], labels=[("D", "LinGapE")])
+
+
+def test_published_runs_from_imitated_results(shared_data):
+    """The labels are in the file's order, and its numbers survive: the checksum is the file's."""
+    (file,) = CATALOGUE["published"].files
+    blocks = {}
+    with (shared_data / "published" / "runs.csv").open(newline="") as runs:
+        for row in csv.DictReader(runs):
+            line = f"0,{row['samples']},{row['error']},0.0,{row['seconds']}\n"
+            blocks.setdefault(f"{row['experiment']} {row['method']}.csv", []).append(line)
+    heading = ",complexity,regret,linearity,running time\n"
+    contents = [(heading + "".join(blocks[d.name])).encode() for d in file.downloads]
+    assert file.digest(file.make(contents)) == file.checksum

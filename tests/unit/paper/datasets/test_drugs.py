@@ -1,0 +1,181 @@
+"""Drugs: read, restricted to those of known effect, and experiment D's means."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from mislid.errors import FileFormatError, MissingDataError, ProblemError
+from mislid.model import load_instance
+from mislid.paper.datasets import epilepsy
+from mislid.simulation.environments import as_environment
+
+SIGNATURES = "epilepsy_signatures_nonbinarized.csv"
+SCORES = "epilepsy_scores.csv"
+REWARDS = "rewards_cosine_10drugs_18samples.csv"
+REWARDED = ["Hydroxyzine", "Acetazolamide", "Pentobarbital", "Topiramate", "Diazepam"]
+REWARDED += ["Dmcm", "Brucine", "Fipronil", "Flumazenil", "Fg-7142"]
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    """Files of the published shape with other numbers."""
+    drugs = [*REWARDED, *(f"drug {k}" for k in range(499))]
+    ids = range(1000, 1509)
+    below = tmp_path / "epilepsy"
+    below.mkdir()
+    numbers = rng.standard_normal((67, 509)).tolist()
+    lines = ["," + ",".join(map(str, ids))]
+    lines += [f"GENE{k},{','.join(map(repr, row))}" for k, row in enumerate(numbers)]
+    (below / SIGNATURES).write_text("\n".join(lines) + "\n")
+    scores = [1] * 5 + [-1] * 5 + [0] * 499
+    rows = [
+        f"{number},{drug},{score}" for number, drug, score in zip(ids, drugs, scores, strict=True)
+    ]
+    (below / SCORES).write_text("\n".join([",drug_name,score", *rows]) + "\n")
+    rewards = rng.random((18, 10)).tolist()
+    (below / REWARDS).write_text("".join(" ".join(map(repr, row)) + "\n" for row in rewards))
+    return tmp_path
+
+
+def change(folder, name, old, new, count=1):
+    path = folder / "epilepsy" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, count))
+
+
+def test_drugs_of_known_effect_and_all(folder):
+    everything = epilepsy(folder, known_only=False)
+    assert everything.signatures.shape == (509, 67)
+    assert everything.genes[:2] == ("GENE0", "GENE1")
+    known = epilepsy(folder)
+    assert known.drugs == tuple(REWARDED)
+    assert known.scores.tolist() == [1] * 5 + [-1] * 5
+    assert known.pubchem.tolist() == list(range(1000, 1010))
+    np.testing.assert_array_equal(known.signatures, everything.signatures[:10])
+    assert known.rewards.shape == (18, 10)
+    assert not known.rewards.flags.writeable
+
+
+def test_rewards_drawn_again(folder, rng):
+    drugs = epilepsy(folder)
+    chosen = ["Brucine", "Topiramate"]
+    table = drugs.environment(chosen)
+    np.testing.assert_allclose(table.means, drugs.means[[6, 3]], rtol=1e-14)
+    assert set(table.sample(0, 200, rng).tolist()) <= set(drugs.rewards[:, 6].tolist())
+    assert drugs.environment().K == 10
+
+
+def test_instances_of_the_rewarded_drugs(folder):
+    drugs = epilepsy(folder)
+    features = np.ones((10, 1))
+    instance = drugs.to_instance(features)
+    assert instance.names == tuple(REWARDED)
+    half = (drugs.means.max() - drugs.means.min()) / 2
+    assert instance.model.misspecification == pytest.approx(half, rel=1e-9)
+    two = drugs.to_instance([[1.0], [2.0]], ["Dmcm", "Diazepam"], misspecification=1, noise=0.3)
+    assert (two.names, two.noise.tolist()) == (("Dmcm", "Diazepam"), [0.3, 0.3])
+    np.testing.assert_array_equal(two.means, drugs.means[[5, 4]])
+    assert drugs.signatures_of(["Dmcm"]).shape == (1, 67)
+    with pytest.raises(ProblemError, match=r"drugs must be among Hydroxyzine, .*; got 'Aspirin'"):
+        drugs.environment(["Aspirin", "Dmcm"])
+    with pytest.raises(ProblemError, match=r"drugs must be among .*; got 'drug 1'"):
+        drugs.signatures_of(["drug 1"])
+
+
+def test_drugs_that_cannot_be_chosen(folder):
+    drugs = epilepsy(folder)
+    for chosen in ("Dmcm", 5, np.array("Dmcm")):
+        with pytest.raises(ProblemError, match="drugs must be a list of names; got"):
+            drugs.signatures_of(chosen)
+    for few in ([], ["Dmcm"]):
+        with pytest.raises(ProblemError, match=r"drugs must be at least 2 .*; got \["):
+            drugs.environment(few)
+    with pytest.raises(ProblemError, match="features must have 2 rows, one per arm; got 3"):
+        drugs.to_instance(np.ones((3, 1)), ["Dmcm", "Diazepam"])
+
+
+def test_drugs_may_come_in_an_array(folder):
+    drugs = epilepsy(folder)
+    chosen = np.array(["Brucine", "Topiramate"])
+    assert drugs.environment(chosen).K == 2
+    assert drugs.to_instance(np.ones((2, 1)), chosen).names == ("Brucine", "Topiramate")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "problem"),
+    [
+        (SIGNATURES, "GENE3,", "GENE3,many", "finite numbers; got 'many.*' in line 5"),
+        (SIGNATURES, "GENE3,", "GENE3,nan,", "must have 510 cells .*; got 511 in line 5"),
+        (SIGNATURES, ",1000,", ",aspirin,", "whole numbers; got 'aspirin' in line 1"),
+        (SCORES, "drug_name", "name", "columns '', 'drug_name' and 'score'; got '', 'name'"),
+        (SCORES, "1002,Pentobarbital,1", "1002,Pentobarbital,2", "-1, 0 or 1; got 2 in line 4"),
+        (SCORES, "1002,Pentobarbital,1", "1002,Pentobarbital,", "whole numbers; got '' in line 4"),
+        (SCORES, "1002,Pent", "7,Pent", "in their order; got 7 in line 4, where they have 1002"),
+        (SCORES, "1002,Pentobarbital,1\n", "", "must have 509 lines below its heading; got 508"),
+        (REWARDS, " ", ",", "must have 9 cells in every line, .*; got 10 in line 2"),
+        (REWARDS, " 0.", " nan0.", "finite numbers; got 'nan0.* in line 1"),
+        (REWARDS, " 0.", " nan 0.", "must have 11 cells in every line, .*; got 10 in line 2"),
+    ],
+)
+def test_wrong_files(folder, name, old, new, problem):
+    change(folder, name, old, new)
+    with pytest.raises(FileFormatError, match=problem) as caught:
+        epilepsy(folder)
+    assert str(folder / "epilepsy" / name) in str(caught.value)
+    assert str(caught.value).endswith("get it again with `mislid data fetch epilepsy`")
+
+
+@pytest.mark.parametrize("name", [SIGNATURES, SCORES, REWARDS])
+def test_truncated_and_empty_files(folder, name):
+    path = folder / "epilepsy" / name
+    whole = path.read_bytes()
+    for length in (len(whole) - 1, len(whole) // 2):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError, match="it is truncated in line"):
+            epilepsy(folder)
+    lines = whole.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(FileFormatError, match=r"must have .* lines "):
+        epilepsy(folder)
+    path.write_bytes(b"")
+    with pytest.raises(FileFormatError, match="must have rows; it is empty"):
+        epilepsy(folder)
+
+
+def test_rewards_that_are_not_a_number(folder):
+    path = folder / "epilepsy" / REWARDS
+    first = path.read_text().split()[0]
+    change(folder, REWARDS, first, "nan")
+    with pytest.raises(FileFormatError, match="must hold finite numbers; got 'nan' in line 1"):
+        epilepsy(folder)
+
+
+def test_no_files(folder):
+    shutil.rmtree(folder / "epilepsy")
+    with pytest.raises(MissingDataError, match=r"no epilepsy/.*csv in .* fetch epilepsy"):
+        epilepsy(folder)
+
+
+def test_the_published_files(shared_data):
+    """The paper says that 175 of the 509 drugs have known effects; the published scores, 27."""
+    everything = epilepsy(shared_data, known_only=False)
+    assert everything.signatures.shape == (509, 67)
+    known = epilepsy(shared_data)
+    assert (known.scores == 1).sum() == 18
+    assert (known.scores == -1).sum() == 9
+    assert set(known.rewarded) < set(known.drugs)
+    effect = dict(zip(known.drugs, known.scores.tolist(), strict=True))
+    assert [effect[drug] for drug in known.rewarded] == [1] * 5 + [-1] * 5
+    assert np.linalg.matrix_rank(known.signatures_of(known.rewarded)) == 10
+
+
+def test_experiment_d_has_the_patients_averages(shared_data):
+    published = load_instance(shared_data / "instances" / "D.npz", 0.02)
+    drugs = epilepsy(shared_data)
+    made = drugs.to_instance(published.model.features, published.names, misspecification=0.02)
+    np.testing.assert_array_equal(made.means, published.means)
+    assert made.names == published.names
+    table = drugs.environment(published.names)
+    assert as_environment(table, published) is table

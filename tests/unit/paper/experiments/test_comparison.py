@@ -1,0 +1,78 @@
+"""Two samples side by side."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mislid.paper.experiments.comparison import (
+    LEVEL,
+    Comparison,
+    compare,
+    rate_interval,
+    welch_half_width,
+)
+from mislid.paper.experiments.published import Statistics
+
+
+def statistics(samples, wrong=0):
+    values = np.asarray(samples, dtype=float)
+    return Statistics(values.size, values.mean(), values.std(ddof=1), wrong, 0.1)
+
+
+def test_the_interval_is_welch_s(rng):
+    one, other = rng.gamma(2.0, 300.0, 40), rng.gamma(2.0, 350.0, 90)
+    expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(LEVEL)
+    found = compare(statistics(one), statistics(other))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.difference == pytest.approx(one.mean() - other.mean())
+
+
+@pytest.mark.parametrize(("wrong", "runs"), [(0, 10), (3, 10), (10, 10), (19, 500)])
+def test_the_error_rate_is_exact(wrong, runs):
+    expected = stats.binomtest(wrong, runs).proportion_ci(LEVEL, method="exact")
+    assert rate_interval(wrong, runs) == pytest.approx((expected.low, expected.high))
+
+
+def misses(rng, width, trials=400):
+    """How often an interval for the difference of two equal means does not hold 0."""
+    missed = 0
+    for _ in range(trials):
+        one, other = (statistics(rng.normal(100.0, spread, 25)) for spread in (5.0, 20.0))
+        missed += abs(one.mean - other.mean) > width(one, other)
+    return missed
+
+
+def test_equal_means_are_told_apart_as_seldom_as_promised(rng):
+    missed = misses(rng, welch_half_width)
+    assert stats.binomtest(missed, 400, 1.0 - LEVEL, alternative="greater").pvalue > 1e-3
+
+
+def test_a_width_without_the_larger_spread_would_be_noticed(rng):
+    missed = misses(rng, lambda one, other: welch_half_width(one, one))
+    assert stats.binomtest(missed, 400, 1.0 - LEVEL, alternative="greater").pvalue < 1e-3
+
+
+def test_single_runs_prove_nothing():
+    alone = Statistics(1, 5.0, 0.0, 0, 0.1)
+    assert compare(alone, statistics([1.0, 2.0])).agrees(0.1)
+
+
+def test_runs_without_spread_are_told_apart():
+    assert not compare(statistics([5.0, 5.0]), statistics([9.0, 9.0])).by_chance
+
+
+@pytest.mark.parametrize(
+    ("relative", "low", "agrees"),
+    [(0.09, 1.0, True), (0.11, 1.0, False), (0.5, -1.0, True), (-0.11, 1.0, False)],
+)
+def test_a_mean_agrees_within_the_margin_or_by_chance(relative, low, agrees):
+    found = Comparison(1.0, relative, low, 9.0, 1.0)
+    assert found.agrees(0.1) is agrees
+
+
+def test_error_rates_are_told_apart():
+    assert compare(
+        statistics([5.0, 6.0] * 50, wrong=95), statistics([5.0, 6.0] * 50, 93)
+    ).errors_agree
+    found = compare(statistics([5.0, 6.0] * 50, wrong=20), statistics([5.0, 6.0] * 50))
+    assert not found.errors_agree

@@ -1,0 +1,195 @@
+"""The demonstration and its picture, by what they find, say and show."""
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mislid import characteristic_time
+from mislid.cli import main
+from mislid.cli.demo import Live
+from mislid.paper.experiments.demo import (
+    BUDGET,
+    DELTA,
+    EVERY,
+    METHODS,
+    M,
+    draw_demo,
+    run_demo,
+)
+from mislid.plotting import save
+from mislid.simulation.progress import Progress
+
+BEST = {6, 3, 11}
+
+
+@pytest.fixture(scope="module")
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def demo(told):
+    return run_demo(lambda name, progress: told.append((name, progress)))
+
+
+def test_every_method_is_run_and_heard(demo, told) -> None:
+    assert list(demo.found) == list(demo.seen) == list(METHODS)
+    assert told == [(name, progress) for name, seen in demo.seen.items() for progress in seen]
+    for name, found in demo.found.items():
+        samples = [progress.samples for progress in demo.seen[name]]
+        assert samples == [*range(EVERY, found.samples, EVERY), found.samples]
+
+
+def test_the_features_help_and_mislead() -> None:
+    """Of the instance itself, whatever the seed: trust in the features errs, caution gains."""
+    demos = [run_demo(lambda name, progress: None, seed) for seed in range(1, 6)]
+    for demo in demos:
+        assert set(demo.found["mislid"].answer) == BEST == set(demo.instance.top(M))
+        assert not demo.found["LinGapE"].correct
+        assert 6 not in demo.found["LinGapE"].answer
+    samples = {name: np.mean([demo.found[name].samples for demo in demos]) for name in METHODS}
+    assert samples["mislid"] < 0.8 * min(samples["uniform"], samples["LUCB"])
+    assert max(samples.values()) < BUDGET
+
+
+def test_the_bounds_are_those_of_the_instance(demo) -> None:
+    instance = demo.instance
+    time = characteristic_time(instance.model, instance.means, M, noise=0.5)
+    assert demo.time.value == time.value
+    assert demo.time_without_features.value > 2.0 * time.value
+    assert demo.time.samples(DELTA) < demo.found["mislid"].samples
+
+
+def test_the_picture_shows_allocation_and_evidence(demo) -> None:
+    figure = draw_demo(demo)
+    left, right = figure.axes
+    assert sum(bar.get_height() for bar in left.patches) == pytest.approx(1.0)
+    order = np.argsort(-demo.instance.means, kind="stable")
+    optimal = left.lines[0].get_ydata()
+    np.testing.assert_allclose(optimal, demo.time.allocation[order], rtol=1e-12)
+    assert [label.get_text() for label in left.get_xticklabels()][:3] == ["MX-07", "MX-04", "MX-12"]
+    legend = [text.get_text() for text in right.get_legend().get_texts()]
+    counts = {name: f"{found.samples:,}" for name, found in demo.found.items()}
+    assert legend == [
+        *(f"{name}: {counts[name]}" for name in ("mislid", "LUCB", "uniform")),
+        f"lower bound: {demo.time.samples(DELTA):,.0f}",
+        f"LinGapE, by its own test: {counts['LinGapE']}, wrong",
+    ]
+    # What is enough, a curve and its end for three methods, the bound, and LinGapE's end.
+    assert len(right.lines) == 9
+    assert all(axes.get_title(loc="left") and axes.get_ylabel() for axes in figure.axes)
+
+
+def test_an_interrupted_save_leaves_what_was_there(demo, tmp_path, monkeypatch) -> None:
+    picture = tmp_path / "demo.png"
+    picture.write_bytes(b"an older picture")
+
+    def press(self, place, **options):
+        place.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "savefig", press)
+    with pytest.raises(KeyboardInterrupt):
+        save(draw_demo(demo), picture)
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
+    assert picture.read_bytes() == b"an older picture"
+
+
+def test_an_interrupted_demonstration_leaves_nothing(tmp_path, monkeypatch, capsys) -> None:
+    def press(self, name, progress):
+        if name == "LUCB":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Live, "__call__", press)
+    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("Interrupted.\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_there_is_an_answer(monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
+    said = capsys.readouterr()
+    assert "answer        MX-07, MX-04, MX-12" in said.out
+    assert "pip install 'mislid[plots]'" in said.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys) -> None:
+    """A rival that ran out of budget, LinGapE right for once, and no answer at all."""
+    nothing = {"answer": None, "correct": None, "certificate": None, "status": "budget exhausted"}
+    right = replace(demo.found["LinGapE"], answer=(6, 3, 11), correct=True)
+    found = {
+        "mislid": replace(demo.found["mislid"], **nothing),
+        "LUCB": replace(demo.found["LUCB"], **nothing),
+        "uniform": demo.found["uniform"],
+        "LinGapE": right,
+    }
+    other = replace(demo, found=found)
+    monkeypatch.setattr("mislid.paper.experiments.demo.run_demo", lambda tell, seed: other)
+    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
+    said = capsys.readouterr().out
+    assert "No answer: budget exhausted after 1,252 measurements." in said
+    assert "guaranteed  none, budget exhausted" in said
+    assert "own test    MX-07, MX-04, MX-12\n" in said
+    assert "wrong" not in said
+    assert not any("LinGapE" in line.get_label() for line in draw_demo(other).axes[1].lines)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def progress(samples: int, statistic: float, *, finished: bool = False) -> Progress:
+    none = np.zeros(0)
+    return Progress(samples, none, none, None, statistic, 4.0, None, samples, finished)
+
+
+def test_a_terminal_sees_one_line_painted_over(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Live() as live:
+        live("mislid", progress(20, 1.0))
+        live("mislid", progress(4_000, 3.999))
+        live("mislid", progress(4_001, 4.1, finished=True))
+        live("LinGapE", progress(20, np.nan))
+    said = sys.stderr.getvalue()
+    assert said.count("\n") == 2
+    assert said.endswith("20 measurements\n")
+    _, first, almost, last, own = said.split("\r\033[K")
+    assert "25%" in first
+    assert " 99%" in almost
+    assert "100%    4,001 measurements\n" in last
+    assert "%" not in own
+
+
+def test_elsewhere_a_run_is_one_line(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with Live() as live:
+        live("mislid", progress(20, 1.0))
+        live("mislid", progress(40, 4.1, finished=True))
+    (line,) = sys.stderr.getvalue().splitlines()
+    assert line.startswith("mislid  ")
+    assert line.endswith("100%       40 measurements")
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("demo.pdf", "--output must end in .png; got"),
+        ("none/demo.png", "--output must name a file in an existing directory; got"),
+    ],
+)
+def test_a_picture_that_cannot_be_saved(output, sentence, tmp_path: Path, capsys) -> None:
+    assert main(["demo", "--output", str(tmp_path / output)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"Error: {sentence}")
+    assert said.err.count("\n") == 1

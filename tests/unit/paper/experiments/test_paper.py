@@ -1,0 +1,120 @@
+"""The specs are complete, consistent with the published runs, and refuse nonsense."""
+
+from dataclasses import replace
+
+import pytest
+
+from mislid.errors import ProblemError
+from mislid.model import load_instance
+from mislid.paper.experiments import EXPERIMENTS, Case, Experiment, Method
+from mislid.paper.experiments.published import published_statistics
+from mislid.paper.experiments.spec import GUARANTEED, HEURISTIC
+
+CASES = [case for experiment in EXPERIMENTS.values() for case in experiment.cases]
+ONE = Case("one", "a case", "A_eps0", 3, 0.0, (Method("x", "lucb"),))
+
+
+def test_every_published_mean_is_compared_once():
+    keys = [case.published_key(method) for case in CASES for method in case.methods]
+    assert sorted(key for key in keys if key is not None) == sorted(published_statistics())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_published_methods_use_the_published_stopping_rule(case):
+    for method in case.methods:
+        if method.published is not None:
+            assert method.stopping == HEURISTIC
+            assert method.max_samples is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_our_default_is_there_with_both_stopping_rules(case):
+    ours = {method.stopping for method in case.methods if method.algorithm == "mislid"}
+    assert ours == {HEURISTIC, GUARANTEED}
+
+
+@pytest.mark.parametrize("name", ["A", "B", "D", "E"])
+def test_the_rivals_are_there_with_both_stopping_rules(name):
+    found = {
+        (method.algorithm, method.stopping)
+        for case in EXPERIMENTS[name].cases
+        for method in case.methods
+    }
+    published = "mislid-authors-tricks" if name == "E" else "mislid-authors"
+    for algorithm in ("lucb", published):
+        assert {(algorithm, HEURISTIC), (algorithm, GUARANTEED)} <= found
+    assert ("lingape", HEURISTIC) in found
+
+
+def test_the_paper_s_numbers_of_runs_and_error_rate():
+    runs = {name: experiment.runs for name, experiment in EXPERIMENTS.items()}
+    assert runs == {"A": 500, "B": 500, "C": 500, "D": 100, "E": 100}
+    assert {experiment.delta for experiment in EXPERIMENTS.values()} == {0.05}
+
+
+def test_only_real_data_have_no_recipe():
+    assert {case.name for case in CASES if case.recipe is None} == {"D", "E"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_fit_the_published_instances(case, shared_data):
+    instance = load_instance(shared_data / case.path, case.misspecification)
+    assert case.m < instance.K
+    if case.recipe is not None:
+        assert (case.recipe.K, case.recipe.d, case.recipe.m) == (instance.K, instance.d, case.m)
+
+
+def test_slow_methods_do_fewer_runs():
+    method = Method("slow", "lucb", most=10)
+    assert [method.runs_of(runs) for runs in (3, 10, 500)] == [3, 10, 10]
+
+
+def test_options_are_those_of_replicate():
+    method = Method("x", "lucb", GUARANTEED, tolerance=0.1, max_samples=7)
+    assert method.options(0.2) == {
+        "algorithm": "lucb",
+        "stopping": "guaranteed",
+        "delta": 0.2,
+        "tolerance": 0.1,
+        "gamma": 1.0,
+        "max_samples": 7,
+    }
+    assert "max_samples" not in Method("x", "lucb").options(0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Method("x", "nonsense"), "algorithm must be one of"),
+        (lambda: Method("x", "lucb", "never"), "stopping must be one of guaranteed"),
+        (lambda: replace(ONE, methods=()), "methods must not be empty"),
+        (lambda: replace(ONE, methods=ONE.methods * 2), "different names; got 'x' twice"),
+        (lambda: Experiment("X", "title", (ONE, ONE), 3), "cases must have different names"),
+        (lambda: Method("", "lucb"), "name must be a text that is not empty; got ''"),
+        (lambda: Method("..", "lucb"), "name must have a letter or a digit; got '..'"),
+        (lambda: Method("x", "lucb", margin=-0.1), "margin must be .* at least 0; got -0.1"),
+        (lambda: Method("x", "lucb", most=0), "most must be an integer at least 1; got 0"),
+        (lambda: Method("x", "lucb", reported=7), "reported must be Statistics or None; got 7"),
+        (lambda: replace(ONE, name="../x"), "name must be one that a directory can have"),
+        (lambda: replace(ONE, methods=ONE.methods[0]), "methods must be a tuple of Method; got"),
+        (lambda: replace(ONE, methods=("lucb",)), "methods must be a tuple of Method; got"),
+        (lambda: replace(ONE, instance=""), "instance must be the name of a published one where"),
+        (lambda: replace(ONE, recipe=7), "recipe must have a method draw; got 7"),
+        (lambda: Experiment("X", "title", ONE, 3), "cases must be a tuple of Case; got Case"),
+        (lambda: Experiment("X", "title", (ONE,), 0), "runs must be an integer at least 1; got 0"),
+        (lambda: Experiment("X", "title", (ONE,), 3, delta=1), "delta must be .* below 1; got 1"),
+        (
+            lambda: Experiment("X", "title", (ONE,), 3, seed=-1),
+            "seed must be .* at least 0; got -1",
+        ),
+        (lambda: Experiment("X", "t", (ONE,), 3, notes="Read!"), "notes must be a tuple of str"),
+    ],
+)
+def test_nonsense_is_refused(make, message):
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_names_that_differ_in_case_only_would_share_a_directory():
+    with pytest.raises(ProblemError, match="different names"):
+        replace(ONE, methods=(Method("MisLid", "lucb"), Method("mislid", "lucb")))

@@ -1,0 +1,250 @@
+"""What a report says and shows, from runs that were made up."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+from matplotlib.colors import to_hex
+
+from mislid import Instance, Model
+from mislid.paper.experiments import Case, Experiment, Method, Result
+from mislid.paper.experiments.figure import draw_result
+from mislid.paper.experiments.report import (
+    page_text,
+    report_text,
+    runs_text,
+    settings_of,
+    write_page,
+    write_report,
+)
+from mislid.paper.experiments.runner import Outcome
+from mislid.paper.experiments.spec import GUARANTEED
+from mislid.plotting.theme import BEST, CONTRAST, GREY, INK
+from mislid.simulation.replicate import Row, replicate_settings
+
+INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
+# Their published means are 577, 25,804 and 890.
+SAME = Method("LinGapE", "lingape", published="LinGapE")
+FAR = Method("LUCB", "lucb-authors", published="LUCB", remark="Nobody knows why.")
+OWN = Method("our default", "mislid", GUARANTEED)
+TIRED = Method("LUCB, standard width", "lucb", GUARANTEED, max_samples=900)
+
+
+def rows(mean, wrong=0, answered=True):
+    """Forty runs around a mean."""
+    samples = mean * np.linspace(0.5, 1.5, 40)
+    status = "stopped" if answered else "budget exhausted"
+    return [
+        Row(run, round(count), run >= wrong if answered else None, status, 0.25)
+        for run, count in enumerate(samples)
+    ]
+
+
+def made_up(tmp_path, runs, exact=True, published_runs=None, **changes):
+    case = Case("A_eps0", "a case", "A_eps0", 1, 0.1, tuple(runs))
+    experiment = Experiment("A", "Made up", (case,), 40, notes=("Read this.",))
+    outcomes = [
+        Outcome(
+            case,
+            method,
+            INSTANCE,
+            found,
+            replicate_settings(INSTANCE, 1, runs=40, seed=7, **method.options(0.05)),
+        )
+        for method, found in runs.items()
+    ]
+    result = Result(experiment, tmp_path, 7, exact, outcomes, published_runs or {})
+    return replace(result, **changes)
+
+
+RUNS = {SAME: rows(577), FAR: rows(577, wrong=30), OWN: rows(1900), TIRED: rows(900, 0, False)}
+
+
+@pytest.fixture
+def result(tmp_path):
+    return made_up(tmp_path, RUNS)
+
+
+def test_a_mean_that_is_met_is_said_to_agree(result):
+    text = report_text(result)
+    assert "LinGapE (A_eps0): 577 samples against 577 published, 0.0% more, which may be" in text
+    assert "chance (99% interval of the difference -" in text
+    assert text.count(": agrees.") == 1
+
+
+def test_a_mean_that_is_missed_is_said_to_differ_and_why(result):
+    (line,) = [line for line in report_text(result).splitlines() if "**differs**" in line]
+    assert line.startswith("- LUCB (A_eps0): 577 samples against 25,804 published, 97.8% fewer")
+    assert "more than chance (99% interval" in line
+    assert "and than the 10% allowed" in line
+    assert line.endswith("Nobody knows why.")
+    assert "Wrong answers: 75.0% against 0.0%, **which differs** beyond chance" in line
+
+
+def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
+    near = [Row(run, 27_000 + run, True, "stopped", 0.1) for run in range(40)]
+    (line,) = [
+        line
+        for line in report_text(made_up(tmp_path, {FAR: near})).splitlines()
+        if line.startswith("- LUCB (A_eps0)")
+    ]
+    assert "4.7% more, more than chance" in line
+    assert "but within the 10% allowed: agrees. Wrong answers: 0.0% against 0.0%." in line
+
+
+def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
+    text = report_text(result)
+    assert "LUCB, standard width, guaranteed (A_eps0): 40 of 40 runs had no answer" in text
+    # The longest run says where they gave up, whether or not the method has a limit of its own.
+    assert "after 1,350 samples" in text
+    assert "LUCB (A_eps0): wrong in 30 of 40 runs, beyond chance" in text
+    assert "Read this." in text
+
+
+def test_another_instance_gets_no_verdict(tmp_path):
+    text = report_text(made_up(tmp_path, RUNS, exact=False))
+    assert "agrees" not in text
+    assert "differs" not in text
+    assert "on another instance: no verdict" in text
+    assert "instances drawn by the paper's recipe, not the published ones" in text
+
+
+def test_what_is_not_comparable_gets_no_verdict(tmp_path):
+    method = replace(SAME, comparable=False, remark="Another file.")
+    text = report_text(made_up(tmp_path, {method: rows(9999)}))
+    assert "not comparable. Another file." in text
+    assert "agrees" not in text
+
+
+def closed_up(text):
+    """Tables without the spaces that align them."""
+    return re.sub(" +", " ", text)
+
+
+def test_tables_are_aligned(result):
+    tables = [block for block in report_text(result).split("\n\n") if block.startswith("|")]
+    assert len(tables) == 2
+    for table in tables:
+        assert len({len(line) for line in table.splitlines()}) == 1
+
+
+def test_tables_have_a_column_for_either_stopping_rule(result):
+    text = closed_up(report_text(result))
+    assert "| method | heuristic | guaranteed |" in text
+    assert "| our default | not run | 1,900 |" in text
+    assert "| LUCB, standard width | not run | at least 900 |" in text
+    assert (
+        "| LinGapE | heuristic | 40 | 577 ± 173 | 0.0% [0.0%, 12.4%] | 0.25 | 577 ± 348 |" in text
+    )
+
+
+def test_every_file_is_written(result, tmp_path):
+    write_report(result)
+    names = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
+    assert {file.name for file in tmp_path.iterdir()} == names
+    assert "![" not in (tmp_path / "table.md").read_text()
+    assert "](figure.png)" in (tmp_path / "report.md").read_text()
+
+
+def test_the_same_runs_give_the_same_files(result, tmp_path):
+    contents = []
+    for _ in range(2):
+        write_report(result)
+        contents.append({file.name: file.read_bytes() for file in tmp_path.iterdir()})
+    assert contents[0] == contents[1]
+
+
+def test_settings_hold_seed_versions_and_options(result):
+    settings = json.loads(json.dumps(settings_of(result)))
+    assert settings["seed"] == 7
+    assert {"mislid", "numpy", "numba", "scipy"} == set(settings["versions"])
+    method = settings["cases"]["A_eps0"]["LUCB, standard width, guaranteed"]
+    assert method["options"]["max_samples"] == 900
+    assert method["K"] == 3
+
+
+def test_runs_are_one_table(result):
+    found = list(csv.DictReader(io.StringIO(runs_text(result))))
+    assert len(found) == 160
+    assert found[-1]["method"] == "LUCB, standard width"
+    assert (found[-1]["correct"], found[-1]["status"]) == ("", "budget exhausted")
+    assert found[40]["correct"] == "False"
+
+
+def boxes(axes):
+    """Edge colour and style of every box."""
+    return [(to_hex(patch.get_edgecolor()), patch.get_linestyle()) for patch in axes.patches]
+
+
+def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
+    earlier = {("A_eps0", "LinGapE"): rows(577), ("A_eps0", "LUCB"): rows(25_804)}
+    (axes,) = draw_result(made_up(tmp_path, RUNS, published_runs=earlier)).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "LinGapE",
+        "LinGapE as published",
+        "LUCB",
+        "LUCB as published",
+        "our default, guaranteed",
+    ]
+    assert boxes(axes) == [(BEST, "-"), (BEST, "--"), (CONTRAST, "-"), (BEST, "--"), (BEST, "-")]
+    assert axes.get_xscale() == "log"
+    assert axes.get_title("left") == ("a case; red: wrong more often than 0.05; dashed: published")
+    assert axes.get_xlabel() == (
+        "samples until stopping\n"
+        "not shown, with runs that gave up: LUCB, standard width, guaranteed"
+    )
+
+
+def test_where_only_a_published_mean_is_known_it_is_a_line(result):
+    (axes,) = draw_result(result).axes
+    assert boxes(axes) == [(BEST, "-"), (CONTRAST, "-"), (BEST, "-")]
+    lines = [line for line in axes.lines if line.get_color() == GREY]
+    np.testing.assert_allclose([line.get_xdata()[0] for line in lines], [576.87, 25_804.12])
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[1] == "LUCB\npublished mean 25,804"
+    assert labels[2] == "our default, guaranteed"
+    assert [to_hex(label.get_color()) for label in axes.get_yticklabels()] == [
+        INK,
+        CONTRAST,
+        INK,
+    ]
+
+
+def test_a_figure_without_any_answers_says_so(tmp_path):
+    (axes,) = draw_result(made_up(tmp_path, {TIRED: rows(900, 0, False)})).axes
+    assert boxes(axes) == []
+    assert axes.get_xlabel().endswith("gave up: LUCB, standard width, guaranteed")
+
+
+def test_a_figure_says_that_the_instance_is_another(tmp_path):
+    (axes,) = draw_result(made_up(tmp_path, RUNS, exact=False)).axes
+    assert axes.get_title("left").endswith("dashed: published, on another instance")
+
+
+def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
+    write_report(result)
+    page = tmp_path / "docs" / "reproduction.md"
+    write_page([result], page)
+    text = page.read_text()
+    assert text.split() == page_text([result], "reproduction").split()
+    assert all(len(line) < 120 or line.startswith("|") for line in text.splitlines())
+    text = " ".join(closed_up(text).split())
+    assert "| A_eps0 | LinGapE | 40 | 577 ± 27 | 577 ± 16 | +0.0%, may be chance | agrees |" in text
+    assert "| **differs**, **other error rate** |" in text
+    assert "](reproduction/A.png)" in text
+    # 160 runs of a quarter of a second; 500 of 13.26 and 500 of 88.37 seconds.
+    assert "The 160 runs below took 1 minutes of one processor (A 1); the authors'" in text
+    assert " took 0.6 days." in text
+    assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_a_page_of_other_instances_has_no_summary(tmp_path):
+    text = page_text([made_up(tmp_path, RUNS, exact=False)], "x")
+    assert "verdict |" not in text

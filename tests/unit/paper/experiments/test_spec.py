@@ -1,0 +1,63 @@
+"""Instances drawn as the paper drew its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mislid.errors import ProblemError
+from mislid.paper.experiments import EXPERIMENTS
+from mislid.paper.experiments.spec import Recipe
+
+LINEAR = Recipe(K=10, d=5, m=3, gap=0.14)
+DEVIATING = Recipe(K=15, d=8, m=3, gap=0.2, deviation=1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("recipe", [LINEAR, DEVIATING])
+def test_features_are_scaled_and_gaps_are_wide(recipe, seed):
+    instance = recipe.draw(seed, 1.0)
+    np.testing.assert_allclose(np.max(np.abs(instance.model.features), axis=1), 1.0)
+    means = np.sort(instance.means)[::-1]
+    assert np.min(-np.diff(means[recipe.m - 2 : recipe.m + 1])) >= recipe.gap
+    assert instance.model.misspecification == 1.0
+
+
+def test_a_linear_recipe_is_linear_and_its_parameter_scaled():
+    instance = LINEAR.draw(3, 0.0)
+    theta, (residual,), *_ = np.linalg.lstsq(instance.model.features, instance.means)
+    assert residual < 1e-20
+    assert np.max(np.abs(theta)) == pytest.approx(1.0)
+
+
+def test_deviations_are_those_of_the_recipe():
+    plain, deviating = replace(DEVIATING, gap=0.0, deviation=0.0), replace(DEVIATING, gap=0.0)
+    one, other = plain.draw(4, 1.0), deviating.draw(4, 1.0)
+    np.testing.assert_array_equal(one.model.features, other.model.features)
+    assert np.max(np.abs(other.means - one.means)) == pytest.approx(1.0)
+
+
+def test_the_fourth_best_arm_is_raised_and_nothing_else():
+    one, other = LINEAR.draw(7, 0.0), replace(LINEAR, raised=5.0).draw(7, 5.0)
+    raised = other.means - one.means
+    assert np.argmax(raised) == np.argsort(one.means)[::-1][3]
+    np.testing.assert_allclose(np.sort(raised), [0.0] * 9 + [5.0])
+
+
+def test_a_seed_gives_one_instance_and_another_seed_another():
+    first, again, other = (LINEAR.draw(seed, 0.0).means for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_the_published_gaps_meet_the_recipes(shared_data):
+    for name in ("A", "B"):
+        case = EXPERIMENTS[name].cases[0]
+        means = np.sort(np.load(shared_data / case.path)["means"])[::-1]
+        assert np.min(-np.diff(means[case.m - 2 : case.m + 1])) >= case.recipe.gap
+
+
+def test_an_impossible_gap_is_refused(monkeypatch):
+    monkeypatch.setattr("mislid.paper.experiments.spec.ATTEMPTS", 5)
+    with pytest.raises(ProblemError, match="gap must be smaller; 5 instances had none of 100"):
+        Recipe(K=4, d=2, m=2, gap=100.0).draw(0, 0.0)

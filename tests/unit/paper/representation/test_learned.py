@@ -1,0 +1,206 @@
+"""Representations: what they predict, and what a reduction keeps or loses."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.paper.representation import Representation, learn
+from mislid.paper.representation.learned import represent
+from mislid.paper.representation.network import Network
+
+
+def representation(features, theta, means):
+    """Features that no network has learned."""
+    none = np.empty(0)
+    network = Network((), (), none, 0.0, none, none, 1.0, 1.0, none, none, ())
+    return Representation(
+        network, *(np.asarray(array, float) for array in (features, theta, means))
+    )
+
+
+@pytest.fixture
+def given(rng):
+    """Twelve candidates, six features: one unit is dead and one depends on two others."""
+    features = np.maximum(rng.normal(size=(12, 6)), 0.0)
+    features[:, 2] = 0.0
+    features[:, 4] = features[:, 0] + 2 * features[:, 1]
+    theta = rng.normal(size=6)
+    return representation(features, theta, features @ theta + rng.uniform(-0.1, 0.1, 12))
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.normal(size=(30, 3)), 3, axis=0)
+    return X, np.abs(X[:, 0]) + X[:, 1] + 0.01 * rng.normal(size=90)
+
+
+SMALL = {"hidden": (16,), "width": 4, "epochs": 40}
+
+
+@pytest.mark.parametrize(("intercept", "d"), [("feature", 5), ("fold", 4)])
+def test_features_and_theta_are_the_network(data, intercept, d):
+    learned = learn(*data, intercept=intercept, **SMALL)
+    assert learned.features.shape == (30, d)
+    network = learned.network.predict(data[0][::3])
+    np.testing.assert_allclose(learned.predictions, network, rtol=0, atol=1e-12)
+
+
+def test_means_are_averages_over_equal_rows(data):
+    learned = learn(*data, **SMALL)
+    np.testing.assert_allclose(learned.means, data[1].reshape(30, 3).mean(axis=1), rtol=1e-14)
+    error = np.abs(learned.means - learned.predictions).max()
+    assert learned.misspecification == pytest.approx(error, rel=1e-14)
+
+
+def test_candidates_of_ones_own(data):
+    X, y = data
+    some = learn(X, y, candidates=X[[0, 3, 6]], names=["a", "b", "c"], **SMALL)
+    assert (some.K, some.names) == (3, ("a", "b", "c"))
+    np.testing.assert_allclose(some.means[1], y[3:6].mean(), rtol=1e-14)
+    new = learn(X, y, candidates=[[0, 0, 0], [1, 1, 1]], means=[0.1, 0.9], **SMALL)
+    assert new.means.tolist() == [0.1, 0.9]
+
+
+def test_the_origin_of_rewards_does_not_matter_with_a_constant_feature(data):
+    learned = learn(*data, **SMALL)
+    shifted = representation(learned.features, learned.theta, learned.means + 100.0)
+    assert shifted.least_misspecification == pytest.approx(learned.least_misspecification, abs=1e-9)
+
+
+@pytest.mark.parametrize("order", ["variance", "prediction"])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_reduction_to_the_rank_loses_nothing(given, order, whiten):
+    assert given.rank == 4
+    assert given.condition == np.inf
+    reduced = given.reduce(order=order, whiten=whiten)
+    assert reduced.d == reduced.rank == 4
+    np.testing.assert_allclose(reduced.predictions, given.predictions, rtol=0, atol=1e-12)
+    together = np.hstack([given.features, reduced.features])
+    assert np.linalg.matrix_rank(together, tol=1e-10) == 4
+    assert reduced.least_misspecification == pytest.approx(given.least_misspecification, abs=1e-10)
+    gram = reduced.features.T @ reduced.features
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), rtol=0, atol=1e-10)
+
+
+def test_fewer_features_are_the_nearest_there_are(given):
+    singular = np.linalg.svd(given.features, compute_uv=False)
+    for d in (1, 2, 3):
+        kept = given.reduce(d).features
+        np.testing.assert_allclose(np.linalg.norm(kept, axis=0), singular[:d], rtol=1e-10)
+        basis = kept / np.linalg.norm(kept, axis=0)
+        lost = given.features - basis @ (basis.T @ given.features)
+        assert np.linalg.norm(lost, 2) == pytest.approx(singular[d], rel=1e-10)
+
+
+@pytest.mark.parametrize("order", ["variance", "prediction"])
+def test_as_few_features_as_a_chosen_loss_allows(given, order):
+    errors = [given.reduce(d, order=order).misspecification for d in (1, 2, 3, 4)]
+    for allowed in (*errors, max(errors) + 1.0):
+        kept = given.reduce(within=allowed, order=order)
+        assert kept.misspecification <= allowed
+        assert all(error > allowed for error in errors[: kept.d - 1])
+    white = given.reduce(within=errors[1], order=order, whiten=True)
+    assert white.condition == pytest.approx(1.0, rel=1e-10)
+    assert white.misspecification == pytest.approx(
+        given.reduce(within=errors[1] + 1e-12, order=order).misspecification, abs=1e-9
+    )
+
+
+def test_predictions_first_keep_the_predictions(given):
+    for d in (1, 2, 3, 4):
+        kept = given.reduce(d, order="prediction")
+        np.testing.assert_allclose(kept.predictions, given.predictions, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["variance", "prediction"])
+def test_more_features_never_fit_worse(given, order):
+    least = [given.reduce(d, order=order).least_misspecification for d in (1, 2, 3, 4)]
+    assert all(after <= before + 1e-10 for before, after in pairwise(least))
+
+
+def test_white_features_are_perfectly_conditioned(given):
+    assert given.reduce(3, whiten=True).condition == pytest.approx(1.0, rel=1e-10)
+    assert given.reduce(3).condition > 1.1
+
+
+def test_a_reduction_can_be_reduced(given):
+    once, twice = given.reduce(2), given.reduce().reduce(3).reduce(2)
+    np.testing.assert_allclose(np.abs(once.features), np.abs(twice.features), rtol=0, atol=1e-10)
+
+
+def test_whitening_shortens_the_published_initial_design(shared_data):
+    with np.load(shared_data / "instances" / "E.npz") as file:
+        features, means = file["features"], file["means"]
+    published = representation(features, np.linalg.lstsq(features, means)[0], means)
+    white = published.reduce(whiten=True).to_instance().model
+    plain = mislid.Model(features, 0.206)
+    assert mislid.initial_design(plain, rule="eigenvalue").length == 252_208
+    assert mislid.initial_design(white, rule="eigenvalue").length == 960
+
+
+def test_an_instance_declares_what_was_measured(given, tmp_path):
+    instance = given.reduce().to_instance(noise=0.5)
+    assert instance.model.misspecification == given.reduce().misspecification
+    assert instance.noise.tolist() == [0.5] * 12
+    instance.save(tmp_path / "arms.npz")
+    again = mislid.load_instance(tmp_path / "arms.npz")
+    np.testing.assert_array_equal(again.model.features, instance.model.features)
+    assert given.to_instance(misspecification=3).model.misspecification == 3.0
+
+
+def test_a_dead_layer_is_refused(data):
+    network = learn(*data, **SMALL).network
+    dead = replace(network, biases=(network.biases[0], np.full(4, -1e9)))
+    with pytest.raises(ProblemError, match="all units of its last layer are 0 for them"):
+        represent(dead, data[0][:2], data[1][:2], None, "feature")
+    flat = replace(network, theta=np.zeros(4))
+    with pytest.raises(ProblemError, match="needs a network that is not constant"):
+        represent(flat, data[0], data[1], None, "fold")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"d": 5}, "d must be at most 4, the features' rank; got 5"),
+        ({"d": 0}, "d must be an integer at least 1; got 0"),
+        ({"d": 2, "within": 0.1}, "d or within must be given, not both; got 2 and 0.1"),
+        ({"within": -1.0}, "within must be a finite number at least 0; got -1.0"),
+        ({"within": 1e-9}, "within must be at least 0.0[0-9]+, the misspecification of the best"),
+        ({"order": "size"}, 'order must be "variance" or "prediction"; got \'size\''),
+    ],
+)
+def test_wrong_reductions_are_refused(given, arguments, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        given.reduce(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"y": [np.nan] * 90}, "y must be finite; got nan at index 0"),
+        ({"y": [1.0] * 3}, "y must have 90 entries, one reward per row of X; got 3"),
+        ({"X": [["a", "b", "c"]] * 90}, "X must hold real numbers"),
+        ({"X": []}, "X must be a matrix of numbers"),
+        ({"candidates": [[1, 2]]}, "candidates must have 3 columns, as X has; got 2"),
+        ({"candidates": [[1, 2, 3]]}, "candidates must be at least 2 distinct rows; got 1"),
+        ({"candidates": np.eye(3)}, "means must be given, because candidate 0 equals no row"),
+        ({"names": ["a"]}, "names must have 30 labels, one per arm; got 1"),
+        ({"intercept": "none"}, 'intercept must be "feature" or "fold"; got \'none\''),
+    ],
+)
+def test_wrong_data_are_refused_before_the_training(data, changed, sentence):
+    def never(*_):
+        raise AssertionError("trained")
+
+    arguments = {"X": data[0], "y": data[1], "progress": never} | changed
+    with pytest.raises(ProblemError, match=sentence):
+        learn(**arguments, **SMALL)
+
+
+def test_the_package_is_reached_from_the_top():
+    assert mislid.paper.representation.learn is learn

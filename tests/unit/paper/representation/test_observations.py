@@ -1,0 +1,83 @@
+"""Observations from .csv files: candidates, averages, and one sentence for what is wrong."""
+
+import pytest
+
+from mislid.errors import MislidError
+from mislid.paper.representation import read_observations
+
+LINES = "name,day,x,y,reward\na,mon,1,2,0.5\nb,mon,3,4,0.7\na,tue,1,2,0.1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text):
+        path = tmp_path / "seen.csv"
+        path.write_bytes(text.encode())
+        return path
+
+    return written
+
+
+def test_repeated_lines_of_a_candidate_are_averaged(write):
+    seen = read_observations(write(LINES), target="reward", groups=["day"])
+    assert seen.X.tolist() == [[1, 2], [3, 4], [1, 2]]
+    assert seen.y.tolist() == [0.5, 0.7, 0.1]
+    assert seen.candidates.tolist() == [[1, 2], [3, 4]]
+    assert seen.means.tolist() == [0.3, 0.7]
+    assert (seen.names, seen.repeats, seen.columns) == (("a", "b"), (2, 1), ("x", "y"))
+
+
+def test_without_names_equal_features_are_one_candidate(write):
+    seen = read_observations(write("x,reward\n0.0,1\n-0.0,2\n1,5\n"), target="reward")
+    assert seen.names is None
+    assert seen.means.tolist() == [1.5, 5.0]
+
+
+def test_another_column_can_hold_the_names(write):
+    seen = read_observations(write("x,drug,reward\n1,u,1\n2,v,2\n"), target="reward", name="drug")
+    assert seen.names == ("u", "v")
+
+
+def test_only_chosen_lines_make_candidates(write):
+    text = "name,user,age,x,reward\na,1,30,5,1\nb,1,30,6,2\na,2,40,5,3\nb,2,40,6,4\n"
+    seen = read_observations(write(text), target="reward", where=("user", "2"))
+    assert seen.X.shape == (4, 2)
+    assert seen.candidates.tolist() == [[40, 5], [40, 6]]
+    assert seen.means.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        ("", {}, "must be a file with observations; got .*, empty"),
+        ("name,x,reward\n", {}, "must have a heading line and one line per observation"),
+        ("name,x,reward\na,1,nan\n", {}, "finite numbers; got 'nan' in line 2, column 'reward'"),
+        ("name,x,reward\na,red,1\n", {}, "finite numbers; got 'red' in line 2, column 'x'"),
+        ("name,x,reward\na,1\n", {}, "must have 3 cells in every line.*got 2 in line 2"),
+        ("name,x,gain\na,1,1\n", {}, "must have a column 'reward'; got the headings 'name', 'x'"),
+        ("name,reward\na,1\n", {}, "must have a feature column besides target, name and groups"),
+        ("name,x,reward\n,1,1\n", {}, "must name every candidate; line 2, column 'name' is empty"),
+        (LINES, {}, "got 'mon' in line 2, column 'day'"),
+        (LINES, {"groups": ["day", "week"]}, "must have a column 'week'"),
+        (LINES, {"where": ("day", "sun")}, "a cell of column 'day'.*such as 'mon'; got 'sun'"),
+        (
+            "name,x,reward\na,1,1\nb,2,1\na,3,1\n",
+            {},
+            r"'a' the same features in every line; lines 2 and 4 differ in column 'x' \(is it",
+        ),
+    ],
+)
+def test_bad_files_get_one_sentence(write, text, options, sentence):
+    with pytest.raises(MislidError, match=sentence):
+        read_observations(write(text), target="reward", **options)
+
+
+def test_only_csv_files_are_read(tmp_path):
+    with pytest.raises(MislidError, match=r"path must end in \.csv; got"):
+        read_observations(tmp_path / "seen.npz", target="reward")
+
+
+def test_text_in_a_feature_column_hints_at_groups(write):
+    with pytest.raises(MislidError) as caught:
+        read_observations(write(LINES), target="reward")
+    assert caught.value.__notes__ == ["name columns that are no features as groups"]

@@ -1,0 +1,66 @@
+"""The table of choices: each number is what its own function says."""
+
+import numpy as np
+import pytest
+
+import mislid
+from mislid.errors import ProblemError
+from mislid.paper.representation import learn
+
+
+@pytest.fixture(scope="module")
+def learned():
+    rng = np.random.default_rng(11)
+    X = rng.uniform(size=(12, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    return learn(X, y, hidden=(16,), width=3, epochs=60)
+
+
+@pytest.fixture(scope="module")
+def trade_off(learned):
+    return learned.trade_off(3, noise=0.5)
+
+
+def test_there_is_a_row_for_every_order_and_number(learned, trade_off):
+    rows = [(choice.order, choice.d) for choice in trade_off.choices]
+    numbers = range(1, learned.rank + 1)
+    assert rows == [(order, d) for order in ("variance", "prediction") for d in numbers]
+
+
+def test_numbers_are_those_of_the_functions(learned, trade_off):
+    for choice in trade_off.choices:
+        plain = learned.reduce(choice.d, order=choice.order)
+        model = mislid.Model(plain.features, choice.misspecification)
+        assert choice.misspecification == plain.misspecification
+        least = mislid.smallest_misspecification(model, learned.means)
+        assert choice.least_misspecification == pytest.approx(least, rel=1e-9)
+        assert choice.condition == plain.condition
+        assert choice.pulls == mislid.initial_design(model, rule="eigenvalue").length
+        white = learned.reduce(choice.d, order=choice.order, whiten=True).to_instance().model
+        assert choice.white_pulls == mislid.initial_design(white, rule="eigenvalue").length
+        time = mislid.characteristic_time(model, learned.means, 3, noise=0.5)
+        assert choice.time == pytest.approx(time.value, rel=0.011)
+
+
+def test_a_wider_tube_never_takes_less(trade_off):
+    for choice in trade_off.choices:
+        assert choice.least_time <= choice.time * 1.01
+        assert choice.time <= trade_off.unstructured * 1.01
+
+
+def test_the_time_without_features(learned, trade_off):
+    alone = mislid.characteristic_time(
+        mislid.Model(learned.reduce().features, np.inf), learned.means, 3, noise=0.5
+    )
+    assert trade_off.unstructured == pytest.approx(alone.value, rel=0.011)
+
+
+@pytest.mark.parametrize("order", ["size", None, [1]])
+def test_orders_that_are_not(trade_off, order):
+    with pytest.raises(ProblemError, match=r'order must be "variance" or "prediction"; got'):
+        trade_off.of(order)
+
+
+def test_a_large_m_is_refused_at_once(learned):
+    with pytest.raises(ProblemError, match="m must be an integer from 1 to 11 with K=12 arms"):
+        learned.trade_off(12)

@@ -1,0 +1,193 @@
+"""What data prove of pairs, for every misspecification at once."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from helpers.measured import Data, random_data
+from mislid import Model, pair_alternative
+from mislid.engine import Engine
+from mislid.geometry.coordinates import coordinates
+from mislid.stopping import evidence as formulas
+from mislid.stopping import pairs as module
+from mislid.stopping.evidence import by_features, by_two_arms, diagonal_weights, families_of
+from mislid.stopping.pairs import AnswerEvidence, Standing
+
+LEVEL = -math.log(0.05)
+
+
+def evidence_of(data: Data, answer: tuple[int, ...] | None = None) -> AnswerEvidence:
+    families = families_of(data.model.K, data.m, True, data.delta, data.noise)
+    standing = Standing(data.model, families, data.tol, data.weights, data.means)
+    if answer is None:
+        answer = tuple(np.argsort(-data.means)[: data.m].tolist())
+    return AnswerEvidence(standing, answer)
+
+
+def samples(count: int = 12) -> list[Data]:
+    found = []
+    for seed in range(count):
+        rng = np.random.default_rng([41, seed])
+        found.append(random_data(rng, eps=0.1, size=float(rng.choice([20.0, 200.0]))))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("eps", [0.0, 0.08, 0.6, math.inf])
+def test_evidence_is_that_of_the_best_family(seed: int, eps: float) -> None:
+    data = samples()[seed]
+    found = evidence_of(data)
+    families, w = found.data.families, data.weights
+    X, expected = coordinates(data.model).matrix, []
+    for i, j in found.pairs.tolist():
+        gap = np.array([data.means[j] - data.means[i] + data.tol])
+        alone = by_two_arms(families.two_arms, gap, w[[i]], w[[j]])[0]
+        pair = np.array([[i, j]])
+        along = by_features(families.linear, X, w, data.means, eps, data.tol, pair)[0]
+        logs = []
+        for s in families.diagonal.scales:
+            q, price = diagonal_weights(w, float(s))
+            model = data.model.with_misspecification(eps)
+            nearest = pair_alternative(model, data.means, q, i, j, tolerance=data.tol)
+            logs.append(nearest.cost - price)
+        together = np.logaddexp.reduce(families.diagonal.logs + logs)
+        expected.append(max(alone, along, together))
+    np.testing.assert_allclose(found.at(eps), expected, rtol=1e-8, atol=1e-8)
+    assert found.weakest(eps) == pytest.approx(min(expected), rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_diagonal_family_is_a_minimum_over_all_models(seed: int) -> None:
+    """A pair at one scale, by a general solver."""
+    data = samples()[seed]
+    found, eps = evidence_of(data), 0.2
+    K, d = data.model.K, data.model.d
+    D = np.hstack([data.model.features, eps * np.eye(K)])
+    total = []
+    i, j = found.pairs[0].tolist()
+    for s in found.data.families.diagonal.scales:
+        q, price = diagonal_weights(data.weights, float(s))
+        unit = q.max()
+        best = minimize(
+            lambda z, q=q / unit: 0.5 * float(np.sum(q * (data.means - D @ z) ** 2)),
+            np.zeros(d + K),
+            jac=lambda z, q=q / unit: -D.T @ (q * (data.means - D @ z)),
+            method="SLSQP",
+            bounds=[(None, None)] * d + [(-1.0, 1.0)] * K,
+            constraints={
+                "type": "ineq",
+                "fun": lambda z: (D[i] - D[j]) @ z - data.tol,
+                "jac": lambda z: D[i] - D[j],
+            },
+            options={"ftol": 1e-16, "maxiter": 2000},
+        )
+        total.append(unit * best.fun - price)
+    expected = np.logaddexp.reduce(found.data.families.diagonal.logs + total)
+    assert found._by_own_search(eps, 0) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_evidence_falls_as_the_misspecification_grows(seed: int) -> None:
+    found = evidence_of(samples()[seed])
+    grid = [0.0, *np.geomspace(1e-3, 10, 15), math.inf]
+    table = np.array([found.at(eps) for eps in grid])
+    assert np.all(np.diff(table, axis=0) <= 1e-7 * (1 + np.abs(table[:-1])))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_where_a_proof_ends(seed: int) -> None:
+    found = evidence_of(samples()[seed])
+    reach = found.reach(LEVEL)
+    if reach is None:
+        assert found.weakest(0.0) < LEVEL
+    elif math.isinf(reach):
+        assert found.weakest(math.inf) >= LEVEL
+    else:
+        assert found.weakest(reach) >= LEVEL
+        assert found.weakest(1.002 * reach + 1e-8) < LEVEL
+
+
+def test_proofs_end_at_different_places() -> None:
+    reaches = [evidence_of(data).reach(LEVEL) for data in samples()]
+    assert None in reaches
+    assert math.inf in reaches
+    assert any(reach is not None and 0.0 < reach < math.inf for reach in reaches)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_the_rule_decides_is_proved(seed: int) -> None:
+    """The compiled rule takes one scale of the diagonal family, so that it may decide later."""
+    data = samples()[seed]
+    engine = Engine(data.question, "uniform", "guaranteed")
+    engine.reset(data.counts, data.counts * data.means)
+    if engine.judge().decided:
+        assert evidence_of(data, engine.incumbents).weakest(0.1) >= LEVEL - 1e-9
+
+
+def test_what_is_known_from_earlier_times() -> None:
+    data = samples()[0]._replace(means=np.zeros(samples()[0].model.K))
+    open_ = evidence_of(data, tuple(range(data.m)))
+    assert open_.reach(LEVEL) is None
+    n = len(open_.pairs)
+    enough, nothing = np.full(n, LEVEL), np.full(n, -math.inf)
+    known = AnswerEvidence(open_.data, open_.answer, enough, 0.1, nothing)
+    assert known.reach(LEVEL) == 0.1
+    assert known.reach(LEVEL + 0.1) is None
+    always = AnswerEvidence(open_.data, open_.answer, nothing, 0.1, enough)
+    assert always.reach(LEVEL) == math.inf
+    mixed = AnswerEvidence(
+        open_.data,
+        open_.answer,
+        np.where(np.arange(n) == 0, LEVEL, -math.inf),
+        0.1,
+        np.where(np.arange(n) == 0, -math.inf, LEVEL),
+    )
+    assert mixed.reach(LEVEL) == 0.1
+
+
+def test_few_searches_tell_less_and_never_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = [evidence_of(data).at(0.05) for data in samples()]
+    monkeypatch.setattr(module, "MOST_SOLVED", 1)
+    fewer = [evidence_of(data).at(0.05) for data in samples()]
+    for more, less in zip(full, fewer, strict=True):
+        assert np.all(less <= more + 1e-9)
+
+
+def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = [evidence_of(data).weakest(0.05) for data in samples(4)]
+    monkeypatch.setattr(formulas, "AT_ONCE", 1)
+    assert [evidence_of(data).weakest(0.05) for data in samples(4)] == pytest.approx(full)
+
+
+def test_arms_with_the_same_features() -> None:
+    """Nothing linear tells them apart; with a tolerance, a tube that is narrow does."""
+    model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
+    weights, means = np.full(3, 9.0), np.array([1.0, 1.0, 0.5])
+    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    assert found.weakest(0.0) < LEVEL
+    tolerant = AnswerEvidence(Standing(model, families, 0.3, weights, means), (0,))
+    # Means of a tube of radius 0.1 differ by 0.2 at most.
+    assert tolerant.at(0.1)[0] == math.inf
+    assert tolerant.at(0.2)[0] < LEVEL
+
+
+def test_one_arm_a_million_times_the_others_never() -> None:
+    model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
+    weights, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
+    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (2,))
+    # The arms are 0.5 apart; the tube moves each by eps, and the line by eps a unit of x.
+    reach = found.reach(LEVEL)
+    assert reach is not None
+    assert 0.16 < reach < 0.5 / 3
+    assert found.weakest(math.inf) < LEVEL
+    lined_up = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
+    assert lined_up.reach(LEVEL) is None
+
+
+def test_without_measurements() -> None:
+    model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, True, 0.05, np.ones(3))
+    found = AnswerEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))
+    assert found.weakest(0.0) == -math.inf
+    assert found.reach(LEVEL) is None

@@ -1,0 +1,97 @@
+"""Thresholds against plain SciPy, reference values, and the bounds that stand behind them."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import lambertw, zeta
+
+from mislid.errors import ProblemError
+from mislid.stopping.thresholds import (
+    heuristic_threshold,
+    paper_linear_threshold,
+    paper_threshold,
+    paper_unstructured_threshold,
+)
+from oracles.thresholds import deviation_constant, pairwise_threshold
+
+CONFIDENCES = [0.5, 0.05, 1e-3, 1e-10, 1e-100]
+
+
+@pytest.mark.parametrize("delta", CONFIDENCES)
+@pytest.mark.parametrize(("t", "K", "d"), [(2, 2, 1), (100, 7, 3), (3e5, 103, 8), (1e9, 1000, 20)])
+def test_thresholds_are_the_printed_formulas(delta: float, t: float, K: int, d: int) -> None:
+    assert_allclose(heuristic_threshold(t, delta), np.log((1 + np.log(t + 1)) / delta))
+    x = np.log(2 * np.e / delta) / (2 * K) + np.log(8 * np.e * K * np.log(t)) / 2
+    assert_allclose(
+        paper_unstructured_threshold(t, K, delta),
+        -2 * K * lambertw(-np.exp(-x), -1).real,
+        rtol=1e-12,
+    )
+
+    def b0(c: float) -> float:
+        inverse = np.log(1 / c)
+        return float(1 + inverse + (1 + 1 / inverse) * d / 2 * np.log(1 + t * inverse / (2 * d)))
+
+    for eps in (0.0, 0.1, 3.0):
+        printed = 0.5 * (4 * np.sqrt(t) * eps + np.sqrt(2) * np.sqrt(b0(delta))) ** 2
+        assert_allclose(paper_linear_threshold(t, d, delta, eps, printed=True), printed)
+        assert_allclose(paper_linear_threshold(t, d, delta, eps), b0(delta / 2) + 2 * t * eps**2)
+        # Squares of orthogonal parts never exceed the square of the sum.
+        assert paper_linear_threshold(t, d, delta, eps) <= (1 + 1e-12) * paper_linear_threshold(
+            t, d, delta / 2, eps, printed=True
+        )
+
+
+def test_reference_values() -> None:
+    assert_allclose(heuristic_threshold(4e4, 0.05), 5.4, atol=0.05)
+    assert_allclose(paper_threshold(4e4, 10, 5, 0.05, 5.0), 117.5, atol=0.1)
+    assert_allclose(pairwise_threshold(4e4, 4e4, 10, 5, 0.05), 20, atol=0.5)
+    assert_allclose(heuristic_threshold(3e5, 0.05), 5.6, atol=0.05)
+    assert_allclose(paper_threshold(3e5, 103, 8, 0.05, 0.206), 1464, atol=0.5)
+    assert_allclose(pairwise_threshold(3e5, 3e5, 103, 4, 0.05), 24, atol=0.5)
+
+
+def test_noise_enters_the_linear_threshold_through_the_information() -> None:
+    # Rewards, noise and misspecification in other units: the same threshold.
+    one = paper_linear_threshold(1000, 5, 0.05, 0.2, information=1000 / 4.0)
+    other = paper_linear_threshold(1000, 5, 0.05, 0.2 * 1e3, information=1000 / 4.0e6)
+    assert_allclose(one, other)
+    assert one < paper_linear_threshold(1000, 5, 0.05, 0.2)
+
+
+def test_extreme_misspecification() -> None:
+    unstructured = paper_unstructured_threshold(1000, 10, 0.05)
+    for printed in (True, False):
+        assert paper_linear_threshold(1000, 5, 0.05, math.inf, printed=printed) == math.inf
+        assert paper_threshold(1000, 10, 5, 0.05, math.inf, printed=printed) == unstructured
+        assert paper_threshold(1, 10, 5, 0.05, 0.0, printed=printed) < math.inf
+    assert paper_unstructured_threshold(1, 10, 0.05) == math.inf
+
+
+@pytest.mark.parametrize("x", [1e-3, 0.1, 1.0, 3.0, 30.0, 300.0])
+def test_deviation_constant_is_the_minimum(x: float) -> None:
+    share = np.concatenate([np.linspace(0.5001, 0.999, 20_000), 1 - np.geomspace(1e-3, 1e-8, 5000)])
+    g = 2 * share - 2 * share * np.log(4 * share) + np.log(zeta(2 * share)) - np.log(1 - share) / 2
+    least = np.min((g + x) / share)
+    # Every share is a valid bound, so that more than the minimum is safe; but not much more.
+    assert least * (1 - 1e-6) <= deviation_constant(x) <= least * (1 + 1e-9)
+    assert deviation_constant(x) > x
+
+
+@pytest.mark.parametrize("K", [2, 3, 10, 103, 1000])
+def test_unstructured_threshold_holds_for_all_samples_at_once(K: int) -> None:
+    # Kaufmann and Koolen's bound for all K arms, at confidence delta/2, is valid at all t.
+    # The sum of 2 ln(4 + ln N_k) is largest where the counts are even.
+    for delta in CONFIDENCES:
+        constant = K * deviation_constant(math.log(2 / delta) / K)
+        for t in np.geomspace(2, 1e16, 40):
+            proven = 2 * K * math.log(4 + math.log(max(t / K, 1))) + constant
+            assert proven < paper_unstructured_threshold(t, K, delta)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
+def test_confidence_lies_between_zero_and_one(delta: float) -> None:
+    with pytest.raises(ProblemError, match="delta"):
+        heuristic_threshold(10, delta)
