@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid import Model
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import IndexTable, Indices, Matrix, Vector, inner, kernel
 from mislid._kernels.linalg import fill, times
 from mislid._kernels.newton import STALLED, solve
 from mislid._kernels.problem import NewtonSpace, call_set_metric, set_centre, set_problem
 from mislid._kernels.search import SearchSpace, call_project, call_search
-from mislid._kernels.structs import IndexTable, Indices, Matrix, Vector
 from mislid._kernels.workspaces import newton_space
 from mislid.engine import Engine
 from mislid.geometry.alternatives import AlternativeSearch

@@ -5,7 +5,7 @@ import pytest
 from nbformat import v4, write
 
 from helpers.notebooks import problems, processor_seconds, untidy
-from mislid._kernels.notice import MESSAGE
+from mislid._jit.notice import MESSAGE
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 NOTEBOOKS = sorted(TUTORIALS.glob("*.ipynb"))

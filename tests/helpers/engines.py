@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.structs import Struct
+from mislid._jit import Struct
 from mislid.engine import Engine, Script
 
 

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 import mislid
-from mislid._kernels.notice import MESSAGE
+from mislid._jit.notice import MESSAGE
 
 SOURCES = Path(mislid.__file__).parents[1]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mislid._jit import inner, kernel
 from mislid._kernels.aims import patience_with
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import copy
 from mislid._kernels.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
 from mislid._kernels.noise_variances import (

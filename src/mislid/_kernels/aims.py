@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import Indices, PerArm, PerFeature, Struct, Vector, inner, inner_loop
 from mislid._kernels.linalg import cholesky_solve, dot
 from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
 from mislid._kernels.state import LINEAR, Setting, State
-from mislid._kernels.structs import Indices, PerArm, PerFeature, Struct, Vector
 from mislid._kernels.two_arms import list_challengers, pair_cost
 
 # Arms whose effect on the bias is looked at, besides the pair's own.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from mislid._jit import inner, kernel
 from mislid._kernels.aims import Aims, aimed_arm, find_overdue, lagging_arm
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_gains, set_slopes
 from mislid._kernels.newton import STALLED
 from mislid._kernels.problem import NOBODY

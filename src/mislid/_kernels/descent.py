@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import inner, inner_loop
 from mislid._kernels.problem import NewtonSpace
 from mislid._kernels.walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
 

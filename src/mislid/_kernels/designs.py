@@ -15,11 +15,10 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import PerArm, Struct, Vector, inner
 from mislid._kernels.linalg import fill
 from mislid._kernels.ridge import RidgeSpace, apply_measurement, invert, squared_distance
 from mislid._kernels.state import Setting
-from mislid._kernels.structs import PerArm, Struct, Vector
 
 # Steps of Frank-Wolfe, after which the largest variance is within a few per cent of the least.
 STEPS = 1_000

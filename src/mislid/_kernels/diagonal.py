@@ -11,13 +11,12 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import PerArm, Struct, Vector, inner, inner_loop
 from mislid._kernels.families import Family
 from mislid._kernels.newton import SOLVED, STALLED
 from mislid._kernels.search import SearchSpace, call_project, call_search
 from mislid._kernels.settled import Settled, is_settled
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Struct, Vector
 from mislid._kernels.two_arms import ACCURACY
 
 # Searches are at least this factor apart in samples.

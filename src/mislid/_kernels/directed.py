@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import PerArm, Struct, inner, kernel
 from mislid._kernels.game import drawn
 from mislid._kernels.linalg import fill
 from mislid._kernels.newton import INFEASIBLE, STALLED, means_below, solve
@@ -20,7 +20,6 @@ from mislid._kernels.random import stream_of
 from mislid._kernels.rounds import search_around
 from mislid._kernels.search import forget_means, set_start
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.two_arms import ACCURACY, is_wide, move_pair
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import linked, random_kernel
-from mislid._kernels.structs import Matrix, Struct
+from mislid._jit import Matrix, Struct, linked, random_kernel
 
 
 class Source(Struct):

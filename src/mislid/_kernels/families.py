@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop
-from mislid._kernels.structs import Struct, Vector
+from mislid._jit import Struct, Vector, inner, inner_loop
 
 # Spread of the displacements of two arms around their scale, in multiples of it.
 SPREAD = 0.45

@@ -10,14 +10,13 @@ import math
 
 import numpy as np
 
+from mislid._jit import PerArm, Struct, Vector, inner, kernel
 from mislid._kernels.allocations import answer_plan
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import dot, fill
 from mislid._kernels.near_pairs import NearPairs, new_near_pairs
 from mislid._kernels.order import first_largest
 from mislid._kernels.rounds import leave_out_settled
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Struct, Vector
 from mislid._kernels.two_arms import leave_nothing_out
 from mislid._kernels.zero_sum import ZeroSum, best_mixture, new_zero_sum
 

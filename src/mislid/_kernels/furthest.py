@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import Indices, Struct, inner, kernel
 from mislid._kernels.newton import SOLVED, STALLED
 from mislid._kernels.projected_test import ProjectedTest, is_far, new_projected_test
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import Setting, State
 from mislid._kernels.stopping import closest, count_test, estimate, keep_doubt
-from mislid._kernels.structs import Indices, Struct
 from mislid._kernels.two_arms import Closest, leave_nothing_out
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 
+from mislid._jit import PerArm, Struct, Vector, inner
 from mislid._kernels import published
-from mislid._kernels.compile import inner
 from mislid._kernels.linalg import cholesky_solve, dot
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Struct, Vector
 from mislid._kernels.thresholds import unstructured
 
 OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)

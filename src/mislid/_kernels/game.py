@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
+from mislid._jit import PerArm, Vector, inner, kernel
 from mislid._kernels.allocations import closest_at_plan
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import Gains, set_gains
 from mislid._kernels.learners import Learners, allocate, learn
 from mislid._kernels.newton import STALLED
 from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Vector
 from mislid._kernels.two_arms import leave_nothing_out
 
 # From an allocation to an arm.

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import Matrix, Vector, inner, inner_loop
 from mislid._kernels.linalg import fill
 from mislid._kernels.order import heapify, pop
 from mislid._kernels.problem import NewtonSpace
-from mislid._kernels.structs import Matrix, Vector
 
 
 @inner_loop

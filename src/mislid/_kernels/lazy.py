@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
 from mislid._kernels.allocations import closest_at_plan
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.gains import set_slopes
 from mislid._kernels.linalg import cholesky, gram, is_above
 from mislid._kernels.newton import SOLVED, STALLED
@@ -22,7 +22,6 @@ from mislid._kernels.rounds import leave_out_settled
 from mislid._kernels.search import forget_means
 from mislid._kernels.state import Setting, State
 from mislid._kernels.stopping import closest, estimate, record
-from mislid._kernels.structs import PerArm, Square, Struct, Vector
 from mislid._kernels.two_arms import leave_nothing_out
 
 # Steps of Frank-Wolfe for a plan.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner
-from mislid._kernels.structs import Matrix, PerArm, Struct, Vector
+from mislid._jit import Matrix, PerArm, Struct, Vector, inner
 
 ADAHEDGE, EXPONENTIAL_WEIGHTS, FOLLOW_THE_LEADER = range(3)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner_loop
-from mislid._kernels.structs import Indices, Matrix, Vector
+from mislid._jit import Indices, Matrix, Vector, inner_loop
 
 
 # Loops for `out[:] = x`: the error messages of a slice assignment take numba seconds to compile.

@@ -12,7 +12,17 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import (
+    ArmOrder,
+    Matrix,
+    PerArm,
+    PerFeature,
+    Square,
+    Struct,
+    Vector,
+    inner,
+    inner_loop,
+)
 from mislid._kernels.families import Family, linear_evidence
 from mislid._kernels.linalg import (
     cholesky,
@@ -24,7 +34,6 @@ from mislid._kernels.linalg import (
 )
 from mislid._kernels.search import SearchSpace
 from mislid._kernels.state import Setting
-from mislid._kernels.structs import ArmOrder, Matrix, PerArm, PerFeature, Square, Struct, Vector
 
 # Below this share of the largest pivot the measured arms are taken not to span.
 SINGULAR = 1e-11

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import inner, kernel
 from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import mark_top
 from mislid._kernels.pairs_left import PairsLeft, is_left

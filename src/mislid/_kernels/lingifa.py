@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop, kernel
+from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
 from mislid._kernels.lucb import Rival, beta_of
 from mislid._kernels.order import mark_top, nth_largest
 from mislid._kernels.pairs_left import PairsLeft, is_left
@@ -32,7 +32,6 @@ from mislid._kernels.ridge import (
     update_ridge,
 )
 from mislid._kernels.state import Setting, State, take_best
-from mislid._kernels.structs import Matrix, PerArm, Vector
 
 
 class LinGIFA(Rival):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner, linked, random_kernel
+from mislid._jit import Indices, Struct, for_python, inner, linked, random_kernel
 from mislid._kernels.draw import Source, call_draw
 from mislid._kernels.random import uniform
 from mislid._kernels.state import Setting, State, observe
-from mislid._kernels.structs import Indices, Struct
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
 

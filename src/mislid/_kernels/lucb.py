@@ -12,11 +12,10 @@ import math
 
 import numpy as np
 
+from mislid._jit import PerArm, Struct, inner, kernel
 from mislid._kernels import published
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.order import mark_top
 from mislid._kernels.state import Setting, State, take_best
-from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.thresholds import heuristic, logarithmic
 
 

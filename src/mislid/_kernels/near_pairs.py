@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import Indices, Matrix, Struct, Vector, inner
 from mislid._kernels.gains import set_slopes
 from mislid._kernels.newton import INFEASIBLE, STALLED, means_below, solve
 from mislid._kernels.order import ROOT, heapify, sift_down
@@ -25,7 +25,6 @@ from mislid._kernels.search import (
     set_start,
 )
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import Indices, Matrix, Struct, Vector
 from mislid._kernels.two_arms import ACCURACY, is_wide, list_challengers, move_pair, pair_cost
 
 # So many at most: of more, those that come first.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner, kernel, linked
+from mislid._jit import Vector, for_python, inner, kernel, linked
 from mislid._kernels.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
 from mislid._kernels.linalg import cholesky_solve, copy, dot, fill, times
 from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound
@@ -29,7 +29,6 @@ from mislid._kernels.steps import (
     newton_step,
     refine_multipliers,
 )
-from mislid._kernels.structs import Vector
 from mislid._kernels.walls import FREE, UPPER_LOWER, is_pinned, released
 
 SOLVED, STALLED, INFEASIBLE = 0, 1, 2

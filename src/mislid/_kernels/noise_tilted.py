@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner
-from mislid._kernels.structs import Struct, Vector
+from mislid._jit import Struct, Vector, inner
 
 # What is known of a minimum when it is no longer looked for, in nats.
 ACCURACY, MOST_STEPS = 1e-10, 200

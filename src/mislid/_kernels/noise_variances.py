@@ -10,8 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner
-from mislid._kernels.structs import Matrix, PerArm, Struct, Vector
+from mislid._jit import Matrix, PerArm, Struct, Vector, inner
 
 # As in `mislid.stopping.noise.variances`.
 TWO_SIDED = 0.1

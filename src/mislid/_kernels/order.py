@@ -5,8 +5,7 @@ All of it works in arrays that the caller owns.
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner
-from mislid._kernels.structs import Indices, Vector
+from mislid._jit import Indices, Vector, inner
 
 ROOT = 0
 

@@ -13,9 +13,8 @@ to be selective asks `is_left`, or lets its search leave out what is not (`leave
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner
+from mislid._jit import ArmOrder, Indices, Struct, inner
 from mislid._kernels.settled import Settled, give_rows, settle
-from mislid._kernels.structs import ArmOrder, Indices, Struct
 
 
 class PairsLeft(Struct):

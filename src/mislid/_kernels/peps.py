@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import kernel
+from mislid._jit import kernel
 from mislid._kernels.gains import set_slopes
 from mislid._kernels.game import drawn
 from mislid._kernels.learners import ADAHEDGE, Learners, allocate, learn

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner, kernel, linked
+from mislid._jit import ArmOrder, PerArm, inner, kernel, linked
 from mislid._kernels.designs import (
     Designs,
     apportion,
@@ -35,7 +35,6 @@ from mislid._kernels.linalg import copy, fill
 from mislid._kernels.order import mark_top
 from mislid._kernels.ridge import estimate_means, squared_distance
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import ArmOrder, PerArm
 
 # No phase is longer: beyond, numbers of measurements are no longer exact.
 LONGEST = 2.0**50

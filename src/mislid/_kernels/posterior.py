@@ -11,14 +11,13 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import PerArm, PerFeature, Struct, inner
 from mislid._kernels.linalg import fill, times
 from mislid._kernels.newton import STALLED
 from mislid._kernels.random import normal
 from mislid._kernels.rounds import search_around
 from mislid._kernels.search import aim_at_projection, call_project
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, PerFeature, Struct
 from mislid._kernels.two_arms import ACCURACY, is_wide
 
 # An arm without measurements is believed to be as uncertain as one with so many.

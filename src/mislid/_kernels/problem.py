@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner, inner_loop, kernel, linked
+from mislid._jit import (
+    ArmOrder,
+    Indices,
+    Matrix,
+    PerArm,
+    PerFeature,
+    Square,
+    Struct,
+    Vector,
+    for_python,
+    inner,
+    inner_loop,
+    kernel,
+    linked,
+)
 from mislid._kernels.linalg import (
     cholesky,
     cholesky_solve,
@@ -14,16 +28,6 @@ from mislid._kernels.linalg import (
     gram,
     times,
     transposed_times,
-)
-from mislid._kernels.structs import (
-    ArmOrder,
-    Indices,
-    Matrix,
-    PerArm,
-    PerFeature,
-    Square,
-    Struct,
-    Vector,
 )
 
 NOBODY = -1

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from mislid._jit import Square, Struct, inner, kernel
 from mislid._kernels import thresholds
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.linalg import gram, is_above
 from mislid._kernels.newton import SOLVED, STALLED
 from mislid._kernels.search import forget_means
@@ -25,7 +25,6 @@ from mislid._kernels.stopping import (
     keep_doubt,
     record,
 )
-from mislid._kernels.structs import Square, Struct
 from mislid._kernels.two_arms import leave_nothing_out
 
 HEURISTIC, PAPER, PAPER_PRINTED = range(3)

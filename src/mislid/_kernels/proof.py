@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
+from mislid._jit import PerArm, Struct, inner, kernel
 from mislid._kernels.aims import patience_with
 from mislid._kernels.all_arms import AllArms, forecast_all_arms
-from mislid._kernels.compile import inner, kernel
 from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
 from mislid._kernels.equal import PAUSE, Spread, call_hold, call_take
 from mislid._kernels.families import Families, two_arm_evidence
@@ -33,7 +33,6 @@ from mislid._kernels.linear_fit import (
 from mislid._kernels.settled import Settled, give_rows, is_settled, settle
 from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
 from mislid._kernels.stopping import count_test, estimate, is_of_the_answer, record
-from mislid._kernels.structs import PerArm, Struct
 from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
 
 # Rules that have to learn the gaps take about so many times what one that knows them does.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner
+from mislid._jit import inner
 from mislid._kernels.state import Setting, State
 from mislid._kernels.thresholds import unstructured
 

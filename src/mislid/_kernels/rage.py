@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import kernel
+from mislid._jit import kernel
 from mislid._kernels.designs import support_of
 from mislid._kernels.phases import FINEST, Phases, avoid_bias, design_linear, noise_unit
 from mislid._kernels.state import Setting, State

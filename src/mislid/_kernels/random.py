@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import inner
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import Struct, inner, kernel
 from mislid._kernels.linalg import copy
 from mislid._kernels.pairs_left import (
     begin_to_settle,
@@ -24,7 +24,6 @@ from mislid._kernels.pairs_left import (
 from mislid._kernels.ridge import RidgeSpace, squared_distance, update_ridge
 from mislid._kernels.state import Setting, State, take_best
 from mislid._kernels.stopping import count_test, estimate, record
-from mislid._kernels.structs import Struct
 from mislid._kernels.thresholds import of_ratios
 from mislid._kernels.two_arms import list_challengers
 

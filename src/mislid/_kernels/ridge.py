@@ -12,7 +12,17 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import (
+    ArmOrder,
+    Indices,
+    Matrix,
+    PerArm,
+    PerFeature,
+    Square,
+    Struct,
+    inner,
+    inner_loop,
+)
 from mislid._kernels.linalg import (
     add_gram,
     cholesky,
@@ -23,7 +33,6 @@ from mislid._kernels.linalg import (
     transposed_times,
 )
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, PerFeature, Square, Struct
 
 # Rank-one updates between two inversions, so that their rounding does not add up.
 PERIOD = 128

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import Indices, Struct, Vector, inner
 from mislid._kernels.linalg import fill
 from mislid._kernels.pairs_left import leave_out_pairs
 from mislid._kernels.random import stream_of
 from mislid._kernels.random import uniform as number_at
 from mislid._kernels.search import SearchSpace, call_search
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import Indices, Struct, Vector
 from mislid._kernels.two_arms import (
     ACCURACY,
     Closest,

@@ -12,12 +12,23 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import inner, inner_loop, kernel, linked
+from mislid._jit import (
+    ArmOrder,
+    Indices,
+    Matrix,
+    PerArm,
+    PerFeature,
+    Struct,
+    Vector,
+    inner,
+    inner_loop,
+    kernel,
+    linked,
+)
 from mislid._kernels.linalg import cholesky_solve, copy, dot, fill, times, transposed_times
 from mislid._kernels.newton import SOLVED, STALLED, means_below, solve
 from mislid._kernels.order import ROOT, heapify, sift_down
 from mislid._kernels.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
-from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, PerFeature, Struct, Vector
 
 CRUDE, GOOD, DONE = 0, 1, 2
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mislid._kernels.compile import inner
-from mislid._kernels.structs import ArmOrder, IndexTable, Indices, Struct
+from mislid._jit import ArmOrder, IndexTable, Indices, Struct, inner
 
 
 class Settled(Struct):

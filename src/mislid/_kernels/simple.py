@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import kernel
+from mislid._jit import PerArm, Struct, Vector, kernel
 from mislid._kernels.rounds import least_measured
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm, Struct, Vector
 
 
 class Uniform(Struct):

@@ -10,12 +10,11 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._kernels.compile import for_python, inner
+from mislid._jit import ArmOrder, Indices, Matrix, PerArm, Struct, Vector, for_python, inner
 from mislid._kernels.linalg import copy
 from mislid._kernels.order import list_top
 from mislid._kernels.pairs_left import PairsLeft
 from mislid._kernels.search import SearchSpace
-from mislid._kernels.structs import ArmOrder, Indices, Matrix, PerArm, Struct, Vector
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)

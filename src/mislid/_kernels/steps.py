@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner, inner_loop
+from mislid._jit import inner, inner_loop
 from mislid._kernels.graded import graded_step
 from mislid._kernels.linalg import (
     add_gram,

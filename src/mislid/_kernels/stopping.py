@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import Vector, inner
 from mislid._kernels.newton import STALLED
 from mislid._kernels.search import call_project, call_search
 from mislid._kernels.state import Setting, State, set_estimate
-from mislid._kernels.structs import Vector
 from mislid._kernels.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
 
 # After the samples have grown by this factor, the closest alternative is searched for again.

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import inner
 
 
 @inner

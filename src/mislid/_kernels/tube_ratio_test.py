@@ -8,7 +8,7 @@ is never too early, and where bounds are exact not later than by its cost.
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import Struct, inner, kernel
 from mislid._kernels.newton import SOLVED, STALLED
 from mislid._kernels.pairs_left import (
     begin_to_settle,
@@ -21,7 +21,6 @@ from mislid._kernels.pairs_left import (
 from mislid._kernels.search import CRUDE, DONE, GOOD, better_bound, forget_means
 from mislid._kernels.state import Setting, State
 from mislid._kernels.stopping import closest, count_test, estimate, keep_doubt, record
-from mislid._kernels.structs import Struct
 from mislid._kernels.thresholds import of_ratios
 from mislid._kernels.two_arms import is_wide, leave_nothing_out, list_challengers, pair_cost
 

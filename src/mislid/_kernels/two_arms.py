@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import inner
+from mislid._jit import Indices, Vector, inner
 from mislid._kernels.linalg import fill
 from mislid._kernels.newton import SOLVED
 from mislid._kernels.search import SearchSpace
-from mislid._kernels.structs import Indices, Vector
 
 # Cost and certified bound of a search agree to this.
 ACCURACY = 1e-10

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import PerArm, inner, kernel
 from mislid._kernels.lucb import Rival, beta_of, interval, is_answer, less_measured
 from mislid._kernels.order import mark_top, nth_largest
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import PerArm
 
 
 class UGapE(Rival):

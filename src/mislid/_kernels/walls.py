@@ -16,7 +16,7 @@ such a corner, so each of them is a state of its own.
 
 from __future__ import annotations
 
-from mislid._kernels.compile import inner
+from mislid._jit import inner
 
 FREE = 0
 # Both arms on a wall and sj - si = G: x_i - x_j is pinned.

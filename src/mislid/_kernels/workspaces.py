@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from mislid._jit import Indices, Matrix, Vector
 from mislid._kernels.newton import minimise
 from mislid._kernels.pairs_left import PairsLeft
 from mislid._kernels.problem import NewtonSpace, set_metric
 from mislid._kernels.search import SearchSpace, project_means, search_pairs
 from mislid._kernels.settled import Settled
 from mislid._kernels.state import Setting, State
-from mislid._kernels.structs import Indices, Matrix, Vector
 
 # Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
 # otherwise enough for those that ever come close. A rule that visits more pairs than are remembered

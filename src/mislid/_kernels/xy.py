@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._kernels.compile import inner, kernel
+from mislid._jit import inner, kernel
 from mislid._kernels.designs import support_of
 from mislid._kernels.phases import FINEST, Phases, avoid_bias, design_linear, noise_unit
 from mislid._kernels.state import Setting, State

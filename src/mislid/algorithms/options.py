@@ -84,7 +84,7 @@ def _is_flag(value: Any) -> bool:
     """0 and 1 are taken for False and True, and so are those of NumPy."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind == "b":
-        return value.ndim == 0  # type: ignore[no-any-return]
+        return value.ndim == 0
     return isinstance(value, Integral) and value in (0, 1)
 
 

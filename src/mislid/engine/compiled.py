@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
+from mislid._jit import Kernel, Matrix, Struct, Vector
 from mislid._kernels import gains, game, learners, projected_test
 from mislid._kernels.adaptive import Adaptive, judge_adaptive
 from mislid._kernels.aims import SHORTLIST, Aims
 from mislid._kernels.all_arms import AllArms
 from mislid._kernels.best_response import BestResponse, any_response, best_response
-from mislid._kernels.compile import Kernel
 from mislid._kernels.diagonal import Diagonal
 from mislid._kernels.directed import directed_arm, new_directed
 from mislid._kernels.draw import Source, draw_bernoulli, draw_beta, draw_gaussian, draw_row
@@ -39,7 +39,6 @@ from mislid._kernels.ratio_test import RatioTest, judge_ratio
 from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
 from mislid._kernels.state import EQUAL, KNOWN, UNKNOWN, Setting
-from mislid._kernels.structs import Matrix, Struct, Vector
 from mislid._kernels.top_two import new_top_two, top_two_arm
 from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test

@@ -11,7 +11,7 @@ from mislid._words import shown
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
-    from mislid._kernels.structs import Struct
+    from mislid._jit.structs import Struct
 
 Frozen = dict[str, NDArray[Any]]
 

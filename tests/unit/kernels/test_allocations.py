@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from mislid import Instance, Model, Question
+from mislid._jit import for_python
 from mislid._kernels.allocations import LEAST_SHARE, closest_at_plan
-from mislid._kernels.compile import for_python
 from mislid.engine import Engine
 
 closest = for_python(closest_at_plan)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid._kernels.compile import kernel
+from mislid._jit import Matrix, kernel
 from mislid._kernels.game import Game
 from mislid._kernels.learners import allocate, learn
-from mislid._kernels.structs import Matrix
 from mislid.algorithms import AdaHedge, ExponentialWeights, FollowTheLeader, MisLid
 from mislid.algorithms.parts import Learner
 from mislid.engine.compiled import new_setting, sampler_of

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mislid._kernels.compile import kernel
+from mislid._jit import Vector, kernel
 from mislid._kernels.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
 from mislid._kernels.noise_variances import (
     Shifts,
@@ -15,7 +15,6 @@ from mislid._kernels.noise_variances import (
     shifted_ceiling,
     shifted_evidence,
 )
-from mislid._kernels.structs import Vector
 from mislid.engine.compiled import _shifts, _tilts
 from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
 from mislid.stopping.noise.variances import Sample, by_shifts, shifts

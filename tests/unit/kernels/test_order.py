@@ -4,9 +4,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.testing import assert_array_equal
 
-from mislid._kernels.compile import kernel
+from mislid._jit import Indices, Vector, kernel
 from mislid._kernels.order import list_top, nth_largest
-from mislid._kernels.structs import Indices, Vector
 from oracles.rivals import best
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
+from mislid._jit import Indices, for_python
 from mislid._kernels import pairs_left
-from mislid._kernels.compile import for_python
-from mislid._kernels.structs import Indices
 from mislid._kernels.workspaces import forget_pairs, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from helpers.rival_runs import Floats
 from mislid import Instance, Model, identify
-from mislid._kernels.compile import for_python
+from mislid._jit import for_python
 from mislid._kernels.designs import apportion, own_design, xy_design
 from mislid._kernels.phases import Phases
 from mislid._kernels.state import Setting

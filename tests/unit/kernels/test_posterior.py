@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, random_instance
 from mislid import Engine, Instance, Model, Question
-from mislid._kernels.compile import kernel
+from mislid._jit import kernel
 from mislid._kernels.posterior import Posterior, draw
 from mislid._kernels.state import Setting, State
 from mislid.algorithms import PEPS

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from helpers.measured import Data, engine_of, random_data, samples
 from mislid import Instance, Model
-from mislid._kernels.compile import for_python
+from mislid._jit import for_python
 from mislid._kernels.families import Family, linear_evidence, two_arm_evidence
 from mislid._kernels.settled import Settled, give_rows, is_settled, settle
 from mislid._kernels.workspaces import new_settled

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from helpers.measured import Data, engine_of, random_data, samples, setting_of, state_of
-from mislid._kernels.compile import kernel
+from mislid._jit import kernel
 from mislid._kernels.search import call_project
 from mislid._kernels.state import Setting, State, take_in
 from mislid._kernels.stopping import closest

@@ -9,7 +9,7 @@ from numpy.random import SeedSequence
 import mislid
 from helpers.engines import assert_same, memory_of, proposal
 from mislid import Instance, Model
-from mislid._kernels import compile as compiling
+from mislid._jit import compile as compiling
 from mislid.engine import Verdict, View
 from mislid.errors import ProblemError
 from mislid.study import Study

@@ -33,7 +33,7 @@ from numba.extending import (
     unbox,
 )
 
-from mislid._kernels.arrays import FlatType, flat
+from mislid._jit.arrays import FlatType, flat
 
 # Arrays in C order, of numbers and of positions, with the number of their dimensions.
 Vector = Annotated[npt.NDArray[np.float64], 1]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from helpers.scripts import SOURCE, run_script
-from mislid._kernels.reach import digest_of
+from mislid._jit.reach import digest_of
 
-HEADER = "from mislid._kernels.compile import inner, inner_loop, kernel, linked\n"
+HEADER = "from mislid._jit.compile import inner, inner_loop, kernel, linked\n"
 FILES = {
     "mykernel": """
 import deep_package.settings
@@ -209,7 +209,7 @@ def test_addresses_and_the_order_of_sets_do_not_count() -> None:
     text = (
         "class C: pass\na, b = C(), {'a', 'b', 'c'}\ndef f(): return a, b, {1} if 'x' in b else 0"
     )
-    script = f"from mislid._kernels.reach import digest_of\n{text}\nprint(digest_of(f))"
+    script = f"from mislid._jit.reach import digest_of\n{text}\nprint(digest_of(f))"
     seeds = ("1", "2", "3")
     assert len({run_script(script, PYTHONHASHSEED=seed) for seed in seeds}) == 1
 

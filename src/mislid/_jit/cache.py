@@ -24,10 +24,11 @@ from numba.core.caching import (
     _CacheLocator,
 )
 
-from mislid._kernels.folders import cache_folder, close_to_others, is_trusted_file, places
-from mislid._kernels.reach import digest_of
+from mislid._jit.folders import cache_folder, close_to_others, is_trusted_file, places
+from mislid._jit.reach import digest_of
 
-_HERE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
+_ROOMS = ("_jit", "_kernels", "geometry", "stopping", "algorithms", "engine")
 _SEAL = hashlib.sha256().digest_size
 
 
@@ -35,7 +36,7 @@ _SEAL = hashlib.sha256().digest_size
 def source_stamp() -> str:
     """A digest of the sources of all kernels."""
     digest = hashlib.sha256()
-    for source in sorted(_HERE.glob("*.py")):
+    for source in sorted(source for room in _ROOMS for source in (_PACKAGE / room).rglob("*.py")):
         digest.update(source.name.encode() + source.read_bytes())
     return digest.hexdigest()
 
@@ -49,7 +50,7 @@ class _Locator(_CacheLocator):
         self._py_file = file
         self._disambiguator = str(function.__code__.co_firstlineno)
         self._stamp = source_stamp()
-        if Path(file).parent != _HERE or function.__closure__ is not None:
+        if _PACKAGE not in Path(file).parents or function.__closure__ is not None:
             reached = digest_of(function)
             self._stamp += reached
             if function.__closure__ is not None:  # there may be several in the same line

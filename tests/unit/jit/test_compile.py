@@ -12,8 +12,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from helpers.scripts import run_script
-from mislid._kernels.compile import for_python, inner, inner_loop, kernel, linked, random_kernel
-from mislid._kernels.structs import Indices, Struct, Vector
+from mislid._jit import (
+    Indices,
+    Struct,
+    Vector,
+    for_python,
+    inner,
+    inner_loop,
+    kernel,
+    linked,
+    random_kernel,
+)
 
 
 class Counter(Struct):

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.partition(".")[0]
 _COMPILERS = {"llvmlite", "numba", "numpy"}
 _LIBRARY = str(Path(os.__file__).parent)
 # Where kernels, parts of kernels and intrinsics have their functions.

@@ -11,10 +11,9 @@ import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from helpers.scripts import run_script
-from mislid._kernels import cache, folders
-from mislid._kernels.cache import KernelCache, source_stamp
-from mislid._kernels.compile import Kernel, kernel
-from mislid._kernels.folders import Places
+from mislid._jit import Kernel, cache, folders, kernel
+from mislid._jit.cache import KernelCache, source_stamp
+from mislid._jit.folders import Places
 
 KERNELS = Path(cache.__file__).parent
 

@@ -22,11 +22,11 @@ from numba import config, njit, types
 from numba.core import cgutils, typing
 from numba.extending import intrinsic
 
-from mislid._kernels.cache import KernelCache
-from mislid._kernels.folders import are_kept
-from mislid._kernels.notice import compiling
-from mislid._kernels.structs import refuse_others, signature_of
-from mislid._kernels.translate import KernelCompiler, PartCompiler
+from mislid._jit.cache import KernelCache
+from mislid._jit.folders import are_kept
+from mislid._jit.notice import compiling
+from mislid._jit.structs import refuse_others, signature_of
+from mislid._jit.translate import KernelCompiler, PartCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,8 +12,8 @@ from typing import NoReturn
 import pytest
 
 from helpers.homeless import take_home
-from mislid._kernels import folders
-from mislid._kernels.folders import INHERITED, Places, are_kept, cache_folder, distrust
+from mislid._jit import folders
+from mislid._jit.folders import INHERITED, Places, are_kept, cache_folder, distrust
 
 KERNELS = Path(folders.__file__).parent
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from helpers.scripts import run_script
-from mislid._kernels import notice
-from mislid._kernels.notice import MESSAGE, UNKEPT, compiling
+from mislid._jit import notice
+from mislid._jit.notice import MESSAGE, UNKEPT, compiling
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +82,8 @@ def test_a_process_without_stderr_compiles_in_silence(monkeypatch: pytest.Monkey
 
 
 SCRIPT = """
-from mislid._kernels import notice
-from mislid._kernels.compile import for_python
+from mislid._jit import notice
+from mislid._jit import for_python
 from mislid._kernels.thresholds import wbar
 
 notice.PATIENCE = 0.0
@@ -100,7 +100,7 @@ UNKEPT_SCRIPT = f"""
 import os
 import tempfile
 from pathlib import Path
-from mislid._kernels import folders
+from mislid._jit import folders
 
 def fail(**_):
     raise OSError("read-only")

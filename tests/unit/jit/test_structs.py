@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mislid._kernels.compile import kernel
-from mislid._kernels.structs import (
+from mislid._jit import kernel
+from mislid._jit.structs import (
     IndexTable,
     Indices,
     Matrix,

@@ -1,0 +1,41 @@
+"""Compiled functions and the structs they work on."""
+
+from mislid._jit.compile import (
+    Kernel,
+    for_python,
+    inner,
+    inner_loop,
+    kernel,
+    linked,
+    random_kernel,
+)
+from mislid._jit.structs import (
+    ArmOrder,
+    IndexTable,
+    Indices,
+    Matrix,
+    PerArm,
+    PerFeature,
+    Square,
+    Struct,
+    Vector,
+)
+
+__all__ = [
+    "ArmOrder",
+    "IndexTable",
+    "Indices",
+    "Kernel",
+    "Matrix",
+    "PerArm",
+    "PerFeature",
+    "Square",
+    "Struct",
+    "Vector",
+    "for_python",
+    "inner",
+    "inner_loop",
+    "kernel",
+    "linked",
+    "random_kernel",
+]
