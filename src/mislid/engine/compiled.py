@@ -29,7 +29,6 @@ from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
 from mislid._kernels.noise_tilted import Tilts
 from mislid._kernels.noise_variances import MOST_CELLS, Shifts
-from mislid._kernels.pairs_left import PairsLeft
 from mislid._kernels.peps import new_peps, peps_arm
 from mislid._kernels.phases import Phases, new_phases, phases_arm, phases_left, phases_test
 from mislid._kernels.projected_test import judge_projected, new_projected_test
@@ -56,7 +55,13 @@ from mislid.stopping import evidence
 from mislid.stopping.noise import NOISE_MODELS, equal
 from mislid.stopping.noise.tilted import tilts_of
 from mislid.stopping.noise.variances import shifts
-from mislid.stopping.rules import FurthestAnswer, LikelihoodRatio, StoppingRule
+from mislid.stopping.registry import CompiledStopping, Setup, register
+from mislid.stopping.rules import (
+    STOPPING_RULES,
+    FurthestAnswer,
+    LikelihoodRatio,
+    StoppingRule,
+)
 
 
 class Sampler(NamedTuple):
@@ -84,24 +89,6 @@ class Sampler(NamedTuple):
     estimates: bool = False
     plays: bool = False
     left: Kernel | None = None
-
-
-class Stopping(NamedTuple):
-    """A compiled stopping rule.
-
-    Attributes
-    ----------
-    struct
-        What it knows and remembers.
-    judge
-        Kernel that estimates and tests.
-    left
-        The pairs that it has not settled, or None where it settles none by themselves.
-    """
-
-    struct: Struct
-    judge: Kernel
-    left: PairsLeft | None = None
 
 
 def new_setting(
@@ -338,11 +325,9 @@ SAMPLERS: dict[type, Callable[[Any, Setting, Question, Instance | None], Sampler
 }
 
 
-def _projected(kind: int) -> Callable[[Setting], Stopping]:
-    return lambda setting: Stopping(new_projected_test(setting, kind), judge_projected)
-
-
-def _proof(setting: Setting) -> Stopping:
+@register(STOPPING_RULES["guaranteed"])
+def _proof(rule: StoppingRule, setup: Setup) -> CompiledStopping:
+    setting = setup.setting
     unknown = setting.noise_model == UNKNOWN
     given = evidence.families_of(
         setting.X.shape[0],
@@ -354,15 +339,15 @@ def _proof(setting: Setting) -> Stopping:
     plain = _new_proof(setting, given)
     left = new_pairs_left(setting.X.shape[0], setting.m, plain.settled)
     if setting.noise_model in (KNOWN, EQUAL):
-        return Stopping(plain, judge_proof, left)
-    rule = Adaptive(
+        return CompiledStopping(plain, judge_proof, left)
+    adaptive = Adaptive(
         **plain.fields(),
         tilts=_tilts(NOISE_MODELS[setting.noise_model]),
         shifts=_shifts(setting.X.shape[0]),
         # Of unknown noise all rules know what is estimated; else those of others know the range.
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
-    return Stopping(rule, judge_adaptive, left)
+    return CompiledStopping(adaptive, judge_adaptive, left)
 
 
 def _new_proof(setting: Setting, given: evidence.Families) -> Proof:
@@ -428,18 +413,22 @@ def _shifts(K: int) -> Shifts:
     )
 
 
-# One row for every compiled stopping rule; `mislid.stopping.rules` says what stands behind each.
-STOPPING: dict[str, Callable[[Setting], Stopping]] = {
-    "guaranteed": _proof,
-    "paper": _projected(projected_test.PAPER),
-    "paper-printed": _projected(projected_test.PAPER_PRINTED),
-    "heuristic": _projected(projected_test.HEURISTIC),
+PROJECTED = {
+    "paper": projected_test.PAPER,
+    "paper-printed": projected_test.PAPER_PRINTED,
+    "heuristic": projected_test.HEURISTIC,
 }
 
 
-def _ratio(
-    rule: LikelihoodRatio, setting: Setting, question: Question, estimates: bool
-) -> Stopping:
+@register(*(STOPPING_RULES[name] for name in PROJECTED))
+def _projected(rule: StoppingRule, setup: Setup) -> CompiledStopping:
+    kind = PROJECTED.get(rule.name, projected_test.HEURISTIC)
+    return CompiledStopping(new_projected_test(setup.setting, kind), judge_projected)
+
+
+@register(LikelihoodRatio())
+def _ratio(rule: LikelihoodRatio, setup: Setup) -> CompiledStopping:
+    setting, question = setup.setting, setup.question
     options: dict[str, Any] = {
         "log_inverse": -math.log(setting.delta),
         "iterated": rule.threshold == "heuristic",
@@ -447,21 +436,16 @@ def _ratio(
     }
     left = new_pairs_left(question.K, setting.m) if rule.selective else None
     if setting.eps > 0.0:
-        return Stopping(TubeRatioTest.zeros({}, **options), judge_tube_ratio, left)
+        return CompiledStopping(TubeRatioTest.zeros({}, **options), judge_tube_ratio, left)
     ridge = new_ridge_space(setting, _corner(setting, question), rule.ridge)
-    struct = RatioTest.zeros({}, projects=estimates, ridge=ridge, **options)
-    return Stopping(struct, judge_ratio, left)
+    struct = RatioTest.zeros({}, projects=setup.estimates, ridge=ridge, **options)
+    return CompiledStopping(struct, judge_ratio, left)
 
 
-def stopping_of(
-    rule: StoppingRule, setting: Setting, question: Question, estimates: bool
-) -> Stopping:
-    """The compiled stopping rule; `estimates` says whether sampling looks at projected means."""
-    if isinstance(rule, LikelihoodRatio):
-        return _ratio(rule, setting, question, estimates)
-    if isinstance(rule, FurthestAnswer):
-        return Stopping(new_furthest(setting, projected_test.HEURISTIC), judge_furthest)
-    return STOPPING["heuristic" if rule.judge is not None else rule.name](setting)
+@register(FurthestAnswer())
+def _furthest(rule: FurthestAnswer, setup: Setup) -> CompiledStopping:
+    struct = new_furthest(setup.setting, projected_test.HEURISTIC)
+    return CompiledStopping(struct, judge_furthest)
 
 
 # One row for every kind of simulated rewards.

@@ -24,6 +24,7 @@ from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.stopping.noise import UNDECLARED
+from mislid.stopping.registry import Setup, compile_stopping
 from mislid.stopping.rules import as_stopping_rule
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ class Engine:
         setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
         sampler = compiled.sampler_of(rule, setting, question, self._truth)
         estimates = sampler is None or sampler.estimates
-        stopping = compiled.stopping_of(self.stopping, setting, question, estimates)
+        setup = Setup(setting, question, self._truth, estimates)
+        stopping = compile_stopping(self.stopping, setup)
         self._sampler, self._judge = sampler, stopping.judge
         self._settles = stopping.left is not None
         every = self._every_arm

@@ -13,9 +13,10 @@ from mislid._kernels.state import Setting, State, take_in
 from mislid._kernels.stopping import closest
 from mislid._kernels.two_arms import ACCURACY, Closest
 from mislid._kernels.workspaces import new_state
-from mislid.engine.compiled import STOPPING, Stopping
 from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.duality import all_pairs, top_arms
+from mislid.stopping.registry import CompiledStopping, Setup, compile_stopping
+from mislid.stopping.rules import STOPPING_RULES
 
 
 @kernel
@@ -27,13 +28,17 @@ def closest_of(setting: Setting, state: State) -> Closest:
     return closest(setting.eps, state.means, setting.tol, state)
 
 
-def judged(setting: Setting, rule: Stopping, state: State) -> bool:
+def judged(setting: Setting, rule: CompiledStopping, state: State) -> bool:
     return bool(rule.judge(setting, rule.struct, state, True))
+
+
+def compiled(name: str, data: Data) -> CompiledStopping:
+    return compile_stopping(STOPPING_RULES[name], Setup(setting_of(data), data.question))
 
 
 def verdict(data: Data, name: str) -> tuple[bool, State]:
     setting, state = setting_of(data), state_of(data)
-    return judged(setting, STOPPING[name](setting), state), state
+    return judged(setting, compiled(name, data), state), state
 
 
 def with_incumbents_of(data: Data) -> State:
@@ -43,7 +48,7 @@ def with_incumbents_of(data: Data) -> State:
     return state
 
 
-@pytest.mark.parametrize("name", list(STOPPING))
+@pytest.mark.parametrize("name", list(STOPPING_RULES))
 def test_no_pair_stays_exempt(name: str) -> None:
     for data in samples(5, 30):
         assert not verdict(data, name)[1].test.exempt.any()
@@ -53,7 +58,7 @@ def test_no_pair_stays_exempt(name: str) -> None:
 def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     data = random_data(np.random.default_rng(12), 0.05, size=1e9)
     setting, state = setting_of(data), state_of(data)
-    rule = STOPPING[name](setting)
+    rule = compiled(name, data)
     assert judged(setting, rule, state)
     assert state.stalls == 0
     means = state.means.copy()
@@ -65,7 +70,7 @@ def test_a_search_that_stalls_decides_nothing(name: str) -> None:
     assert judged(setting, rule, state)
 
 
-@pytest.mark.parametrize("name", [name for name in STOPPING if name != "guaranteed"])
+@pytest.mark.parametrize("name", [name for name in STOPPING_RULES if name != "guaranteed"])
 @pytest.mark.parametrize("eps", [0.05, 0.5])
 def test_shortcuts_along_a_run_change_no_verdict(name: str, eps: float) -> None:
     """An old alternative may spare work; a fresh rule has none."""
@@ -73,7 +78,7 @@ def test_shortcuts_along_a_run_change_no_verdict(name: str, eps: float) -> None:
     data = random_data(rng, eps)
     data = data._replace(noise=20.0 * data.noise)
     setting, state = setting_of(data), new_state(setting_of(data))
-    rule = STOPPING[name](setting)
+    rule = compiled(name, data)
     verdicts = []
     spared = 0
     for t in range(1500):

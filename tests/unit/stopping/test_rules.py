@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 from helpers.measured import Data, engine_of, random_data, samples
 from mislid.engine import Engine, Verdict
-from mislid.engine.compiled import STOPPING
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
@@ -37,7 +36,6 @@ def evidence(found: Verdict) -> list[float]:
 
 
 def test_rules_have_names_and_honest_labels() -> None:
-    assert set(STOPPING_RULES) == set(STOPPING)
     assert {name for name, rule in STOPPING_RULES.items() if not rule.guaranteed} == {
         "heuristic",
         "paper-printed",
