@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +18,6 @@ ARMS, DIMENSION, TOP = 100, 10, 5
 NOISE = 20.0
 PAIRS, REPEATS = (0, 10_000, 100_000), 3
 QUICK_PAIRS, QUICK_REPEATS = (0, 20), 1
-# Pairs, of two events each, of which a process keeps what it has taken in.
-SNAPSHOT_AFTER = 10_000
 
 # What is imported, compiled and connected before the clock starts; the study; how to look at it.
 OWN = (
@@ -110,24 +107,12 @@ def write(addresses: dict[str, str], pairs: int) -> str:
     return name
 
 
-def opened(
-    package: tuple[str, str, str], address: str, name: str, repeats: int, snapshots: str = ""
-) -> Opening:
-    """Medians over new processes, without snapshots or with those of a folder."""
+def opened(package: tuple[str, str, str], address: str, name: str, repeats: int) -> Opening:
+    """Medians over new processes."""
     prepare, study, look = package
     work = WORK.format(prepare=prepare, study=study, look=look)
-    found = [
-        in_own_process("-c", work, address, name, MISLID_SNAPSHOTS=snapshots)
-        for _ in range(repeats)
-    ]
+    found = [in_own_process("-c", work, address, name) for _ in range(repeats)]
     return Opening(*np.median(found, axis=0).tolist())
-
-
-def from_snapshots(address: str, name: str, repeats: int) -> Opening:
-    """As those who open a study again find it: the first process has left a snapshot."""
-    with tempfile.TemporaryDirectory() as folder:
-        opened(OWN, address, name, 1, folder)
-        return opened(OWN, address, name, repeats, folder)
 
 
 def row(what: str, cost: Opening) -> list[str]:
@@ -146,9 +131,6 @@ def run(
         name = write(addresses, size)
         for storage, address in addresses.items():
             rows.append(row(f"mislid, {storage}, {size:,}", opened(OWN, address, name, repeats)))
-            if size >= SNAPSHOT_AFTER:
-                cost = from_snapshots(address, name, repeats)
-                rows.append(row(f"the same, from a snapshot, {size:,}", cost))
     for size in kept:
         for storage, address in others.items():
             progress(f"studies: opening Optuna's after {size} trials")

@@ -52,7 +52,6 @@ from mislid.study.manage import create_study as create_study
 from mislid.study.manage import delete_study as delete_study
 from mislid.study.manage import list_studies as list_studies
 from mislid.study.manage import load_study as load_study
-from mislid.study.storage import upgrade_storage as upgrade_storage
 from mislid.verification import Verification as Verification
 from mislid.verification import verify as verify
 

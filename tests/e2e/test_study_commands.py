@@ -25,7 +25,7 @@ ENVIRONMENT = os.environ | {
 }
 COMMANDS = (
     *("create", "ask", "tell", "import", "status", "result", "verify", "export"),
-    *("what-if", "sensitivity", "estimates", "list", "copy", "delete", "upgrade"),
+    *("what-if", "sensitivity", "estimates", "list", "copy", "delete"),
 )
 PATIENCE = 300
 

@@ -22,7 +22,6 @@ from mislid.study.reading import ObservationRow
 from mislid.study.result import StudyResult, StudySummary, Trial
 from mislid.study.sensitivity import AnswerChange, Sensitivity, SensitivityRow
 from mislid.study.settings import Settings
-from mislid.study.storage import upgrade_storage
 from mislid.study.study import Study
 from mislid.study.suspicions import StudyWarning
 from mislid.study.timeline import EvidenceOverTime, History, Moment
@@ -59,5 +58,4 @@ __all__ = [
     "delete_study",
     "list_studies",
     "load_study",
-    "upgrade_storage",
 ]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine import Engine, Script
-from mislid.engine.frozen import Frozen
 from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine
 from mislid.study.settings import Settings
@@ -40,18 +39,6 @@ class Guide:
 
     def _engine_at(self, misspecification: float) -> Engine:
         return new_engine(self._settings, self._candidates, misspecification=misspecification)
-
-    def freeze(self) -> Frozen:
-        """What it has come to, as arrays."""
-        reached = np.array([self.misspecification, self._doublings])
-        return {"reached": reached, **self._engine.freeze()}
-
-    def thaw(self, frozen: Frozen) -> None:
-        """Go on from what `freeze` gave."""
-        self.misspecification, doublings = (float(one) for one in frozen["reached"])
-        self._doublings = int(doublings)
-        self._engine = self._engine_at(self.misspecification)
-        self._engine.thaw({name: one for name, one in frozen.items() if name != "reached"})
 
     def follow(self, script: Script) -> NDArray[np.int64]:
         """Take in what happened; the arms (n,) that it would have chosen.

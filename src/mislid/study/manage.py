@@ -18,7 +18,6 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownStudyError,
 )
-from mislid.study import snapshots
 from mislid.study.candidates import as_candidates, as_intended
 from mislid.study.events import Chain, Entry, Event, entry_of, events_of
 from mislid.study.facts import Created
@@ -345,7 +344,6 @@ def delete_study(*, study_name: str, storage: Address) -> None:
     """
     place = as_storage(_given(storage))
     key = place.find(study_name)
-    snapshots.forget(place.read(key, 0, 1))
     place.delete(key)
 
 

@@ -25,7 +25,6 @@ from mislid.errors import (
     UnknownOutcomeError,
     UnknownTrialError,
 )
-from mislid.study import snapshots
 from mislid.study.checking import unconfirmed
 from mislid.study.contradictions import in_words, refuted, tallies_of
 from mislid.study.decisions import warm_up
@@ -184,8 +183,6 @@ class OpenStudy:
         self._confirmed: Decided | None = None
         # What was wanted when an answer was lost, until it is known what came of it.
         self._unsettled: Request | None = None
-        # Number of events by which a snapshot was kept.
-        self._kept = 0
 
     def _contradictions(self) -> dict[str, Contradicted]:
         """What the data refute of what was declared.
@@ -217,8 +214,6 @@ class OpenStudy:
         with self._alone:
             try:
                 more = True
-                if self._replay.state.sequence == 0:
-                    self._recall()
                 while more:
                     after = self._replay.state.sequence
                     entries = self._storage.read(self._key, after, _AT_ONCE)
@@ -228,27 +223,6 @@ class OpenStudy:
                 self._forget()
                 raise
             return self._replay.state
-
-    def _recall(self) -> None:
-        """Begin with what is kept of a long log, if the log still has what that ends with."""
-        if self._rules != (None, None) or not snapshots.are_kept():
-            return
-        first = self._storage.read(self._key, 0, 1)
-        if not first:
-            return
-        replay = Replay()
-        chain = snapshots.recall(Chain().take_in(first)[0].seal, replay)
-        if chain is None:
-            return
-        last = self._storage.read(self._key, chain.sequence - 1, 1)
-        if [entry.seal for entry in last] == [chain.head]:
-            self._replay, self._chain, self._kept = replay, chain, chain.sequence
-
-    def _keep(self) -> None:
-        """Keep what a long log has come to."""
-        if self._replay.state.sequence - self._kept >= snapshots.EVERY:
-            self._kept = self._replay.state.sequence
-            snapshots.keep(self._replay, self._chain)
 
     def _forget(self) -> None:
         """Rules and log may be out of step; the next look replays the log from its beginning."""
@@ -325,7 +299,6 @@ class OpenStudy:
         state = self._replay.state if self._replay.state.sequence else self._now()
         warm_up(state.settings.algorithm, state.settings.stopping)
         self._replay.catch_up()
-        self._keep()
 
     def _append(self, attempt: Attempt, many: int | None) -> bool:
         """Catch up, decide and append; nothing, and False, with so many events to catch up with."""

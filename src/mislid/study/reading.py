@@ -516,7 +516,6 @@ class ReadableStudy(OpenStudy):
             refuted_now = list(self._contradictions().values())
             if self._replay.has_rules:
                 self._replay.catch_up()
-                self._keep()
             return Overview._of(self.study_name, self._replay, self._chain.head, refuted_now)
 
     def events(self) -> list[Event]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -51,18 +51,13 @@ class Replay:
     """
 
     def __init__(self, algorithm: Any = None, stopping: Any = None) -> None:
-        self._given = algorithm, stopping
+        self.given = algorithm, stopping
         self._begin()
-
-    @property
-    def given(self) -> tuple[Any, Any]:
-        """Sampling and stopping rule, where they take the place of those that are named."""
-        return self._given
 
     @property
     def has_rules(self) -> bool:
         """Whether there are rules to ask: a log only names those of others."""
-        settings, (algorithm, stopping) = self.state.settings, self._given
+        settings, (algorithm, stopping) = self.state.settings, self.given
         if stopping is None and is_python(settings.stopping):
             return False
         return algorithm is not None or not is_absent(settings.algorithm)
@@ -84,8 +79,8 @@ class Replay:
     def engine(self) -> Engine:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
-            self._engine = new_engine(self.state.settings, self.state.candidates, *self._given)
-            if self.state.settings.is_guided and self._given == (None, None):
+            self._engine = new_engine(self.state.settings, self.state.candidates, *self.given)
+            if self.state.settings.is_guided and self.given == (None, None):
                 self._guide = Guide(self.state.settings, self.state.candidates)
         if self._script:
             self._catch_up(self._engine)
@@ -99,7 +94,7 @@ class Replay:
         if self.has_rules:
             return self.engine
         state = self.state
-        rules = stand_ins(state.settings, self._given)
+        rules = stand_ins(state.settings, self.given)
         engine, sign = new_engine(state.settings, state.candidates, *rules), state.settings.sign
         tests = not is_python(state.settings.stopping)
         for _, group in groupby(state.observations, lambda one: one.sequence):
@@ -130,36 +125,6 @@ class Replay:
         """Let the rules take in what has gathered."""
         if self._script:
             _ = self.engine
-
-    @property
-    def is_caught_up(self) -> bool:
-        """Whether compiled rules have taken in all that there is."""
-        return self._engine is not None and self._engine.is_compiled and not self._script
-
-    def freeze(self) -> dict[str, NDArray[Any]]:
-        """What rules and tests have come to, as arrays, once they are caught up."""
-        tallies, engine = self.tallies, self.engine
-        guide = {} if self._guide is None else self._guide.freeze()
-        return {
-            **{f"engine.{name}": value for name, value in engine.freeze().items()},
-            **{f"guide.{name}": value for name, value in guide.items()},
-            "tallies": np.array([tallies.counts, tallies.means, tallies.squares]),
-            "looked": np.array([tallies.samples, tallies.looked], dtype=np.int64),
-        }
-
-    def thaw(
-        self, arrays: Mapping[str, NDArray[Any]], verdict: Decided | None, diverged: int
-    ) -> None:
-        """Go on from what `freeze` gave, with the state of then."""
-        self._begin_rules()
-        self.engine.thaw(_part(arrays, "engine."))
-        if self._guide is not None:
-            self._guide.thaw(_part(arrays, "guide."))
-        tallies = Tallies(self.state.candidates.K)
-        tallies.counts, tallies.means, tallies.squares = np.copy(arrays["tallies"])
-        tallies.samples, tallies.looked = (int(one) for one in arrays["looked"])
-        self._tallies = tallies
-        self._verdict, self._diverged = verdict, diverged
 
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
@@ -338,9 +303,3 @@ def _holds(state: StudyState, decision: Decided) -> bool:
         return verify(Certificate("", *arguments).to_dict()).ok
     except CertificateError:
         return False
-
-
-def _part(arrays: Mapping[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
-    """Those whose names begin so, by the rest of their names."""
-    own = {name: value for name, value in arrays.items() if name.startswith(start)}
-    return {name.removeprefix(start): value for name, value in own.items()}

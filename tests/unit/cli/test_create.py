@@ -172,14 +172,14 @@ def test_without_a_storage_the_way_out_is_named(
     study_command: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MISLID_STORAGE")
-    for words in (["list"], ["ask", "s"], ["create", "s", *question()], ["upgrade"]):
+    for words in (["list"], ["ask", "s"], ["create", "s", *question()]):
         refused(study_command(*words), 2, "give --storage, or set MISLID_STORAGE, such as lab.db")
 
 
 def test_a_mistyped_storage_makes_no_file(created: Call, folder: Path) -> None:
     before = {path.name for path in folder.iterdir()}
     for address in ("lap.db", "sqlite:///lap.db"):
-        for words in (["list"], ["status", "s"], ["copy", "s", "--to", "x.db"], ["upgrade"]):
+        for words in (["list"], ["status", "s"], ["copy", "s", "--to", "x.db"]):
             done = created(*words, "--storage", address)
             refused(done, 1, f"storage must be there; got {address!r}")
     refused(created("copy", "no", "--to", "x.db"), 1, "study_name must be of a study in this")

@@ -12,8 +12,6 @@ import httpx
 import pytest
 
 import mislid
-from helpers import schema_1
-from helpers.command_line import command
 from helpers.serving import MEANS, Site, logged, new_study, running, serving, tell_some
 from mislid.errors import ContradictedWarning
 from mislid.server import live
@@ -173,14 +171,6 @@ def test_a_storage_that_comes_back_is_shown_again(
         assert next(one for one in told if one.name == "recovered")
         tell_some(study, 1)
         assert [one.id for one in logged(told, 2)] == [2, 3]
-
-
-def test_a_storage_of_an_older_release_is_refused_before_anything_is_said(tmp_path: Path) -> None:
-    schema_1.write(f"sqlite:///{tmp_path / 'old.db'}", {})
-    for more in ([], ["--write"]):
-        done = command("serve", str(tmp_path / "old.db"), *more)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "mislid study upgrade" in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM elsewhere")

@@ -53,30 +53,21 @@ def set_version(file: Path, statement: str) -> None:
     other.close()
 
 
-def test_a_newer_schema_asks_for_a_newer_release(storage: SQLStorage, file: Path) -> None:
-    storage.close()
-    set_version(file, "UPDATE mislid_schema SET version = 4, written_by = 'mislid 9.9'")
-    with pytest.raises(SchemaVersionError) as caught:
-        as_storage(file)
-    assert "has schema version 4, newer than the 3 of mislid" in str(caught.value)
-    assert str(caught.value).endswith(
-        "upgrade mislid (pip install --upgrade mislid) to mislid 9.9 or later"
-    )
-
-
 @pytest.mark.parametrize(
     ("statement", "version"),
-    [("UPDATE mislid_schema SET version = 1", 1), ("DELETE FROM mislid_schema", 0)],
+    [
+        ("UPDATE mislid_schema SET version = 99, written_by = 'mislid 9.9'", "99, of mislid 9.9"),
+        ("UPDATE mislid_schema SET version = 1", "1, of mislid"),
+        ("DELETE FROM mislid_schema", "0, of an unknown release"),
+    ],
 )
-def test_an_older_schema_names_the_upgrade(
-    storage: SQLStorage, file: Path, statement: str, version: int
+def test_another_schema_is_refused(
+    storage: SQLStorage, file: Path, statement: str, version: str
 ) -> None:
     storage.close()
     set_version(file, statement)
-    with pytest.raises(SchemaVersionError) as caught:
+    with pytest.raises(SchemaVersionError, match=f"has schema version {version}.*the release that"):
         as_storage(file)
-    assert f"has schema version {version}, older than the 3 of mislid" in str(caught.value)
-    assert str(caught.value).endswith(f"with mislid study upgrade --storage sqlite:///{file}")
 
 
 def test_a_file_that_is_no_database(file: Path) -> None:

@@ -32,7 +32,6 @@ _COMMANDS = {
     "list": "The studies in a storage.",
     "copy": "Copy a study, to another storage or under another name.",
     "delete": "Delete a study, for good.",
-    "upgrade": "Bring a storage of an older release up to date.",
 }
 # Modules with several commands.
 _MODULES = {
@@ -42,7 +41,7 @@ _MODULES = {
     **dict.fromkeys(("what-if", "sensitivity"), "what_if"),
     **dict.fromkeys(("result", "estimates", "verify", "export"), "result"),
     **dict.fromkeys(("now", "threshold", "ranking"), "now"),
-    **dict.fromkeys(("list", "copy", "delete", "upgrade", "check"), "manage"),
+    **dict.fromkeys(("list", "copy", "delete", "check"), "manage"),
 }
 
 

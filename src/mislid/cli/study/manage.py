@@ -1,4 +1,4 @@
-"""`mislid study list`, `copy`, `delete`, `upgrade` and `check`: look after a storage."""
+"""`mislid study list`, `copy`, `delete` and `check`: look after a storage."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mislid._words import moment, without_password
-from mislid.cli.options import examples, file_option, flag, printed
+from mislid.cli.options import examples, flag, printed
 from mislid.cli.study._opening import (
     as_address,
-    one_sentence_about,
     open_storage,
-    refuse_missing,
     storage_option,
     study_command,
 )
-from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text, shown
+from mislid.cli.study._words import NO_PROOF, counted, print_facts, rows_text
 from mislid.errors import MislidError
 
 if TYPE_CHECKING:
@@ -136,36 +134,6 @@ def _confirm(name: str, size: int) -> None:
     question = f"Delete study {name!r} and its {counted(size, 'event')}, for good?"
     if not click.confirm(question, err=True):
         raise MislidError(f"study {name!r} was not deleted")
-
-
-@click.command(
-    "upgrade",
-    epilog=examples(
-        "mislid study upgrade --storage lab.db",
-        "mislid study upgrade --storage lab.db --backup before.db",
-    ),
-)
-@storage_option
-@file_option("--backup", "Where the backup goes.")
-@printed()
-def upgrade_command(storage: str | None, backup: str | None, form: str) -> None:
-    """Bring the tables of a storage up to date with this release; a backup is made first. One that
-    is up to date is left alone.
-    """
-    place = as_address(storage)
-    refuse_missing(place)
-    from mislid.study import upgrade_storage
-
-    with one_sentence_about(place):
-        report = upgrade_storage(place, backup=backup).to_dict()
-    table = [
-        ("storage", str(report["storage"])),
-        ("schema", f"{report['before']}, now {report['after']}"),
-        ("backup", shown(report["backup"])),
-    ]
-    if not report["changed"]:
-        table[1:] = [("schema", f"{report['after']}, up to date")]
-    print_facts(form, report, table)
 
 
 @study_command("check", "mislid study check potency", "mislid study check potency --head 3f1c...")

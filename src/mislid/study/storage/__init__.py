@@ -12,7 +12,6 @@ from mislid.study.storage.interface import (
     Collision,
     Line,
     Storage,
-    UpgradeReport,
     name_taken_error,
     study_deleted_error,
 )
@@ -25,12 +24,10 @@ __all__ = [
     "Log",
     "MemoryStorage",
     "Storage",
-    "UpgradeReport",
     "as_storage",
     "name_taken_error",
     "refuse_gap",
     "study_deleted_error",
-    "upgrade_storage",
 ]
 
 
@@ -68,54 +65,6 @@ def as_storage(storage: str | os.PathLike[str] | Storage | None) -> Storage:
     from mislid.study.storage.sql import SQLStorage
 
     return SQLStorage(address)
-
-
-def upgrade_storage(
-    storage: str | os.PathLike[str], *, backup: str | os.PathLike[str] | None = None
-) -> UpgradeReport:
-    """Bring a storage that an older release made up to date, after a backup.
-
-    It is one transaction: whatever happens, all is as before or up to date.
-
-    Parameters
-    ----------
-    storage
-        An address or path, as elsewhere.
-    backup
-        Where the backup goes. For SQLite a new file, otherwise the file's name with
-        `.v1-backup` behind it; for PostgreSQL a new schema of the same database, otherwise
-        `mislid_backup_v1_` and the time.
-
-    Returns
-    -------
-    UpgradeReport
-        What was done, and where the backup is.
-
-    Raises
-    ------
-    ProblemError
-        If `storage` is no address or `backup` cannot be there.
-    StorageError
-        If the storage is not there, damaged, full, or of another release.
-
-    Examples
-    --------
-    >>> upgrade_storage("sqlite:///missing.db")
-    Traceback (most recent call last):
-    ...
-    mislid.errors.StorageError: storage 'sqlite:///missing.db' is not there: check the address
-    """
-    if isinstance(storage, Storage):
-        raise ProblemError("storage must be an address: one that is open is up to date")
-    address = _as_address(storage)
-    from mislid.study.storage.database import Database
-    from mislid.study.storage.upgrade import upgrade
-
-    database = Database(address)
-    try:
-        return upgrade(database, None if backup is None else os.fspath(backup))
-    finally:
-        database.close()
 
 
 def _shown(address: Any) -> Any:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from mislid._words import shown
 from mislid.errors import DuplicatedStudyError, StorageError, UnknownStudyError
 from mislid.study.events import Entry, Log
-from mislid.study.result import PlainRecord
 
 
 class Collision(StorageError):
@@ -39,29 +37,6 @@ class Line(NamedTuple):
     key: int
     last: int
     summary: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeReport(PlainRecord):
-    """What `upgrade_storage` did.
-
-    Attributes
-    ----------
-    storage
-        The address, without a password.
-    before, after
-        Schema versions.
-    backup
-        The file, or PostgreSQL's schema, with the tables as they were; None if nothing changed.
-    changed
-        Whether there was anything to do.
-    """
-
-    storage: str
-    before: int
-    after: int
-    backup: str | None
-    changed: bool
 
 
 class Storage(ABC):

@@ -16,8 +16,8 @@ from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
 from mislid.study.storage.trust import refuse_strange
 
-# Version 1 had no summaries, version 2 no seals. `upgrade` has the way from each to the next.
-VERSION = 3
+# Of the tables and of the events in them: no release reads another one.
+VERSION = 4
 # A number that PostgreSQL's sessions agree on while they make or change the tables.
 _CHANGING_TABLES = 20_211_206
 
@@ -199,38 +199,27 @@ def ensure_tables(database: Database) -> None:
     if missing:
         _make_tables(database)
     with database.connected() as connection:
-        version, writer = version_of(connection)
-    refuse_newer(database, version, writer)
-    if version < VERSION:
+        version, writer = _version_of(connection)
+    if version != VERSION:
         raise SchemaVersionError(
-            f"storage {database.place!r} has schema version {version}, older than the {VERSION} of "
-            f"{_release()}: upgrade it, which backs it up first, with mislid study upgrade "
-            f"--storage {database.place}"
+            f"storage {database.place!r} has schema version {version}, of {writer}, and "
+            f"{_release()} has {VERSION}: open it with the release that made it"
         )
 
 
-def version_of(connection: Connection) -> tuple[int, str]:
+def _version_of(connection: Connection) -> tuple[int, str]:
     """The version of the tables, and who made them."""
     rows = connection.execute(sa.select(SCHEMA)).all()
     return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "an unknown release")
 
 
-def refuse_newer(database: Database, version: int, writer: str) -> None:
-    """Refuse what only a later release understands."""
-    if version > VERSION:
-        raise SchemaVersionError(
-            f"storage {database.place!r} has schema version {version}, newer than the {VERSION} of "
-            f"{_release()}: upgrade mislid (pip install --upgrade mislid) to {writer} or later"
-        )
-
-
-def set_version(connection: Connection) -> None:
+def _set_version(connection: Connection) -> None:
     """Record that the tables are of this version and by this release."""
     connection.execute(SCHEMA.delete())
     connection.execute(SCHEMA.insert().values(version=VERSION, written_by=_release()))
 
 
-def keep_others_out(database: Database, connection: Connection) -> None:
+def _keep_others_out(database: Database, connection: Connection) -> None:
     """Let nobody else make or change the tables in the meantime; SQLite has one writer anyway."""
     if not database.is_sqlite:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CHANGING_TABLES)))
@@ -240,11 +229,11 @@ def _make_tables(database: Database) -> None:
     if database.is_sqlite:
         database.write_ahead()
     with database.connected(writing=True) as connection:
-        keep_others_out(database, connection)
+        _keep_others_out(database, connection)
         if sa.inspect(connection).has_table(SCHEMA.name):
             return  # another process was faster
         METADATA.create_all(connection)
-        set_version(connection)
+        _set_version(connection)
 
 
 def _release() -> str:
