@@ -12,9 +12,9 @@ from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, rand
 from mislid import Engine, Instance, Model, Question
 from mislid._jit import kernel
 from mislid._kernels.posterior import Posterior, draw
-from mislid._kernels.state import Setting, State
 from mislid.algorithms import PEPS
 from mislid.errors import ProblemError
+from mislid.stopping.state import Setting, State
 from oracles.draws import AdaHedge, alternative, drawn_arm
 
 
