@@ -37,7 +37,10 @@ def lines(heading, line, count=20):
 OBSERVATIONS = {
     "truncated": ("name,x,reward\na,1,1\nb,2", "must have 3 cells in every line"),
     "wrong columns": ("name,x,gain\na,1,1\n", "must have a column 'reward'; got the headings"),
-    "non-numeric": ("name,x,reward\na,red,1\n", "finite numbers; got 'red' in line 2, column 'x'"),
+    "non-numeric": (
+        "name,x,reward\na,red,1\n",
+        "line 2, column 'x': a finite number is needed; got 'red'",
+    ),
     "constant features": (lines("name,x,reward", "c{k},7,{k}"), "a column that varies; all 1 are"),
     "empty": ("", "must be a file with observations"),
     "no rows": ("name,x,reward\n", "must have a heading line and one line per observation"),
