@@ -39,10 +39,10 @@ OBSERVATIONS = {
     "wrong columns": ("name,x,gain\na,1,1\n", "must have a column 'reward'; got the headings"),
     "non-numeric": (
         "name,x,reward\na,red,1\n",
-        "line 2, column 'x': a finite number is needed; got 'red'",
+        "line 2, column 'x': a finite number is needed",
     ),
     "constant features": (lines("name,x,reward", "c{k},7,{k}"), "a column that varies; all 1 are"),
-    "empty": ("", "must be a file with observations"),
+    "empty": ("", "must be a file with one line per observation"),
     "no rows": ("name,x,reward\n", "must have a heading line and one line per observation"),
     "constant rewards": (lines("name,x,reward", "c{k},{k},7"), "y must vary; got 7 in all rows"),
     "NaN rewards": ("name,x,reward\na,1,nan\n", "got 'nan' in line 2, column 'reward'"),
