@@ -11,9 +11,9 @@ from numpy.random import Generator, SeedSequence
 
 import mislid
 from mislid import Instance
+from mislid.forecast.progress import Snapshot, ToGo
+from mislid.forecast.simulate import Forward
 from mislid.study import Study
-from mislid.study.forecast import Snapshot, ToGo
-from mislid.study.forward import Forward
 
 from .cases import Floats
 from .families import FAMILIES, Family

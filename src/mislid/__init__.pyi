@@ -11,6 +11,7 @@ from mislid import stopping as stopping
 from mislid import study as study
 from mislid import testing as testing
 from mislid import verification as verification
+from mislid.certificate.certificate import Certificate as Certificate
 from mislid.engine import Engine as Engine
 from mislid.engine import Verdict as Verdict
 from mislid.engine import View as View
@@ -45,7 +46,6 @@ from mislid.simulation.replicate import replicate as replicate
 from mislid.study import Study as Study
 from mislid.study import StudyResult as StudyResult
 from mislid.study import Trial as Trial
-from mislid.study.certificate import Certificate as Certificate
 from mislid.study.checking import check_study as check_study
 from mislid.study.manage import copy_study as copy_study
 from mislid.study.manage import create_study as create_study

@@ -10,8 +10,9 @@ import numpy as np
 import mislid
 from mislid.engine import Verdict
 from mislid.engine.view import View
-from mislid.study import Sensitivity, SensitivityRow, Study, StudyProgress, WhatIf
-from mislid.study.overview import Overview
+from mislid.forecast import Sensitivity, SensitivityRow, StudyProgress, WhatIf
+from mislid.forecast.overview import Overview
+from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.3, 0.9]}
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.9, "d": 0.2, "e": 0.6}

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binomtest
 
 import mislid
-from mislid.study import forecast
-from mislid.study.forecast import Snapshot
-from mislid.study.forward import Forward
+from mislid.forecast import progress as forecast
+from mislid.forecast.progress import Snapshot
+from mislid.forecast.simulate import Forward
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5]}
 MEANS = {"a": 0.1, "b": 0.6, "c": 1.0, "d": 0.5}

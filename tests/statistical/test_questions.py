@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import mislid
+from mislid.forecast.evidence_summary import Claims
+from mislid.forecast.questions import on_sides, ranking
 from mislid.study import Study
-from mislid.study.claims import Claims
-from mislid.study.questions import on_sides, ranking
 from statistical.trials import too_often
 
 DELTA, NOISE, LEVEL = 0.3, 1.0, 0.7

@@ -6,8 +6,8 @@ import pytest
 mpl.use("Agg")
 
 from helpers.report_studies import MEANS, decided_study, measuring, new_study
+from mislid.forecast.overview import Overview
 from mislid.study import Study
-from mislid.study.overview import Overview
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from mislid.forecast.sensitivity import Sensitivity
 from mislid.plotting import theme
 from mislid.plotting.words import number
-from mislid.study.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mislid._words import the_best
+from mislid.forecast.overview import Overview
+from mislid.forecast.progress import StudyProgress, WhatIf
 from mislid.plotting.study import refuse_other_overviews
 from mislid.plotting.theme import (
     BEST,
@@ -20,8 +22,6 @@ from mislid.plotting.theme import (
     shorten,
 )
 from mislid.plotting.words import number, roughly, whole
-from mislid.study.forecast import StudyProgress, WhatIf
-from mislid.study.overview import Overview
 from mislid.study.settings import Settings
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ from mislid import __version__
 from mislid._html import Html, element, markup, table
 from mislid._words import moment
 from mislid.errors import MislidError, ProblemError
+from mislid.forecast.overview import Overview
+from mislid.forecast.sensitivity import SensitivityRow
 from mislid.io import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
@@ -23,8 +25,6 @@ from mislid.plotting.words import decimals, fixed, number, rate, whole
 from mislid.report.style import as_markup, style_sheet
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.study import Study
-from mislid.study.overview import Overview
-from mislid.study.sensitivity import SensitivityRow
 
 
 def write_report(study: Study, path: str | os.PathLike[str]) -> None:

@@ -15,15 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from mislid.forecast.history import EvidenceOverTime
+from mislid.forecast.overview import Overview
+from mislid.forecast.questions import estimate_rows_of
 from mislid.io import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import packed, refused
 from mislid.server.workers import Worker
 from mislid.study import Study
-from mislid.study.overview import Overview
-from mislid.study.questions import estimate_rows_of
 from mislid.study.storage import Storage
-from mislid.study.timeline import EvidenceOverTime
 from mislid.verification import verify
 
 # Studies whose state is kept in memory.

@@ -15,15 +15,12 @@ from typing import Any
 from mislid._validation import fill
 from mislid._words import shown
 from mislid.errors import CertificateError, CorruptStorageError, MislidError, ProblemError
-from mislid.study.certificate import Log
-from mislid.study.claims import GUARANTEED
 from mislid.study.contradictions import in_words
 from mislid.study.events import Chain, Entry, events_of
-from mislid.study.evidence import Judgement
 from mislid.study.facts import Contradicted, Decided
 from mislid.study.replay import Replay
 from mislid.study.result import PlainRecord
-from mislid.study.settings import is_python
+from mislid.study.settings import GUARANTEED, is_python
 from mislid.study.state import DECISION, StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
 
@@ -240,6 +237,9 @@ def _has_evidence(state: StudyState, decision: Decided) -> bool:
     So it is where an answer was accepted, where an earlier release needed more, and where another
     processor rounded differently.
     """
+    from mislid.certificate.certificate import Log
+    from mislid.certificate.evidence import Judgement
+
     settings, candidates = state.settings, state.candidates
     if is_python(settings.stopping):
         return False

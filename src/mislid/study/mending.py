@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mislid._validation import as_count, as_text
 from mislid.errors import ProblemError
 from mislid.study.aggregates import refuse_all_outside
-from mislid.study.certificate import Log
-from mislid.study.claims import GUARANTEED, Claims
 from mislid.study.facts import Accepted, Corrected, Decided, Fact, Redeclared, Voided
 from mislid.study.replay import Replay
-from mislid.study.sensitivity import proved_range
-from mislid.study.settings import UNKNOWN, Settings, redeclared
+from mislid.study.settings import GUARANTEED, UNKNOWN, Settings, redeclared
 from mislid.study.state import NOISE, StudyState
+
+if TYPE_CHECKING:
+    from mislid.forecast.evidence_summary import Claims
 
 
 def correction(
@@ -61,6 +61,9 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
 
     The proof is worked out as a certificate has it, so there will be one.
     """
+    from mislid.forecast.evidence_summary import Claims
+    from mislid.forecast.sensitivity import proved_range
+
     state, why = replay.state, as_reason(reason)
     claims = Claims.of(replay, replay.engine)
     _refuse_without_proof(state, claims)
@@ -106,6 +109,8 @@ def _refuse_without_proof(state: StudyState, claims: Claims) -> None:
 
 
 def _decision(settings: Settings, state: StudyState, answer: tuple[int, ...]) -> Decided:
+    from mislid.certificate.certificate import Log
+
     evidence = Log(settings, state.candidates, state.observations).settle(answer)
     least = min(evidence, key=lambda one: one.evidence)
     level = -math.log(settings.delta)

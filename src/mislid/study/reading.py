@@ -10,21 +10,9 @@ from mislid._tables import as_frame
 from mislid._validation import as_count, as_number
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.certificate import Certificate, Mended
-from mislid.study.claims import Claims
 from mislid.study.contradictions import in_words
 from mislid.study.events import Chain, Event, events_of
 from mislid.study.opened import OpenStudy
-from mislid.study.questions import (
-    EstimateRow,
-    Ranking,
-    ResultNow,
-    Threshold,
-    estimate_rows_of,
-    on_sides,
-    ranking,
-    result_now,
-)
 from mislid.study.replay import Replay
 from mislid.study.result import CONTRADICTED, Label, StudyResult, Trial
 from mislid.study.settings import Settings, is_python
@@ -33,11 +21,13 @@ from mislid.study.state import NOISE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from mislid.study.forecast import Snapshot, StudyProgress, WhatIf
-    from mislid.study.overview import Overview
-    from mislid.study.prospects import BudgetCheck, FeatureCheck
-    from mislid.study.sensitivity import Sensitivity
-    from mislid.study.suspicions import StudyWarning
+    from mislid.forecast.diagnostics import StudyWarning
+    from mislid.forecast.evidence_summary import Claims
+    from mislid.forecast.overview import Overview
+    from mislid.forecast.planning import BudgetCheck, FeatureCheck
+    from mislid.forecast.progress import Snapshot, StudyProgress, WhatIf
+    from mislid.forecast.questions import EstimateRow, Ranking, ResultNow, Threshold
+    from mislid.forecast.sensitivity import Sensitivity
 
 Found = TypeVar("Found")
 
@@ -80,6 +70,7 @@ class ReadableStudy(OpenStudy):
     @property
     def result(self) -> StudyResult | None:
         """The answer, or None before there is one."""
+        from mislid.certificate.certificate import Certificate, Mended
         from mislid.stopping.rules import stopping_rule_called
 
         with self._alone:
@@ -143,7 +134,8 @@ class ReadableStudy(OpenStudy):
         CertificateError
             If what the features leave of the means could not be computed with certainty.
         """
-        from mislid.study.sensitivity import sensitivity_of
+        from mislid.forecast.evidence_summary import Claims
+        from mislid.forecast.sensitivity import sensitivity_of
 
         def examine(replay: Replay, checked: float) -> Sensitivity:
             found = sensitivity_of(Claims.of(replay, replay.estimating()), checked)
@@ -171,6 +163,8 @@ class ReadableStudy(OpenStudy):
         >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
         [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
         """
+        from mislid.forecast.questions import EstimateRow
+
         names = [field.name for field in dataclasses.fields(EstimateRow)]
         rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
         return as_frame(rows, names, what="estimates", instead="estimate_rows gives the same rows")
@@ -183,6 +177,8 @@ class ReadableStudy(OpenStudy):
         list of EstimateRow
             One for each candidate, in their order.
         """
+        from mislid.forecast.questions import estimate_rows_of
+
         with self._alone:
             return estimate_rows_of(self._claims())
 
@@ -203,6 +199,8 @@ class ReadableStudy(OpenStudy):
         >>> now.answer, round(now.p_value, 2), now.pairs
         (('b',), 0.2, (('a', 'b'),))
         """
+        from mislid.forecast.questions import result_now
+
         with self._alone:
             contradicted = bool(self._contradictions())
             return result_now(self._claims(), contradicted)
@@ -228,6 +226,8 @@ class ReadableStudy(OpenStudy):
             If the threshold is not a number, or the data contradict what was declared: nothing is
             proved then.
         """
+        from mislid.forecast.questions import on_sides
+
         with self._alone:
             self._refuse_contradicted("threshold")
             return on_sides(self._claims(), threshold)
@@ -247,9 +247,11 @@ class ReadableStudy(OpenStudy):
         ProblemError
             If the data contradict what was declared, or there is no estimate yet.
         """
+        from mislid.forecast import questions
+
         with self._alone:
             self._refuse_contradicted("ranking")
-            return ranking(self._claims())
+            return questions.ranking(self._claims())
 
     def _refuse_contradicted(self, what: str) -> None:
         """Refuse to prove something from what the data refute."""
@@ -257,6 +259,8 @@ class ReadableStudy(OpenStudy):
             raise ProblemError(f"{what} proves nothing: {in_words(found, self._now())}")
 
     def _claims(self) -> Claims:
+        from mislid.forecast.evidence_summary import Claims
+
         self._now()
         return Claims.of(self._replay, self._replay.estimating())
 
@@ -281,7 +285,7 @@ class ReadableStudy(OpenStudy):
         >>> check.d, check.samples_without > check.samples_with
         (2, True)
         """
-        from mislid.study.prospects import check_features
+        from mislid.forecast.planning import check_features
 
         state = self._now()
         return check_features(state.settings, state.candidates)
@@ -312,7 +316,7 @@ class ReadableStudy(OpenStudy):
         >>> few.gap_without > 5 * many.gap_without
         True
         """
-        from mislid.study.prospects import check_budget
+        from mislid.forecast.planning import check_budget
 
         state = self._now()
         given = state.settings.budget if budget is None else as_count(budget, "budget", 1)
@@ -345,7 +349,7 @@ class ReadableStudy(OpenStudy):
         CertificateError
             If it cannot be said with certainty how far the means are from linear.
         """
-        from mislid.study.suspicions import warnings_of
+        from mislid.forecast.diagnostics import warnings_of
 
         return self._examined(warnings_of, level)
 
@@ -509,7 +513,7 @@ class ReadableStudy(OpenStudy):
         >>> seen.samples, study.overview().samples
         (0, 2)
         """
-        from mislid.study.overview import Overview
+        from mislid.forecast.overview import Overview
 
         with self._alone:
             self._now()
@@ -540,7 +544,7 @@ class ReadableStudy(OpenStudy):
             return examine(self._replay, checked)
 
     def _snapshot(self) -> Snapshot:
-        from mislid.study.forecast import Snapshot
+        from mislid.forecast.progress import Snapshot
 
         with self._alone:
             contradictions = self._contradictions()

@@ -293,7 +293,7 @@ class Replay:
 
 def _holds(state: StudyState, decision: Decided) -> bool:
     """Whether the certificate of a decision can be made, and holds."""
-    from mislid.study.certificate import Certificate
+    from mislid.certificate.certificate import Certificate
     from mislid.verification import verify
 
     if is_python(decision.rule):

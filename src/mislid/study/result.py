@@ -13,7 +13,7 @@ from mislid.errors import UnknownTrialError
 from mislid.io import as_plain
 
 if TYPE_CHECKING:
-    from mislid.study.certificate import Certificate
+    from mislid.certificate.certificate import Certificate
 
 Label = str | int
 RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"

@@ -25,11 +25,12 @@ from mislid._validation import (
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.io import as_plain
-from mislid.question import NoiseModel, Question
+from mislid.question import Question
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
 MAXIMIZE, MINIMIZE = "maximize", "minimize"
+GUARANTEED = "guaranteed"
 UNKNOWN, KNOWN, BOUNDED, BERNOULLI = "unknown", "known", "bounded", "bernoulli"
 EQUAL = "unknown-equal"
 
@@ -257,9 +258,9 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
     return Question(
         candidates.model(settings.misspecification),
         settings.m,
-        noise=NoiseModel(
-            settings.noise_model, settings.deviations(candidates.K), settings.oriented_range
-        ).declaration,
+        noise=settings.deviations(candidates.K) if settings.noise_model == KNOWN else 1.0,
+        noise_model=settings.noise_model,
+        reward_range=settings.oriented_range,
         delta=settings.delta,
         tolerance=settings.tolerance,
         mean_bound=settings.mean_bound,

@@ -19,17 +19,17 @@ import tqdm
 from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
 from mislid.cli.study import status
-from mislid.study import (
+from mislid.forecast import (
     Sensitivity,
     SensitivityRow,
-    Study,
     StudyProgress,
     StudyWarning,
     WhatIf,
     overview,
 )
-from mislid.study.forward import Forward
-from mislid.study.overview import Overview
+from mislid.forecast.overview import Overview
+from mislid.forecast.simulate import Forward
+from mislid.study import Study
 
 
 @dataclass(frozen=True)

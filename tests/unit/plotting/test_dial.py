@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mislid import plotting
+from mislid.forecast import Sensitivity, SensitivityRow
 from mislid.paper.representation import Choice, TradeOff
 from mislid.plotting import draw_dial, save
-from mislid.study import Sensitivity, SensitivityRow
 
 ROWS = tuple(
     SensitivityRow(eps, ("C33",), found, 3.0, decided=found >= 3.0, contradicted=eps < 0.05)

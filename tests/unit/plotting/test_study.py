@@ -9,11 +9,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from helpers.report_studies import MEANS, changed, decided_study, new_study, progress, what_if
+from mislid.forecast.overview import Overview
 from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
 from mislid.plotting.study import MOST, ROWS, apart
 from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
 from mislid.report.style import as_markup
-from mislid.study.overview import Overview
 
 
 def names(axes: Any) -> list[str]:

@@ -25,14 +25,14 @@ from helpers.report_studies import (
     what_if,
 )
 from mislid.errors import ContradictedWarning, MissingPackageError, ProblemError
+from mislid.forecast.diagnostics import StudyWarning
+from mislid.forecast.overview import Overview
 from mislid.plotting import draw_candidates
 from mislid.report import page as page_module
 from mislid.report import report, write_report
 from mislid.report.page import page
 from mislid.report.style import DARK, as_markup
 from mislid.study import Study
-from mislid.study.overview import Overview
-from mislid.study.suspicions import StudyWarning
 
 VOID = {"meta", "br"}
 

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 import mislid
 from helpers.certificates import CASES, Case
 from helpers.tampering import changed, digest, sealed
+from mislid.certificate.certificate import Certificate, Log
 from mislid.errors import CertificateError, ContradictedWarning
 from mislid.study import Study
-from mislid.study.certificate import Certificate, Log
 from mislid.study.events import Entry
 from mislid.study.facts import Decided
 from mislid.study.storage import MemoryStorage

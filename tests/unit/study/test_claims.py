@@ -7,8 +7,9 @@ import pytest
 
 import mislid
 from mislid.errors import ContradictedWarning
-from mislid.study import Study, claims
-from mislid.study.claims import Claims
+from mislid.forecast import evidence_summary as claims
+from mislid.forecast.evidence_summary import Claims
+from mislid.study import Study
 
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
 

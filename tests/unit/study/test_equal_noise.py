@@ -11,10 +11,10 @@ import pytest
 
 import mislid
 from helpers.tampering import sealed
+from mislid.certificate.certificate import Log
+from mislid.certificate.proof import Claim, Moment
 from mislid.errors import ContradictedWarning, ProblemError
 from mislid.study import Study
-from mislid.study.certificate import Log
-from mislid.study.proof import Claim, Moment
 
 PLACES = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
 TABLE = {arm: [1.0, x] for arm, x in PLACES.items()}

@@ -8,8 +8,9 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError
+from mislid.forecast import EstimateRow
 from mislid.stopping.intervals import mean_intervals
-from mislid.study import EstimateRow, Study
+from mislid.study import Study
 
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
 MEANS = {"a": 1.0, "b": 2.1, "c": 2.9, "d": 4.0}

@@ -12,9 +12,9 @@ from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
 from mislid.engine import Verdict, View
 from mislid.errors import ContradictedWarning, ProblemError
+from mislid.forecast.progress import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
+from mislid.forecast.simulate import MANY_ROUNDS, Forward, Noise
 from mislid.study import Study
-from mislid.study.forecast import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
-from mislid.study.forward import MANY_ROUNDS, Forward, Noise
 from mislid.study.storage import MemoryStorage
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}

@@ -19,9 +19,9 @@ from helpers.report_studies import (
     ruled_by_objects,
 )
 from mislid.errors import CertificateError, ContradictedWarning, ProblemError
+from mislid.forecast.overview import Overview
 from mislid.study import Study
 from mislid.study.events import entry_of
-from mislid.study.overview import Overview
 
 Opener = Callable[[], Study]
 
@@ -203,7 +203,7 @@ def test_what_could_not_be_tested_is_a_warning(
     def stalled(replay: object, level: float) -> None:
         raise CertificateError("a projection has stalled")
 
-    monkeypatch.setattr("mislid.study.overview.warnings_of", stalled)
+    monkeypatch.setattr("mislid.forecast.overview.warnings_of", stalled)
     (warning,) = running.overview().warnings
     assert warning.kind == "unchecked"
     assert "cannot be said: a projection has stalled" in warning.message

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from helpers.questions import QUESTION
+from mislid.forecast.planning import Prospects, best_design
 from mislid.geometry.coordinates import coordinates
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
 from mislid.study.candidates import as_candidates
-from mislid.study.prospects import Prospects, best_design
 from mislid.study.settings import as_settings
 
 ASKED = {**QUESTION, "m": 2, "delta": 0.1, "misspecification": 0.05, "noise": 0.5}

@@ -9,7 +9,8 @@ import pytest
 
 import mislid
 from mislid.errors import ProblemError
-from mislid.study import Sensitivity, Study
+from mislid.forecast import Sensitivity
+from mislid.study import Study
 
 pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
 LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}

@@ -8,13 +8,21 @@ import pytest
 from helpers.certificates import CASES
 from helpers.report_studies import FEATURES, MEANS, decided_study, measuring, new_study
 from mislid.errors import ContradictedWarning
+from mislid.forecast.history import (
+    BY_ALL_ARMS,
+    BY_FEATURES,
+    BY_TWO_ARMS,
+    DRAWN,
+    Rule,
+    grid,
+    history,
+)
+from mislid.forecast.overview import Overview
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
 from mislid.stopping.rules import STOPPING_RULES
 from mislid.study import Study
-from mislid.study.overview import Overview
-from mislid.study.timeline import BY_ALL_ARMS, BY_FEATURES, BY_TWO_ARMS, DRAWN, Rule, grid, history
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -17,7 +17,7 @@ NO_PROOF = "no proof"
 
 def status_words(study: Study) -> str:
     """The status; what has no proof is labelled."""
-    from mislid.study.overview import is_proven
+    from mislid.forecast.overview import is_proven
 
     status = study.status
     proven = status == "running" or (status == "decided" and is_proven(study.settings.stopping))
@@ -26,7 +26,7 @@ def status_words(study: Study) -> str:
 
 def after(study: Study) -> dict[str, Any]:
     """What a study has come to."""
-    from mislid.study.overview import is_proven
+    from mislid.forecast.overview import is_proven
 
     status = study.status
     proven = status != "contradicted" and is_proven(study.settings.stopping)

@@ -24,8 +24,9 @@ from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
     from mislid._validation import Labels
-    from mislid.io import Sheet
-    from mislid.study import BudgetCheck, FeatureCheck, Study
+    from mislid.forecast import BudgetCheck, FeatureCheck
+    from mislid.io import Spreadsheet
+    from mislid.study import Study
 
 # What the columns of an instance's file are called that hold no feature.
 _RESERVED = {
@@ -154,9 +155,9 @@ def command(
 
 
 def _facts(study: Study) -> dict[str, Any]:
+    from mislid.forecast.overview import guarantee, is_proven
     from mislid.io import as_plain
     from mislid.stopping.noise import UNDECLARED
-    from mislid.study.overview import guarantee, is_proven
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
@@ -266,19 +267,20 @@ def _from_csv(
     path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
-    from mislid.io import declared_misspecification, read_sheet
+    from mislid.io import declared_misspecification, read_spreadsheet
 
-    sheet = read_sheet(path, "candidate")
+    table = read_spreadsheet(path, "candidate")
+    sheet = table.sheet
     naming = sheet.headings[0] if label is None else label
     options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
     if cost is not None:
         options.append(("--cost", cost))
-    refuse_unknown_columns(sheet, options)
+    refuse_unknown_columns(table, options)
     spread: float | list[float] | str | None = None
     apart = {naming, *ignored, *([] if cost is None else [cost])}
     if noise is not None and sheet.has(noise):
         apart.add(noise)
-        spread = sheet.numbers(noise).tolist()
+        spread = table.numbers(noise)
     elif noise is not None:
         spread = _number(noise, path, sheet.headings)
     columns = [heading for heading in sheet.headings if heading not in apart]
@@ -288,30 +290,31 @@ def _from_csv(
                 f"{path!r} has a column {column!r}, which is hardly a feature: {_RESERVED[column]}"
             )
     return Given(
-        labels=_labels(sheet, naming),
-        features=sheet.matrix(columns).tolist() if columns else None,
+        labels=_labels(table, naming),
+        features=table.matrix(columns).tolist() if columns else None,
         noise=spread,
         misspecification=declared_misspecification(sheet),
         columns=columns or None,
-        cost=None if cost is None else sheet.numbers(cost).tolist(),
+        cost=None if cost is None else table.numbers(cost),
     )
 
 
-def _labels(table: Sheet, naming: str) -> Labels:
+def _labels(table: Spreadsheet, naming: str) -> Labels:
     """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
-    cells = table.texts(naming)
+    cells = table.sheet.texts(naming)
     if "" in cells:
-        line = table.line(cells.index(""))
+        line = table.sheet.line(cells.index(""))
         raise FileFormatError(
-            f"{table.path!r} must name every candidate; line {line}, column {naming!r} is empty"
+            f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
+            "is empty"
         )
-    if table.facts.get("names") != "integers":
+    if table.sheet.facts.get("names") != "integers":
         return tuple(cells)
     try:
         return tuple(int(cell) for cell in cells)
     except ValueError as problem:
         raise FileFormatError(
-            f"{table.path!r} must have integers for names, as its first lines say: {problem}"
+            f"{table.sheet.path!r} must have integers for names, as its first lines say: {problem}"
         ) from None
 
 

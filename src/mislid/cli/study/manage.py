@@ -72,7 +72,7 @@ def list_command(storage: str | None, form: str) -> None:
 
 
 def _is_proven(line: StudySummary) -> bool:
-    from mislid.study.overview import is_proven
+    from mislid.forecast.overview import is_proven
 
     return line.status != "contradicted" and is_proven(line.stopping)
 

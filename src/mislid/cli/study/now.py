@@ -12,7 +12,7 @@ from mislid.cli.study._opening import as_value, open_study, study_command
 from mislid.cli.study._words import counted, listed, print_facts, rows_text
 
 if TYPE_CHECKING:
-    from mislid.study import Ranking, ResultNow, Threshold
+    from mislid.forecast import Ranking, ResultNow, Threshold
 
 # Open pairs that a table shows.
 _PAIRS = 5

@@ -66,7 +66,7 @@ def estimates_command(name: str, storage: str | None, form: str) -> None:
 
     All intervals hold at once and at all times with probability 1 - delta.
     """
-    from mislid.study import EstimateRow
+    from mislid.forecast import EstimateRow
 
     with open_study(name, storage) as study:
         rows = [row.to_dict() for row in study.estimate_rows()]
@@ -94,8 +94,8 @@ def _save_certificate(result: StudyResult, place: str) -> None:
 
 
 def _facts(study: Study, result: StudyResult) -> dict[str, Any]:
+    from mislid.forecast.overview import guarantee
     from mislid.io import as_plain
-    from mislid.study.overview import guarantee
 
     return {
         "study": study.study_name,

@@ -17,8 +17,9 @@ from mislid.cli.study._opening import open_study, study_command
 from mislid.cli.study._words import NO_PROOF, facts_text, listed
 
 if TYPE_CHECKING:
-    from mislid.study import Study, StudyProgress, WhatIf
-    from mislid.study.overview import Overview
+    from mislid.forecast import StudyProgress, WhatIf
+    from mislid.forecast.overview import Overview
+    from mislid.study import Study
     from mislid.study.state import Correction, Withdrawal
 
 UNDECIDED, CONTRADICTED = 3, 4
@@ -168,7 +169,7 @@ def _line(seen: Overview) -> str:
 
 
 def _table(seen: Overview) -> str:
-    from mislid.study.overview import guarantee
+    from mislid.forecast.overview import guarantee
 
     label = "" if seen.proven or not (seen.decided or seen.contradictions) else f", {NO_PROOF}"
     rows = [
@@ -287,7 +288,7 @@ def _evidence(progress: StudyProgress) -> str:
 def forecast_words(given: StudyProgress | WhatIf) -> str:
     """How many measurements are to go, where None is beyond what can be said.
 
-    >>> from mislid.study import StudyProgress
+    >>> from mislid.forecast import StudyProgress
     >>> forecast_words(StudyProgress(9, 40, 20, 90, ""))
     'about 40 more measurements (20 to 90)'
     >>> forecast_words(StudyProgress(9, None, 20, None, "too far"))

@@ -14,7 +14,7 @@ from mislid.cli.study._words import listed, print_facts, rows_text, shown
 from mislid.cli.study.status import forecast_words
 
 if TYPE_CHECKING:
-    from mislid.study import Sensitivity, WhatIf
+    from mislid.forecast import Sensitivity, WhatIf
 
 
 @study_command(
@@ -92,7 +92,7 @@ def sensitivity_command(name: str, storage: str | None, picture: str | None, for
     if form == "json":
         click.echo(as_json(facts))
         return
-    from mislid.study import SensitivityRow
+    from mislid.forecast import SensitivityRow
 
     columns = [field.name for field in fields(SensitivityRow)]
     table = rows_text(form, facts["table"], columns, texts=2)

@@ -1,0 +1,181 @@
+"""The proven stopping rule where the noise is not known: `proof` with other evidence by two arms.
+
+Sampling follows estimates of the variances that are honest about few values: arms with few are the
+weak ones of a pair, since their variance may be anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mislid._jit import inner, kernel
+from mislid._kernels.aims import patience_with
+from mislid._kernels.linalg import copy
+from mislid._kernels.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
+from mislid._kernels.noise_variances import (
+    Shifts,
+    at_tie_of_shifted,
+    shifted_ceiling,
+    shifted_evidence,
+)
+from mislid._kernels.proof import (
+    TWO_ARMS_PRICE,
+    Proof,
+    begin_round,
+    is_enough,
+    look_by_features,
+    show_pair,
+)
+from mislid._kernels.settled import is_settled
+from mislid._kernels.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
+from mislid._kernels.stopping import record
+from mislid._kernels.two_arms import list_challengers, pair_cost
+
+# An estimated variance is that of n values times 1 + this / n.
+FEW_GAUSSIAN, FEW_BOUNDED = 10.0, 4.0
+
+
+class Adaptive(Proof):
+    """The processes of the arms."""
+
+    tilts: Tilts
+    shifts: Shifts
+    # The setting with estimated variances; features prove by what the range says of the noise.
+    guess: Setting
+
+
+@inner
+def _estimate_variances(setting: Setting, rule: Adaptive, state: State) -> None:
+    """Variances and weights of measurements by what is known of the noise so far."""
+    variance, K = rule.guess.variance, state.counts.shape[0]
+    unknown = setting.noise_model == UNKNOWN
+    few = FEW_GAUSSIAN if unknown else FEW_BOUNDED
+    pooled, freedom = 0.0, 0.0
+    if unknown:
+        for k in range(K):
+            pooled += state.scatter[k]
+            freedom += max(state.counts[k] - 1.0, 0.0)
+        pooled = pooled / freedom if pooled > 0.0 else 1.0
+    for k in range(K):
+        n = state.counts[k]
+        if unknown:
+            found = (state.scatter[k] + pooled) / max(n, 1.0)
+        elif setting.noise_model == BOUNDED:
+            found = setting.width * setting.width * (state.scatter[k] + 0.25) / (n + 1.0)
+        else:
+            rate = (state.sums[k] + 0.5) / (n + 1.0)
+            found = rate * (1.0 - rate)
+        variance[k] = found * (1.0 + few / max(n, 1.0))
+        state.weights[k] = n / variance[k]
+
+
+@inner
+def _tilted_arm(setting: Setting, state: State, k: int) -> tuple[float, float, float]:
+    n = state.counts[k]
+    total = (state.sums[k] - n * setting.low + state.lost[k]) / setting.width
+    return n, min(max(total, 0.0), n), state.scatter[k]
+
+
+@inner
+def _shifted_arm(state: State, k: int) -> tuple[int, float, float, float]:
+    return k, state.counts[k], state.means[k], state.scatter[k]
+
+
+@inner
+def _ceiling(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> float:
+    """At least a pair's evidence by its two arms, quickly; 0 where one was never measured."""
+    if state.counts[i] == 0.0 or state.counts[j] == 0.0:
+        return 0.0
+    if setting.noise_model == UNKNOWN:
+        return shifted_ceiling(_shifted_arm(state, i), _shifted_arm(state, j), setting.tol)
+    one, other = _tilted_arm(setting, state, i), _tilted_arm(setting, state, j)
+    return tilted_ceiling(rule.tilts, one, other, setting.tol / setting.width)
+
+
+@inner
+def _evidence(
+    setting: Setting, rule: Adaptive, state: State, i: int, j: int, level: float
+) -> float:
+    """A pair's evidence by its two arms; below `level`, something less than that."""
+    total = rule.two_arms_total
+    if setting.noise_model == UNKNOWN:
+        one, other = _shifted_arm(state, i), _shifted_arm(state, j)
+        return total + shifted_evidence(rule.shifts, one, other, setting.tol, level - total)
+    first, second = _tilted_arm(setting, state, i), _tilted_arm(setting, state, j)
+    tol = setting.tol / setting.width
+    return total + tilted_evidence(rule.tilts, first, second, tol, level - total)
+
+
+@inner
+def _about_evidence(setting: Setting, rule: Adaptive, state: State, i: int, j: int) -> float:
+    """About a pair's evidence by its two arms, quickly."""
+    if setting.noise_model == UNKNOWN:
+        one, other = _shifted_arm(state, i), _shifted_arm(state, j)
+        return rule.two_arms_total + at_tie_of_shifted(rule.shifts, one, other, setting.tol)
+    first, second = _tilted_arm(setting, state, i), _tilted_arm(setting, state, j)
+    tol = setting.tol / setting.width
+    return rule.two_arms_total + at_tie_of_tilted(rule.tilts, first, second, tol)
+
+
+@inner
+def _look_at_pairs(setting: Setting, rule: Adaptive, state: State, testing: bool) -> None:
+    """Settle pairs by their own two arms; the lagging one is the most overdue of the others."""
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    level = rule.families.level
+    list_challengers(state.counts.shape[0], incumbents, challengers)
+    least, rule.open = np.inf, 0
+    for a in range(state.counts.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            if is_settled(rule.settled, i, j):
+                continue
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
+            if testing and changed:
+                most = _ceiling(setting, rule, state, i, j) + rule.two_arms_total
+                if most >= level and is_enough(
+                    rule, state, cost, _evidence(setting, rule, state, i, j, level), i, j
+                ):
+                    continue
+            rule.open += 1
+            overdue = cost + rule.overdue[i] + rule.overdue[j]
+            overdue += patience_with(setting, state.weights, i, j)
+            if overdue < least:
+                least = overdue
+                state.lagging_challenger, state.lagging_incumbent = i, j
+
+
+@inner
+def _show_pair(setting: Setting, rule: Adaptive, state: State) -> None:
+    """Record what the lagging pair has by its two arms; where another is to be shown, that."""
+    if rule.open == 0 or state.aim != TWO_ARMS:
+        show_pair(setting, rule, state)
+        return
+    i, j, level = state.lagging_challenger, state.lagging_incumbent, rule.families.level
+    cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+    price = TWO_ARMS_PRICE - rule.two_arms_total
+    if cost > 0.0:
+        price = cost - min(_about_evidence(setting, rule, state, i, j), level)
+    record(state, cost, level + price, i, j)
+
+
+@kernel
+def judge_adaptive(setting: Setting, rule: Adaptive, state: State, testing: bool) -> bool:
+    """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    _estimate_variances(setting, rule, state)
+    if not begin_round(setting, rule, state, testing):
+        return False
+    _look_at_pairs(setting, rule, state, testing)
+    if testing:
+        copy(state.counts, rule.tested)
+    if np.isinf(setting.eps) or setting.noise_model == UNKNOWN:
+        state.aim = TWO_ARMS
+    elif rule.open > 0:
+        before = rule.open
+        look_by_features(rule.guess, rule, state, testing)
+        if 0 < rule.open < before:  # the pair that lags may not be open any more
+            _look_at_pairs(setting, rule, state, False)
+    if testing:
+        _show_pair(setting, rule, state)
+    return testing and rule.open == 0

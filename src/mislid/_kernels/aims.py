@@ -1,0 +1,191 @@
+"""Which arm a proof by two arms or along the features asks for next."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._jit import Indices, PerArm, PerFeature, Struct, Vector, inner, inner_loop
+from mislid._kernels.linalg import cholesky_solve, dot
+from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
+from mislid._kernels.state import LINEAR, Setting, State
+from mislid._kernels.two_arms import list_challengers, pair_cost
+
+# Arms whose effect on the bias is looked at, besides the pair's own.
+SHORTLIST = 6
+# Weights of a lagging pair's arms are compared times price^PRICED: 3/2 of the power they get.
+PRICED = 0.4
+# Nats, more than any pair that can be measured has.
+NO_HURRY = 1e12
+# Beside an arm that cannot be measured any more, one that has so many times its weight will do.
+ENOUGH = 10.0
+
+
+class Aims(Struct):
+    """Workspace: a fit of its own, and the direction in which a pair is told apart."""
+
+    fit: LinearFit
+    weights: PerArm
+    lifted: PerFeature  # V^-1 x_k
+    moved: PerFeature  # V^-1 g after one more measurement
+    drops: PerArm  # of the width
+    listed: Indices  # (SHORTLIST + 2,)
+
+
+@inner
+def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
+    """How long a pair can wait: very long, if no measurement that can be made helps it much."""
+    if not setting.priced:
+        return 0.0
+    can_i, can_j = setting.price[i] < np.inf, setting.price[j] < np.inf
+    if can_i and can_j:
+        return 0.0
+    if can_i:
+        return 0.0 if weights[i] < ENOUGH * weights[j] else NO_HURRY
+    return 0.0 if can_j and weights[j] < ENOUGH * weights[i] else NO_HURRY
+
+
+@inner
+def find_overdue(setting: Setting, state: State) -> None:
+    """Make the pair that is most overdue the lagging one.
+
+    That is the one with the least cost plus logarithms of its counts (Jourdan et al., 2022). The
+    cost alone would return for ever to two arms that are level, while an unlucky one waits.
+    """
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    list_challengers(state.counts.shape[0], incumbents, challengers)
+    logs, least = state.work, np.inf
+    for k in range(logs.shape[0]):
+        logs[k] = math.log(max(state.counts[k], 0.5))
+    for a in range(state.counts.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            cost = pair_cost(state.means, state.weights, i, j, setting.tol)
+            overdue = cost + logs[i] + logs[j] + patience_with(setting, state.weights, i, j)
+            if overdue < least:
+                least = overdue
+                state.lagging_challenger, state.lagging_incumbent = i, j
+
+
+@inner
+def lagging_arm(setting: Setting, state: State, uniform: float) -> int:
+    """One arm of the pair that lags behind, at random (You et al., 2023).
+
+    In the long run an arm of many pairs is served best if each is chosen by the share of the pair's
+    cost that it limits, w_j : w_i. Squares keep the two weights nearer to each other, where the
+    evidence is nearer to the cost. With prices they cost least as the power 0.27 of 1 / price:
+    the evidence, other than the cost, loses by uneven weights.
+    """
+    i, j = state.lagging_challenger, state.lagging_incumbent
+    wi, wj = state.weights[i], state.weights[j]
+    if setting.priced:
+        if not (setting.price[i] < np.inf and setting.price[j] < np.inf):
+            return i if setting.price[i] < np.inf else j
+        wi *= setting.price[i] ** PRICED
+        wj *= setting.price[j] ** PRICED
+    if wi == 0.0 or wj == 0.0:
+        return i if wi == 0.0 else j
+    return i if uniform * (wi * wi + wj * wj) < wj * wj else j
+
+
+@inner_loop
+def _set_drops(setting: Setting, aims: Aims) -> None:
+    """How much one more measurement of each arm takes off g' V^-1 g; at most, without leverage."""
+    X, d, along = setting.X, setting.X.shape[1], aims.fit.along
+    for k in range(X.shape[0]):
+        s = 0.0
+        for a in range(d):
+            s += X[k, a] * along[a]
+        aims.drops[k] = s * s / (setting.variance[k] * setting.price[k])
+
+
+@inner
+def _shortlist(setting: Setting, aims: Aims, i: int, j: int) -> int:
+    """The arms with the largest drops, and the pair's own; how many."""
+    X, d, size = setting.X, setting.X.shape[1], 0
+    listed = aims.listed
+    # Without deviations there is no bias, and the largest drop is best.
+    most_listed = SHORTLIST if setting.eps > 0.0 else 1
+    while size < most_listed:
+        best, most = -1, 0.0
+        for k in range(X.shape[0]):
+            drop = aims.drops[k]
+            if drop <= most:
+                continue
+            if drop > 0.0:
+                cholesky_solve(aims.fit.factor, d, X[k], aims.lifted)
+                drop /= 1.0 + dot(X[k], aims.lifted) / setting.variance[k]
+            if drop > most:
+                best, most = k, drop
+        if best < 0:
+            break
+        aims.drops[best] = -1.0
+        listed[size] = best
+        size += 1
+    if setting.eps > 0.0 or size == 0:
+        for k in (i, j):
+            if aims.drops[k] >= 0.0 and setting.price[k] < np.inf:
+                listed[size] = k
+                size += 1
+    return size
+
+
+@inner
+def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: float, k: int) -> float:
+    """The pair's gap beyond its bias in standard errors, after one more measurement of k."""
+    X, d, fit = setting.X, setting.X.shape[1], aims.fit
+    cholesky_solve(fit.factor, d, X[k], aims.lifted)
+    total = setting.variance[k] + dot(X[k], aims.lifted)
+    step = dot(X[k], fit.along) / total
+    left = width - step * step * total
+    beyond = gap
+    if setting.eps > 0.0:
+        for a in range(d):
+            aims.moved[a] = fit.along[a] - step * aims.lifted[a]
+        before, size = aims.weights[k], fit.size
+        aims.weights[k] = before + 1.0 / setting.variance[k]
+        if before == 0.0:
+            fit.measured[size] = k
+            fit.size = size + 1
+        beyond -= setting.eps * tube_bias(setting, aims.weights, i, j, aims.moved, fit)
+        aims.weights[k], fit.size = before, size
+    return beyond / math.sqrt(max(left, 1e-300))
+
+
+@inner
+def _along_features(setting: Setting, aims: Aims, state: State) -> int:
+    """The arm whose measurement tells the pair apart best along the features, bias included."""
+    X, fit = setting.X, aims.fit
+    i, j = state.linear_challenger, state.linear_incumbent
+    for k in range(X.shape[0]):
+        aims.weights[k] = state.counts[k] / setting.variance[k]
+    if not fit_linear(setting, aims.weights, state.means, state.test, fit):
+        return i if aims.weights[i] < aims.weights[j] else j
+    gap, width, _ = aim_along(setting, state.test, i, j, fit)
+    _set_drops(setting, aims)
+    count = _shortlist(setting, aims, i, j)
+    if count == 1:
+        return aims.listed[0]
+    best, most, now = i, -np.inf, 0.0
+    if setting.priced:
+        bias = setting.eps * tube_bias(setting, aims.weights, i, j, fit.along, fit)
+        now = (gap - bias) / math.sqrt(max(width, 1e-300))
+    for n in range(count):
+        k = aims.listed[n]
+        worth = _worth(setting, aims, i, j, gap, width, k)
+        if setting.priced:
+            more, price = worth - now, setting.price[k]
+            worth = more / price if more > 0.0 else more * price
+        if worth > most:
+            best, most = k, worth
+    return best
+
+
+@inner
+def aimed_arm(setting: Setting, aims: Aims, state: State, uniform: float) -> int:
+    """The arm to measure next."""
+    if state.aim == LINEAR:
+        return _along_features(setting, aims, state)
+    return lagging_arm(setting, state, uniform)

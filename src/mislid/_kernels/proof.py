@@ -1,0 +1,453 @@
+"""The proven stopping rule: every pair settled, at some time, by evidence centred at the null.
+
+A measurement changes the evidence that few pairs have by their two arms: that is looked at in every
+round. By the features it changes that of all: the pair with least evidence is looked at in every
+round, and all open pairs when it is settled or the samples have grown by RENEWAL.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mislid._jit import PerArm, Struct, inner, kernel
+from mislid._kernels.aims import patience_with
+from mislid._kernels.all_arms import AllArms, forecast_all_arms
+from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
+from mislid._kernels.equal import PAUSE, Spread, call_hold, call_take
+from mislid._kernels.families import Families, two_arm_evidence
+from mislid._kernels.linalg import copy
+from mislid._kernels.linear_fit import (
+    LinearFit,
+    aim_along,
+    bend_to_tie,
+    difference_of,
+    evidence_along,
+    fit_linear,
+    growth_needed,
+    lift_all,
+    may_settle,
+    set_volumes,
+)
+from mislid._kernels.settled import Settled, give_rows, is_settled, settle
+from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
+from mislid._kernels.stopping import count_test, estimate, is_of_the_answer, record
+from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
+
+# Rules that have to learn the gaps take about so many times what one that knows them does.
+PRACTICE = 1.4
+# About what the cost of a pair exceeds its evidence by when its two arms settle it.
+TWO_ARMS_PRICE = 3.5
+# All open pairs are looked at again when the samples have grown by this factor.
+RENEWAL = 1.01
+
+
+class Proof(Struct):
+    """The families and what was settled by them; the rest is work."""
+
+    families: Families
+    settled: Settled
+    weights: PerArm  # counts / variance
+    tested: PerArm  # counts at the last test
+    overdue: PerArm  # logarithms of counts
+    wanted: PerArm  # weights at which two arms have a cost of 1
+    fit: LinearFit
+    diagonal: Diagonal
+    all_arms: AllArms
+    scanned: int  # samples when all open pairs were looked at last
+    open: int  # pairs that are not settled
+    # Of the pair with least evidence by the features.
+    cost: float
+    threshold: float
+    two_arms_total: float  # ln of the weight of a pair's displacements
+    spread: Spread  # of a noise that arms share and that is not known
+
+
+def begin_anew(rule: Proof) -> None:
+    """Forget when anything was looked at: the data are others. `forget_pairs` does the rest."""
+    rule.tested[:] = 0.0
+    rule.scanned, rule.diagonal.next, rule.spread.next = 0, 0.0, 0.0
+    rule.all_arms.left, rule.all_arms.next = np.inf, 0.0
+
+
+@inner
+def _price_of_two_arms(rule: Proof) -> float:
+    """About the cost at which two arms settle their pair."""
+    return rule.families.level - rule.two_arms_total + TWO_ARMS_PRICE
+
+
+@inner
+def _left_by_two_arms(setting: Setting, rule: Proof, state: State) -> float:
+    """About how many measurements are left until every pair is settled by its own two arms.
+
+    Arms of equal weight w at a gap have the cost gap^2 w / 4, and an arm is settled last with the
+    nearest one of the other side. Leaves the weight of one nat in `rule.wanted`.
+    """
+    at, incumbents = state.projected, state.incumbents
+    lowest, highest = np.inf, -np.inf
+    for b in range(incumbents.shape[0]):
+        lowest = min(lowest, at[incumbents[b]])
+    challengers = state.test.challengers
+    for a in range(at.shape[0] - incumbents.shape[0]):
+        highest = max(highest, at[challengers[a]])
+    price, left = _price_of_two_arms(rule), 0.0
+    for k in range(at.shape[0]):
+        gap = setting.tol + max(at[k] - highest, lowest - at[k])
+        rule.wanted[k] = 4.0 / (gap * gap)
+        need = price * rule.wanted[k] * setting.variance[k]
+        if setting.price[k] < np.inf:
+            left += max(need - state.counts[k], 0.0)
+        elif state.counts[k] < 0.5 * need:  # all measurements of the other arm are too few
+            left = np.inf
+    return PRACTICE * left
+
+
+@inner
+def is_enough(rule: Proof, state: State, cost: float, evidence: float, i: int, j: int) -> bool:
+    """Whether a pair's evidence is enough; then it is settled and, for now, the one to show."""
+    if not evidence >= rule.families.level:  # nor if it is no number
+        return False
+    settle(rule.settled, i, j, state.samples)
+    price = cost - evidence if evidence < np.inf else 0.0
+    record(state, cost, rule.families.level + price, i, j)
+    return True
+
+
+@inner
+def _is_proved(
+    setting: Setting,
+    rule: Proof,
+    state: State,
+    cost: float,
+    evidence: float,
+    i: int,
+    j: int,
+    gap: float,
+    width: float,
+    curvature: float,
+) -> bool:
+    """`is_enough`; where arms share a noise that is not known, whatever that is.
+
+    Along the features if there is a width, by two arms otherwise.
+    """
+    level = rule.families.level
+    if setting.noise_model == EQUAL and evidence >= level:
+        family, unit = TWO_ARMS if width < 0.0 else LINEAR, setting.variance[0]
+        width, curvature = width / unit, curvature / (unit * unit)
+        if not call_hold(
+            rule.spread.hold,
+            rule.spread,
+            state.counts,
+            family,
+            i,
+            j,
+            gap,
+            width,
+            curvature,
+            rule.fit.half_volumes,
+            level,
+        ):
+            return False
+        evidence = level
+    return is_enough(rule, state, cost, evidence, i, j)
+
+
+@inner
+def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
+    """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
+
+    As in `find_overdue`, among pairs that are open.
+    """
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    families, w, means = rule.families, rule.weights, state.means
+    list_challengers(w.shape[0], incumbents, challengers)
+    least, rule.open = np.inf, 0
+    floor = families.level - rule.two_arms_total  # evidence is at most the cost
+    for a in range(w.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            if is_settled(rule.settled, i, j):
+                continue
+            cost = pair_cost(means, w, i, j, setting.tol)
+            if testing and cost >= floor:
+                changed = state.counts[i] != rule.tested[i] or state.counts[j] != rule.tested[j]
+                gap = means[j] - means[i] + setting.tol
+                if changed:
+                    found = two_arm_evidence(families.two_arms, gap, w[i], w[j])
+                    if _is_proved(setting, rule, state, cost, found, i, j, gap, -1.0, 0.0):
+                        continue
+            rule.open += 1
+            overdue = cost + rule.overdue[i] + rule.overdue[j] + patience_with(setting, w, i, j)
+            if overdue < least:
+                least = overdue
+                state.lagging_challenger, state.lagging_incumbent = i, j
+
+
+@inner
+def take_counts(setting: Setting, rule: Proof, state: State) -> None:
+    """Weights, which no phantom measurements enter, and logarithms of counts."""
+    for k in range(rule.weights.shape[0]):
+        weight = state.counts[k] / setting.variance[k]
+        if weight != rule.weights[k] or weight == 0.0:
+            rule.weights[k] = weight
+            rule.overdue[k] = math.log(max(state.counts[k], 0.5))
+
+
+@inner
+def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Estimate, and get ready to look at pairs; whether there is anything to look at."""
+    if not estimate(setting, state):
+        state.aim = NOTHING
+        return False
+    if testing:
+        count_test(state)
+    take_counts(setting, rule, state)
+    give_rows(rule.settled, state.incumbents, state.samples)
+    return True
+
+
+@inner
+def _record_two_arms(setting: Setting, rule: Proof, state: State) -> None:
+    """What the lagging pair has by its two arms."""
+    i, j, w = state.lagging_challenger, state.lagging_incumbent, rule.weights
+    cost = pair_cost(state.means, w, i, j, setting.tol)
+    if w[i] > 0.0 and w[j] > 0.0:
+        gap = state.means[j] - state.means[i] + setting.tol
+        price = cost - two_arm_evidence(rule.families.two_arms, gap, w[i], w[j])
+    else:
+        price = TWO_ARMS_PRICE - rule.two_arms_total
+    record(state, cost, rule.families.level + price, i, j)
+
+
+@inner
+def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
+    """Settle open pairs by the features; the rest's pair with least evidence goes to the state."""
+    fit, families, centre, w = rule.fit, rule.families, state.test.linear, rule.weights
+    incumbents, challengers, m = state.incumbents, state.test.challengers, setting.m
+    lift_all(setting, fit)
+    state.linear_challenger, state.linear_incumbent, least = -1, -1, np.inf
+    for a in range(w.shape[0] - m):
+        i = challengers[a]
+        for b in range(m):
+            j = incumbents[b]
+            if is_settled(rule.settled, i, j):
+                continue
+            width, curvature, at_i, at_j = difference_of(setting, fit, i, j)
+            beyond = (fit.values[j] - fit.values[i]) + (centre[j] - centre[i]) + setting.tol
+            if setting.eps > 0.0:  # no more than this: two arms' part of the bias
+                beyond -= setting.eps * (abs(1.0 + w[i] * at_i) + abs(w[j] * at_j - 1.0))
+            if testing and may_settle(
+                families.linear, families.level, beyond, width, curvature, fit
+            ):
+                found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
+                beyond, cost = found[1], found[1] * found[1] / (2.0 * width)
+                if _is_proved(setting, rule, state, cost, found[0], i, j, beyond, width, curvature):
+                    rule.open -= 1
+                    continue
+            size = beyond / math.sqrt(max(width, 1e-300))
+            if size < least or state.linear_challenger < 0:
+                least = size
+                state.linear_challenger, state.linear_incumbent = i, j
+
+
+@inner
+def _is_open(rule: Proof, state: State, i: int, j: int) -> bool:
+    """Whether (i, j) is a pair of the present answer that is not settled."""
+    return is_of_the_answer(state, i, j) and not is_settled(rule.settled, i, j)
+
+
+@inner
+def _settle_the_rest(setting: Setting, rule: Proof, state: State) -> None:
+    """All open pairs are settled."""
+    for a in range(rule.weights.shape[0] - setting.m):
+        for b in range(setting.m):
+            i, j = state.test.challengers[a], state.incumbents[b]
+            if not is_settled(rule.settled, i, j):
+                settle(rule.settled, i, j, state.samples)
+    rule.open = 0
+
+
+@inner
+def _is_still_near(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Whether the last look at all open pairs will do, and its pair is not settled yet."""
+    i, j = state.linear_challenger, state.linear_incumbent
+    if not testing or state.samples > RENEWAL * rule.scanned or not _is_open(rule, state, i, j):
+        return False
+    if state.aim != LINEAR:
+        return True
+    fit, families, w = rule.fit, rule.families, rule.weights
+    if not fit_linear(setting, w, state.means, state.test, fit):
+        return False
+    set_volumes(families.linear, fit)
+    found = evidence_along(setting, w, state.test, families.linear, i, j, fit)
+    if found[0] >= families.level:
+        return False
+    rule.cost = max(found[1], 0.0) ** 2 / (2.0 * found[2])
+    rule.threshold = families.level + rule.cost - found[0]
+    return True
+
+
+@inner
+def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
+    """About how many measurements are left without the fit; aims at two arms or at all."""
+    left = _left_by_two_arms(setting, rule, state)
+    if setting.eps == 0.0 or not setting.responds:  # no walls, or a rule that takes no aim
+        return left
+    forecast_all_arms(
+        setting,
+        state,
+        rule.families,
+        rule.settled,
+        rule.weights,
+        rule.wanted,
+        _price_of_two_arms(rule),
+        left / PRACTICE,
+        rule.diagonal,
+        rule.all_arms,
+    )
+    if rule.all_arms.left == np.inf:
+        return left
+    state.aim = ALL_ARMS
+    return PRACTICE * rule.all_arms.left
+
+
+@inner
+def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Settle pairs by the features, and aim at what is likely to end first.
+
+    Whether the measured arms span.
+    """
+    fit, families, w = rule.fit, rule.families, rule.weights
+    state.aim = TWO_ARMS
+    if not fit_linear(setting, w, state.means, state.test, fit):
+        return False
+    set_volumes(families.linear, fit)
+    _scan_along(setting, rule, state, testing)
+    if rule.open == 0:
+        return True
+    i, j = state.linear_challenger, state.linear_incumbent
+    evidence, beyond, width, curvature = evidence_along(
+        setting, w, state.test, families.linear, i, j, fit
+    )
+    if setting.eps > 0.0:
+        gap = aim_along(setting, state.test, i, j, fit)[0]
+        bend_to_tie(setting, w, state.test, i, j, gap, width, fit, rule.diagonal.alternative)
+    factor = growth_needed(families.linear, families.level, beyond, width, curvature, fit)
+    left = _left_by_other_arms(setting, rule, state)
+    if (factor - 1.0) * state.samples < left:
+        state.aim = LINEAR
+        rule.cost = max(beyond, 0.0) ** 2 / (2.0 * width)
+        rule.threshold = families.level + rule.cost - evidence
+    return True
+
+
+@inner
+def _all_arms_hold(
+    setting: Setting, rule: Proof, state: State, cost: float, threshold: float, scale: int
+) -> bool:
+    """Whether displacements of all arms are enough whatever the noise is, if it is not known."""
+    if setting.noise_model != EQUAL:
+        return True
+    level = rule.families.level
+    return call_hold(
+        rule.spread.hold,
+        rule.spread,
+        state.counts,
+        ALL_ARMS,
+        scale,
+        0,
+        math.sqrt(cost * setting.variance[0]),
+        threshold - level,
+        0.0,
+        rule.fit.half_volumes,
+        level,
+    )
+
+
+@inner
+def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
+    """Settle pairs with the help of the features, where that is due."""
+    if _is_still_near(setting, rule, state, testing):
+        return
+    spans = _look_along(setting, rule, state, testing)
+    if not testing or rule.open == 0 or not spans:
+        return
+    rule.scanned = state.samples
+    families = rule.families
+    if setting.eps > 0.0:
+        cost, threshold, scale = price_of_the_rest(
+            setting,
+            state,
+            rule.weights,
+            rule.settled,
+            families.diagonal,
+            families.level,
+            rule.diagonal,
+        )
+        if cost >= threshold and _all_arms_hold(setting, rule, state, cost, threshold, scale):
+            record(state, cost, threshold, state.linear_challenger, state.linear_incumbent)
+            _settle_the_rest(setting, rule, state)
+
+
+@inner
+def show_pair(setting: Setting, rule: Proof, state: State) -> None:
+    """Record the pair that sampling aims at; where none is open, the one that was settled last."""
+    if rule.open > 0:
+        if state.aim == LINEAR:
+            i, j = state.linear_challenger, state.linear_incumbent
+            record(state, rule.cost, rule.threshold, i, j)
+        else:
+            _record_two_arms(setting, rule, state)
+        return
+    last, i, j = 0, 0, 0
+    for b in range(setting.m):
+        times = rule.settled.times[rule.settled.rows[state.incumbents[b]]]
+        for a in range(times.shape[0] - setting.m):
+            if times[state.test.challengers[a]] > last:
+                i, j = state.test.challengers[a], state.incumbents[b]
+                last = times[i]
+    if last < state.samples:  # it had enough then; by now that may be more or less
+        record(state, rule.families.level, rule.families.level, i, j)
+
+
+@inner
+def _take_noise(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Estimate a noise that is not known, now and then; whether to look at all pairs by it."""
+    spread = rule.spread
+    if spread.next > 0.0 and (not testing or state.samples < spread.next):
+        return False
+    known = call_take(spread.take, setting, rule.families, spread, state)
+    if testing:
+        spread.next = PAUSE * state.samples
+        for k in range(rule.tested.shape[0]):
+            rule.tested[k] = -1.0
+    return testing and known
+
+
+@kernel
+def judge_proof(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
+    """Estimate, aim at what is likely to end first; if `testing`, say whether all is settled."""
+    looking = testing
+    if setting.noise_model == EQUAL:
+        looking = _take_noise(setting, rule, state, testing)
+    if state.aim == ALL_ARMS:
+        leave_nothing_out(state.test)
+    if not begin_round(setting, rule, state, testing):
+        return False
+    _look_at_two_arms(setting, rule, state, looking)
+    if looking:
+        copy(state.counts, rule.tested)
+    if np.isinf(setting.eps):
+        state.aim = TWO_ARMS
+    elif rule.open > 0:
+        before = rule.open
+        look_by_features(setting, rule, state, testing)
+        if 0 < rule.open < before:  # the pair that lags may not be open any more
+            _look_at_two_arms(setting, rule, state, False)
+    if state.aim == ALL_ARMS:
+        leave_out_settled(setting, state, rule.settled, state.test)
+    if testing:
+        show_pair(setting, rule, state)
+    return testing and rule.open == 0

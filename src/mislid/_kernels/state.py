@@ -1,0 +1,159 @@
+"""What is known in the course of an identification, and how a measurement changes it.
+
+One state serves the simulator's compiled loop and a person who measures by hand. Weights are counts
+over squared noise, so that everything downstream is free of units.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from mislid._jit import ArmOrder, Indices, Matrix, PerArm, Struct, Vector, for_python, inner
+from mislid._kernels.linalg import copy
+from mislid._kernels.order import list_top
+from mislid._kernels.pairs_left import PairsLeft
+from mislid._kernels.search import SearchSpace
+
+# What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
+NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
+# What is known of the noise, as in `mislid.stopping.noise.NOISE_MODELS`.
+KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
+
+
+class Setting(Struct):
+    """What an identification is told and never changes; of unknown noise, what was estimated."""
+
+    X: Matrix  # (K, d) features in spanner coordinates
+    basis: Indices  # (d,) the spanner's arms, X[basis] is the identity
+    eps: float  # misspecification, may be infinite
+    variance: Vector  # (K,) squared noise; where it is unknown, estimates of the last judgement
+    noise_model: int  # KNOWN, UNKNOWN, BOUNDED, BERNOULLI or EQUAL
+    low: float  # of bounded values, the least one
+    width: float  # and how far the largest one is from it
+    m: int
+    tol: float  # tolerance
+    delta: float
+    largest_norm: float  # of the features as they were given (the paper's L)
+    mean_bound: float  # bound on the means' absolute values (the paper's M), may be infinite
+    phantom: float  # measurements of value 0 that every arm is pretended to have had
+    widening: float  # of the tube, for alternatives to the projected means
+    responds: bool  # whether the sampling rule uses the alternative of a stopping test
+    structured: bool  # whether features have a weight in a proof
+    price: Vector  # (K,) of a measurement; infinite where none can be made
+    priced: bool  # whether prices differ
+
+
+class State(Struct):
+    """What has been measured and estimated; the rules update it in place."""
+
+    samples: int
+    waiting: int  # of them, pretended ones of trials that are open
+    counts: PerArm
+    sums: PerArm
+    lost: PerArm  # what rounding took from the sums
+    scatter: PerArm  # see `add_scatter`; 0 where the noise is known
+    weights: PerArm  # counts / variance
+    means: PerArm  # empirical, 0 before the first measurement
+    projected: PerArm  # the nearest model; an arm without measurements at its linear value
+    incumbents: Annotated[Indices, ("m",)]  # the m best of the projected means, increasing
+    # How often something was done, or the samples when it was done last.
+    tests: int
+    last_test: int
+    judged: int
+    searched: int  # the closest alternative was searched for
+    answered: int  # and left where the sampling rule finds it
+    rounds: int  # the sampling rule answered an alternative
+    queued: int  # pulls of the present round that are left
+    stalls: int  # searches that certified nothing
+    # The last stopping test.
+    statistic: float
+    threshold: float
+    challenger: int
+    incumbent: int
+    # The alternative that a stopping test found last, and its pair.
+    doubt: PerArm
+    doubt_challenger: int
+    doubt_incumbent: int
+    aim: int  # NOTHING, TWO_ARMS, LINEAR or ALL_ARMS
+    # The pair that has least evidence by its two arms alone, and by the features.
+    lagging_challenger: int
+    lagging_incumbent: int
+    linear_challenger: int
+    linear_incumbent: int
+    test: SearchSpace  # of the projection, the stopping rule and best responses: these weights
+    play: SearchSpace  # of the game: weights are an allocation / variance
+    left: PairsLeft  # pairs that the stopping rule has not settled
+    work: PerArm
+    heap: ArmOrder
+
+
+@inner
+def observe(setting: Setting, state: State, arm: int, reward: float) -> None:
+    """Take in one measurement."""
+    observe_sum(setting, state, arm, 1, reward, 0.0)
+
+
+@inner
+def observe_sum(
+    setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
+) -> None:
+    """Take in several measurements of one arm: their sum, and squared distances from their mean."""
+    if setting.noise_model != KNOWN and setting.noise_model != BERNOULLI:
+        add_scatter(setting, state, arm, times, total, scatter)
+    state.samples += times
+    state.counts[arm] += times
+    add_up(state, arm, total)
+    state.weights[arm] = (state.counts[arm] + setting.phantom) / setting.variance[arm]
+    state.means[arm] = (state.sums[arm] + state.lost[arm]) / state.counts[arm]
+
+
+@inner
+def add_up(state: State, arm: int, total: float) -> None:
+    """Add to a sum, and what rounding takes from it to what was lost: exactly (Knuth)."""
+    before = state.sums[arm]
+    after = before + total
+    back = after - before
+    state.sums[arm] = after
+    state.lost[arm] += (before - (after - back)) + (total - back)
+
+
+@inner
+def add_scatter(
+    setting: Setting, state: State, arm: int, times: int, total: float, scatter: float
+) -> None:
+    """Add squared distances, before the values themselves.
+
+    Of unknown noise, from the mean of all values. Of bounded values, in units of their range, from
+    guesses of the mean that are made before; several at once have one guess.
+    """
+    n, mean = state.counts[arm], total / times
+    if setting.noise_model != BOUNDED:
+        away = mean - state.means[arm]
+        state.scatter[arm] += scatter + n * times / (n + times) * away * away
+        return
+    before = (state.sums[arm] - n * setting.low + state.lost[arm]) / setting.width
+    away = (mean - setting.low) / setting.width - (0.5 + before) / (n + 1.0)
+    state.scatter[arm] += scatter / (setting.width * setting.width) + times * away * away
+
+
+@inner
+def set_estimate(setting: Setting, state: State) -> None:
+    """The projected means, after their search, and the m best of them as incumbents."""
+    if np.isinf(setting.eps):
+        copy(state.means, state.projected)
+    else:
+        linear, projected = state.test.linear, state.test.projected
+        for k in range(state.projected.shape[0]):
+            state.projected[k] = linear[k] + projected[k]
+    take_best(state, state.projected)
+
+
+@inner
+def take_best(state: State, scores: PerArm) -> None:
+    """The m arms with the largest scores as incumbents."""
+    list_top(scores, state.heap, state.work, state.incumbents)
+
+
+take_in = for_python(observe_sum)
