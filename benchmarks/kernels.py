@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from mislid import Model
 from mislid._jit import IndexTable, Indices, Matrix, Vector, inner, kernel
-from mislid._kernels.linalg import fill, times
-from mislid._kernels.newton import STALLED, solve
-from mislid._kernels.problem import NewtonSpace, call_set_metric, set_centre, set_problem
-from mislid._kernels.search import SearchSpace, call_project, call_search
-from mislid._kernels.workspaces import newton_space
 from mislid.engine import Engine
 from mislid.geometry.alternatives import AlternativeSearch
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.linalg import fill, times
+from mislid.geometry.newton import STALLED, newton_space, solve
 from mislid.geometry.pair_solver import RTOL
+from mislid.geometry.problem import NewtonSpace, call_set_metric, set_centre, set_problem
+from mislid.geometry.search import SearchSpace, call_project, call_search
 
 from .cases import Case, Floats
 from .measuring import timed

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +13,90 @@ from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, a
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
-from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
+
+
+class NoiseModel(NamedTuple):
+    """What is known of the noise.
+
+    Attributes
+    ----------
+    kind
+        "known", a standard deviation; "unknown", Gaussian values; "unknown-equal", Gaussian values
+        with one standard deviation for all arms; "bounded", values in a range; "bernoulli", values
+        0 and 1.
+    deviations
+        Standard deviations (K,): as declared, half of the range, or 1 where they are unknown.
+    reward_range
+        The least and the largest possible value; None for Gaussian values.
+    """
+
+    kind: str
+    deviations: Vector
+    reward_range: tuple[float, float] | None = None
+
+    @property
+    def declaration(self) -> Any:
+        """The value of `noise=` that declares this."""
+        if self.kind == "known":
+            return self.deviations
+        return self.reward_range if self.kind == "bounded" else self.kind
+
+
+def parse_noise(noise: Any, K: int, *, name: str = "noise") -> NoiseModel:
+    """Read the argument `noise`.
+
+    Parameters
+    ----------
+    noise
+        A standard deviation, one for each arm in a list or an array, "unknown", "unknown-equal",
+        "bernoulli", or a tuple (low, high) of the least and the largest possible value.
+    K
+        Number of arms.
+    name
+        Of the argument, for messages.
+
+    Returns
+    -------
+    NoiseModel
+        What is known of the noise.
+
+    Raises
+    ------
+    ProblemError
+        If the argument is nothing of these.
+
+    Examples
+    --------
+    >>> parse_noise((0, 10), K=2)
+    NoiseModel(kind='bounded', deviations=array([5., 5.]), reward_range=(0.0, 10.0))
+    >>> parse_noise([0.1, 0.2], K=2).kind, parse_noise("unknown", K=2).kind
+    ('known', 'unknown')
+    """
+    if isinstance(noise, str):
+        if noise in ("unknown", "unknown-equal"):
+            return NoiseModel(noise, np.ones(K))
+        if noise == "bernoulli":
+            return NoiseModel(noise, np.full(K, 0.5), (0.0, 1.0))
+    elif isinstance(noise, tuple) and len(noise) == 2:
+        low, high = as_vector(noise, name, 2, what="the least and the largest value").tolist()
+        if low < high < math.inf and high - low < math.inf:
+            return NoiseModel("bounded", np.full(K, 0.5 * (high - low)), (low, high))
+        raise ProblemError(
+            f"{name} must be a range (low, high) with low below high; got {shown(noise)}; give "
+            "standard deviations of two arms as a list"
+        )
+    elif noise is not None:
+        return NoiseModel("known", as_noise(noise, K, name))
+    raise ProblemError(
+        f"{name} must be a standard deviation, one for each arm, 'unknown', 'unknown-equal', "
+        f"'bernoulli' for values 0 and 1, or a tuple (low, high) for values in this range; got "
+        f"{shown(noise)}"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Question:
     """Which m arms are the best, at error rate delta, if this model of their means holds?
-
-    Checked once, when it is made, and never changed.
 
     Parameters
     ----------
@@ -30,24 +105,25 @@ class Question:
     m
         Number of arms to find.
     noise
-        Standard deviation of a measurement, one for all arms or (K,); or "unknown" or
-        "unknown-equal", which is the same as the noise model of that name.
+        Standard deviation of a measurement, one for all arms or (K,); or "unknown",
+        "unknown-equal", "bernoulli" or the range (low, high) of values, see `parse_noise`.
+        The attribute has standard deviations (K,): half of the range, or 1 where they are unknown.
     delta
-        How often the answer may be wrong.
+        The probability of a wrong answer is at most this.
     tolerance
-        The answer is m arms, none of them worse than the m-th best by more than this.
+        No arm of the answer is worse than the m-th best by more than this.
     mean_bound
         A bound on the absolute values of the means (the paper's M), where one is known.
-    noise_model
-        What is known of the noise: "known", its standard deviation; "unknown", only that it is
-        Gaussian; "unknown-equal", also that its standard deviation is the same for all arms;
-        "bounded", that values are in `reward_range`; "bernoulli", that they are 0 or 1.
-        Then `noise` is not given; the attribute is half of the range, or 1 where it is unknown.
-    reward_range
-        Of bounded values, the least and the largest possible one; (0, 1) unless given.
     structured
         Whether features have a weight in the proof of `guaranteed`, so that what is proved holds
         for all misspecifications at once; by default whether that of the model is finite.
+
+    Attributes
+    ----------
+    noise_model
+        What is known of the noise: "known", "unknown", "unknown-equal", "bounded" or "bernoulli".
+    reward_range
+        The least and the largest possible value, or None.
 
     Raises
     ------
@@ -59,7 +135,7 @@ class Question:
     >>> question = Question(Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1), m=1, noise=0.2)
     >>> question.K, question.noise.tolist(), question.replace(delta=0.01).delta
     (3, [0.2, 0.2, 0.2], 0.01)
-    >>> Question(question.model, m=1, noise_model="bounded", reward_range=(0, 5)).noise.tolist()
+    >>> Question(question.model, m=1, noise=(0, 5)).noise.tolist()
     [2.5, 2.5, 2.5]
     """
 
@@ -78,39 +154,35 @@ class Question:
         model: Model,
         m: int,
         *,
-        noise: ArrayLike | str = 1.0,
+        noise: ArrayLike | str | tuple[float, float] = 1.0,
         delta: float = 0.05,
         tolerance: float = 0.0,
         mean_bound: float = math.inf,
-        noise_model: str = "known",
-        reward_range: tuple[float, float] | None = None,
         structured: bool | None = None,
     ) -> None:
         as_model(model)
-        kind = _as_noise_model(noise, noise_model)
-        range_ = _as_range(reward_range, kind)
-        deviations = _as_deviations(noise, kind, range_, model.K)
-        values = {
-            "model": model,
-            "m": as_top_m(m, model.K),
-            "noise": deviations,
-            "delta": as_number(delta, "delta", low=1e-300, high=1.0, high_open=True),
-            "tolerance": as_number(tolerance, "tolerance", low=0.0, high=math.inf),
-            "mean_bound": as_number(
-                mean_bound, "mean_bound", low=0.0, high=math.inf, allow_inf=True
-            ),
-            "noise_model": kind,
-            "reward_range": range_,
-            "structured": math.isfinite(model.misspecification)
-            if structured is None
-            else as_flag(structured, "structured"),
-        }
-        if range_ is not None and tolerance >= range_[1] - range_[0]:
+        kind, deviations, reward_range = parse_noise(noise, model.K)
+        deviations.setflags(write=False)
+        if structured is None:
+            structured = math.isfinite(model.misspecification)
+        fill(
+            self,
+            model=model,
+            m=as_top_m(m, model.K),
+            noise=deviations,
+            delta=as_number(delta, "delta", low=1e-300, high=1.0, high_open=True),
+            tolerance=as_number(tolerance, "tolerance", low=0.0, high=math.inf),
+            mean_bound=as_number(mean_bound, "mean_bound", low=0.0, high=math.inf, allow_inf=True),
+            noise_model=kind,
+            reward_range=reward_range,
+            structured=as_flag(structured, "structured"),
+        )
+        if reward_range is not None and tolerance >= reward_range[1] - reward_range[0]:
+            low, high = reward_range
             raise ProblemError(
-                f"tolerance must be less than the range of rewards, which are from {range_[0]:g} "
-                f"to {range_[1]:g}; got {tolerance!r}"
+                f"tolerance must be less than the range of rewards, which are from {low:g} to "
+                f"{high:g}; got {tolerance!r}"
             )
-        fill(self, **values)
 
     @property
     def K(self) -> int:
@@ -118,11 +190,10 @@ class Question:
         return self.model.K
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return _restored, (own,)
+        return _question, (self._arguments(),)
 
     def replace(self, **changes: Any) -> Question:
-        """The same question but for some of its arguments.
+        """Change some arguments.
 
         Parameters
         ----------
@@ -132,70 +203,33 @@ class Question:
         Returns
         -------
         Question
-            Another one, checked anew.
+            A new one.
 
         Raises
         ------
         ProblemError
             If a question has no such argument, or it may not have this value.
         """
-        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        own = self._arguments()
         unknown = changes.keys() - own.keys()
         if unknown:
             raise ProblemError(
                 f"changes must be among {', '.join(own)}; got {', '.join(sorted(unknown))}"
             )
-        return _restored({**own, **changes})
+        return _question({**own, **changes})
+
+    def _arguments(self) -> dict[str, Any]:
+        noise = NoiseModel(self.noise_model, self.noise, self.reward_range)
+        return {
+            "model": self.model,
+            "m": self.m,
+            "noise": noise.declaration,
+            "delta": self.delta,
+            "tolerance": self.tolerance,
+            "mean_bound": self.mean_bound,
+            "structured": self.structured,
+        }
 
 
-def _as_noise_model(noise: Any, noise_model: Any) -> str:
-    """The noise model; a noise of its name says it too."""
-    if isinstance(noise, str):
-        if noise not in UNDECLARED or noise_model not in ("known", noise):
-            raise ProblemError(
-                "noise must be a number, one number per arm, 'unknown' or 'unknown-equal'; "
-                f"got {noise!r}"
-            )
-        return noise
-    if not isinstance(noise_model, str) or noise_model not in NOISE_MODELS:
-        names = ", ".join(repr(name) for name in NOISE_MODELS)
-        raise ProblemError(f"noise_model must be one of {names}; got {shown(noise_model)}")
-    return noise_model
-
-
-def _as_range(given: Any, kind: str) -> tuple[float, float] | None:
-    if kind in ("known", *UNDECLARED):
-        if given is not None:
-            raise ProblemError(
-                f"reward_range is for noise_model='bounded'; got {shown(given)} with {kind!r}"
-            )
-        return None
-    if given is None:
-        return 0.0, 1.0
-    low, high = as_vector(given, "reward_range", 2, what="the least and the largest reward")
-    if not low < high or (kind == "bernoulli" and (low, high) != (0.0, 1.0)):
-        allowed = "(0, 1) for values 0 and 1" if kind == "bernoulli" else "(low, high), low < high"
-        raise ProblemError(f"reward_range must be {allowed}; got {shown(given)}")
-    return float(low), float(high)
-
-
-def _as_deviations(
-    noise: Any, kind: str, reward_range: tuple[float, float] | None, K: int
-) -> Vector:
-    """Standard deviations (K,) that are declared, or that follow from what is known."""
-    if kind == "known":
-        found = as_noise(noise, K).copy()
-    else:
-        half = 1.0 if reward_range is None else 0.5 * (reward_range[1] - reward_range[0])
-        found = np.full(K, half)
-        given = found if isinstance(noise, str) else as_noise(noise, K)
-        if not (np.all(given == 1.0) or np.all(given == found)):
-            raise ProblemError(
-                f"noise must be left out where noise_model is {kind!r}; got {shown(noise)}"
-            )
-    found.setflags(write=False)
-    return found
-
-
-def _restored(given: dict[str, Any]) -> Question:
-    return Question(given.pop("model"), given.pop("m"), **given)
+def _question(arguments: dict[str, Any]) -> Question:
+    return Question(**arguments)

@@ -125,7 +125,7 @@ def test_text_cells_hint_at_groups(folder):
     done = command("represent", *ask, cwd=folder)
     assert done.returncode == 1
     assert done.stderr.strip() == (
-        "Error: 'seen.csv' must hold finite numbers; got 'A' in line 2, column 'plate' "
+        "Error: 'seen.csv', line 2, column 'plate': a finite number is needed; got 'A' "
         "(name columns that are no features as groups)."
     )
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._kernels.state import Setting, State
-from mislid._kernels.workspaces import begin_with, new_state
 from mislid.engine import Engine
 from mislid.engine.compiled import new_setting
 from mislid.model import Model
 from mislid.question import Question
+from mislid.stopping.state import Setting, State, begin_with, new_state
 
 Floats = NDArray[np.float64]
 

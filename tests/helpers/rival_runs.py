@@ -13,11 +13,10 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from mislid import Instance, Model, identify
-from mislid._kernels.state import Setting, State, take_in
-from mislid._kernels.workspaces import new_state
 from mislid.algorithms import Algorithm
 from mislid.engine.compiled import Sampler, new_setting, sampler_of
 from mislid.question import Question
+from mislid.stopping.state import Setting, State, new_state, take_in
 from mislid.stopping.thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 

@@ -180,8 +180,8 @@ def test_half_the_price_is_caught(price: float, caught: bool) -> None:
 
 HARD = {
     "unknown": (Gaussian([0.06, 0.0, 0.0], [1.0, 0.3, 2.0]), {"noise": "unknown"}),
-    "bernoulli": (Bernoulli([0.11, 0.1, 0.1]), {"noise_model": "bernoulli"}),
-    "bounded": (Bounded([0.11, 0.1, 0.1], concentration=1.0), {"noise_model": "bounded"}),
+    "bernoulli": (Bernoulli([0.11, 0.1, 0.1]), {"noise": "bernoulli"}),
+    "bounded": (Bounded([0.11, 0.1, 0.1], concentration=1.0), {"noise": (0, 1)}),
 }
 
 

@@ -67,36 +67,31 @@ def test_what_is_wrong_is_named(changes: dict[str, object], message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "noise", "kind", "ends"),
+    ("noise", "deviation", "kind", "ends"),
     [
-        ({"noise": "unknown"}, 1.0, "unknown", None),
-        ({"noise": "unknown-equal"}, 1.0, "unknown-equal", None),
-        ({"noise_model": "unknown-equal"}, 1.0, "unknown-equal", None),
-        ({"noise_model": "unknown"}, 1.0, "unknown", None),
-        ({"noise_model": "bernoulli"}, 0.5, "bernoulli", (0.0, 1.0)),
-        ({"noise_model": "bounded"}, 0.5, "bounded", (0.0, 1.0)),
-        ({"noise_model": "bounded", "reward_range": [-1, 5]}, 3.0, "bounded", (-1.0, 5.0)),
+        ("unknown", 1.0, "unknown", None),
+        ("unknown-equal", 1.0, "unknown-equal", None),
+        ("bernoulli", 0.5, "bernoulli", (0.0, 1.0)),
+        ((-1, 5), 3.0, "bounded", (-1.0, 5.0)),
+        ([0.3, 0.3], 0.3, "known", None),
     ],
 )
-def test_noise_models(given, noise, kind, ends):
-    question = Question(Model([[1, 0], [0, 1]], 0.1), 1, **given)
+def test_noise_models(noise, deviation, kind, ends):
+    question = Question(Model([[1, 0], [0, 1]], 0.1), 1, noise=noise)
     for one in (question, question.replace(delta=0.1), pickle.loads(pickle.dumps(question))):
-        assert one.noise.tolist() == [noise, noise]
+        assert one.noise.tolist() == [deviation, deviation]
         assert (one.noise_model, one.reward_range) == (kind, ends)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"noise": "loud"}, "noise must be a number, one number per arm, 'unknown' or 'unknown-eq"),
-        ({"noise": "unknown", "noise_model": "unknown-equal"}, "noise must be a number"),
-        ({"noise_model": "normal"}, "noise_model must be one of 'known'"),
-        ({"noise_model": "bounded", "noise": 0.3}, "noise must be left out"),
-        ({"reward_range": (0, 1)}, "reward_range is for noise_model='bounded'"),
-        ({"noise_model": "bounded", "reward_range": (1, 1)}, "low < high"),
-        ({"noise_model": "bounded", "reward_range": (1, 2, 3)}, "reward_range must"),
-        ({"noise_model": "bernoulli", "reward_range": (0, 2)}, "values 0 and 1"),
-        ({"noise_model": "bernoulli", "tolerance": 1.0}, "tolerance must be less than the range"),
+        ({"noise": "loud"}, "noise must be a standard deviation, one for each arm, 'unknown'"),
+        ({"noise": None}, "noise must be a standard deviation"),
+        ({"noise": (1, 1)}, "low below high"),
+        ({"noise": (0, math.inf)}, "noise must be finite"),
+        ({"noise": (-1e308, 1e308)}, "low below high"),
+        ({"noise": "bernoulli", "tolerance": 1.0}, "tolerance must be less than the range"),
     ],
 )
 def test_noise_models_that_are_none(given, message):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mislid._jit import Vector, inner
 from mislid._kernels.near_pairs import NearPairs, find_near
-from mislid._kernels.newton import STALLED
 from mislid._kernels.rounds import search_around
-from mislid._kernels.search import aim_at_projection
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import Closest
+from mislid.geometry.newton import STALLED
+from mislid.geometry.search import aim_at_projection
+from mislid.geometry.two_arms import Closest
+from mislid.stopping.state import Setting, State
 
 # Shares of an allocation below this are never drawn; squared, they would underflow in the solver.
 NEGLIGIBLE = 1e-100

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 from mislid._jit import inner, kernel
-from mislid._kernels.aims import Aims, aimed_arm, find_overdue, lagging_arm
 from mislid._kernels.gains import Gains, set_gains, set_slopes
-from mislid._kernels.newton import STALLED
-from mislid._kernels.problem import NOBODY
 from mislid._kernels.rounds import (
     Round,
     keep_recent,
@@ -17,9 +14,12 @@ from mislid._kernels.rounds import (
     leave_out,
     search_around,
 )
-from mislid._kernels.search import forget_means
-from mislid._kernels.state import ALL_ARMS, NOTHING, Setting, State
-from mislid._kernels.two_arms import is_wide, leave_nothing_out
+from mislid.geometry.newton import STALLED
+from mislid.geometry.problem import NOBODY
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import is_wide, leave_nothing_out
+from mislid.stopping.aims import Aims, aimed_arm, find_overdue, lagging_arm
+from mislid.stopping.state import ALL_ARMS, NOTHING, Setting, State
 
 # Where sampling aims at all arms, two arms have this share of the turns. To the alternatives an arm
 # that misleads may seem useless for long; its own pair asks for it, so that none waits for ever.

@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner
-from mislid._kernels.linalg import fill
-from mislid._kernels.ridge import RidgeSpace, apply_measurement, invert, squared_distance
-from mislid._kernels.state import Setting
+from mislid.geometry.linalg import fill
+from mislid.stopping.ridge import RidgeSpace, apply_measurement, invert, squared_distance
+from mislid.stopping.state import Setting
 
 # Steps of Frank-Wolfe, after which the largest variance is within a few per cent of the least.
 STEPS = 1_000

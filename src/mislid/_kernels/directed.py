@@ -11,16 +11,16 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, inner, kernel
 from mislid._kernels.game import drawn
-from mislid._kernels.linalg import fill
-from mislid._kernels.newton import INFEASIBLE, STALLED, means_below, solve
-from mislid._kernels.order import mark_top
 from mislid._kernels.posterior import Posterior, draw
-from mislid._kernels.problem import NOBODY, set_problem
-from mislid._kernels.random import stream_of
 from mislid._kernels.rounds import search_around
-from mislid._kernels.search import forget_means, set_start
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import ACCURACY, is_wide, move_pair
+from mislid.algorithms.random import stream_of
+from mislid.geometry.linalg import fill
+from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
+from mislid.geometry.order import mark_top
+from mislid.geometry.problem import NOBODY, set_problem
+from mislid.geometry.search import forget_means, set_start
+from mislid.geometry.two_arms import ACCURACY, is_wide, move_pair
+from mislid.stopping.state import Setting, State
 
 
 class Directed(Struct):

@@ -12,13 +12,13 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner, kernel
 from mislid._kernels.allocations import answer_plan
-from mislid._kernels.linalg import dot, fill
 from mislid._kernels.near_pairs import NearPairs, new_near_pairs
-from mislid._kernels.order import first_largest
 from mislid._kernels.rounds import leave_out_settled
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import leave_nothing_out
 from mislid._kernels.zero_sum import ZeroSum, best_mixture, new_zero_sum
+from mislid.geometry.linalg import dot, fill
+from mislid.geometry.order import first_largest
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.state import Setting, State
 
 # An alternative is near within t^-POWER / K of the closest.
 POWER = 0.9

@@ -9,9 +9,9 @@ import math
 
 from mislid._jit import PerArm, Struct, Vector, inner
 from mislid._kernels import published
-from mislid._kernels.linalg import cholesky_solve, dot
-from mislid._kernels.state import Setting, State
-from mislid._kernels.thresholds import unstructured
+from mislid.geometry.linalg import cholesky_solve, dot
+from mislid.stopping._thresholds import unstructured
+from mislid.stopping.state import Setting, State
 
 OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)
 # Bonuses of optimistic gains: of the text, of its runs, and of LinGame.

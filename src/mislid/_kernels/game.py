@@ -8,10 +8,10 @@ from mislid._jit import PerArm, Vector, inner, kernel
 from mislid._kernels.allocations import closest_at_plan
 from mislid._kernels.gains import Gains, set_gains
 from mislid._kernels.learners import Learners, allocate, learn
-from mislid._kernels.newton import STALLED
 from mislid._kernels.rounds import Round, keep_recent, least_measured, leave_out
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import leave_nothing_out
+from mislid.geometry.newton import STALLED
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.state import Setting, State
 
 # From an allocation to an arm.
 DIRECT, C_TRACKING, D_TRACKING = range(3)

@@ -15,14 +15,14 @@ import numpy as np
 from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
 from mislid._kernels.allocations import closest_at_plan
 from mislid._kernels.gains import set_slopes
-from mislid._kernels.linalg import cholesky, gram, is_above
-from mislid._kernels.newton import SOLVED, STALLED
-from mislid._kernels.order import first_largest
 from mislid._kernels.rounds import leave_out_settled
-from mislid._kernels.search import forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.stopping import closest, estimate, record
-from mislid._kernels.two_arms import leave_nothing_out
+from mislid.geometry.linalg import cholesky, gram, is_above
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.order import first_largest
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.schedule import closest, estimate, record
+from mislid.stopping.state import Setting, State
 
 # Steps of Frank-Wolfe for a plan.
 STEPS = 1000

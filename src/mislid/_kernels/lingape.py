@@ -14,10 +14,10 @@ import math
 
 from mislid._jit import inner, kernel
 from mislid._kernels.lucb import Rival, beta_of
-from mislid._kernels.order import mark_top
-from mislid._kernels.pairs_left import PairsLeft, is_left
-from mislid._kernels.ridge import RidgeSpace, most_reducing, squared_distance, update_ridge
-from mislid._kernels.state import Setting, State, take_best
+from mislid.geometry.order import mark_top
+from mislid.stopping.pairs_left import PairsLeft, is_left
+from mislid.stopping.ridge import RidgeSpace, most_reducing, squared_distance, update_ridge
+from mislid.stopping.state import Setting, State, take_best
 
 # Bounds on a pair's distance are lifted by this share, lest rounding hide the largest index.
 SAFETY = 1e-6

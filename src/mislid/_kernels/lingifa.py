@@ -21,9 +21,9 @@ import numpy as np
 
 from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
 from mislid._kernels.lucb import Rival, beta_of
-from mislid._kernels.order import mark_top, nth_largest
-from mislid._kernels.pairs_left import PairsLeft, is_left
-from mislid._kernels.ridge import (
+from mislid.geometry.order import mark_top, nth_largest
+from mislid.stopping.pairs_left import PairsLeft, is_left
+from mislid.stopping.ridge import (
     INVERTED,
     UNCHANGED,
     RidgeSpace,
@@ -31,7 +31,7 @@ from mislid._kernels.ridge import (
     squared_distance,
     update_ridge,
 )
-from mislid._kernels.state import Setting, State, take_best
+from mislid.stopping.state import Setting, State, take_best
 
 
 class LinGIFA(Rival):

@@ -9,8 +9,8 @@ import numpy as np
 
 from mislid._jit import Indices, Struct, for_python, inner, linked, random_kernel
 from mislid._kernels.draw import Source, call_draw
-from mislid._kernels.random import uniform
-from mislid._kernels.state import Setting, State, observe
+from mislid.algorithms.random import uniform
+from mislid.stopping.state import Setting, State, observe
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, inner, kernel
 from mislid._kernels import published
-from mislid._kernels.order import mark_top
-from mislid._kernels.state import Setting, State, take_best
-from mislid._kernels.thresholds import heuristic, logarithmic
+from mislid.geometry.order import mark_top
+from mislid.stopping._thresholds import heuristic, logarithmic
+from mislid.stopping.state import Setting, State, take_best
 
 
 class Rival(Struct):

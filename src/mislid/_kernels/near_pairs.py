@@ -11,10 +11,10 @@ import numpy as np
 
 from mislid._jit import Indices, Matrix, Struct, Vector, inner
 from mislid._kernels.gains import set_slopes
-from mislid._kernels.newton import INFEASIBLE, STALLED, means_below, solve
-from mislid._kernels.order import ROOT, heapify, sift_down
-from mislid._kernels.problem import set_problem
-from mislid._kernels.search import (
+from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
+from mislid.geometry.order import ROOT, heapify, sift_down
+from mislid.geometry.problem import set_problem
+from mislid.geometry.search import (
     CRUDE,
     DONE,
     GOOD,
@@ -24,8 +24,8 @@ from mislid._kernels.search import (
     list_pairs,
     set_start,
 )
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import ACCURACY, is_wide, list_challengers, move_pair, pair_cost
+from mislid.geometry.two_arms import ACCURACY, is_wide, list_challengers, move_pair, pair_cost
+from mislid.stopping.state import Setting, State
 
 # So many at most: of more, those that come first.
 MOST_PAIRS = 256

@@ -9,8 +9,8 @@ from mislid._kernels.gains import set_slopes
 from mislid._kernels.game import drawn
 from mislid._kernels.learners import ADAHEDGE, Learners, allocate, learn
 from mislid._kernels.posterior import Posterior, draw_alternative
-from mislid._kernels.random import stream_of
-from mislid._kernels.state import Setting, State
+from mislid.algorithms.random import stream_of
+from mislid.stopping.state import Setting, State
 
 
 class PEPS(Learners):

@@ -31,10 +31,10 @@ from mislid._kernels.designs import (
     total_of,
     xy_design,
 )
-from mislid._kernels.linalg import copy, fill
-from mislid._kernels.order import mark_top
-from mislid._kernels.ridge import estimate_means, squared_distance
-from mislid._kernels.state import Setting, State
+from mislid.geometry.linalg import copy, fill
+from mislid.geometry.order import mark_top
+from mislid.stopping.ridge import estimate_means, squared_distance
+from mislid.stopping.state import Setting, State
 
 # No phase is longer: beyond, numbers of measurements are no longer exact.
 LONGEST = 2.0**50

@@ -12,13 +12,13 @@ import math
 import numpy as np
 
 from mislid._jit import PerArm, PerFeature, Struct, inner
-from mislid._kernels.linalg import fill, times
-from mislid._kernels.newton import STALLED
-from mislid._kernels.random import normal
 from mislid._kernels.rounds import search_around
-from mislid._kernels.search import aim_at_projection, call_project
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import ACCURACY, is_wide
+from mislid.algorithms.random import normal
+from mislid.geometry.linalg import fill, times
+from mislid.geometry.newton import STALLED
+from mislid.geometry.search import aim_at_projection, call_project
+from mislid.geometry.two_arms import ACCURACY, is_wide
+from mislid.stopping.state import Setting, State
 
 # An arm without measurements is believed to be as uncertain as one with so many.
 AT_LEAST = 0.5

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from mislid._jit import inner
-from mislid._kernels.state import Setting, State
-from mislid._kernels.thresholds import unstructured
+from mislid.stopping._thresholds import unstructured
+from mislid.stopping.state import Setting, State
 
 
 @inner

@@ -13,7 +13,7 @@ import math
 from mislid._jit import kernel
 from mislid._kernels.designs import support_of
 from mislid._kernels.phases import FINEST, Phases, avoid_bias, design_linear, noise_unit
-from mislid._kernels.state import Setting, State
+from mislid.stopping.state import Setting, State
 
 # What whole numbers may cost: so much more variance, if every arm of the design has enough.
 ROUNDING, ENOUGH = 1.1, 20.0

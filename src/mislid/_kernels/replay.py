@@ -6,9 +6,9 @@ One kernel serves single calls and whole logs, so that a replay does what was do
 from __future__ import annotations
 
 from mislid._jit import IndexTable, Indices, PerArm, Struct, Vector, for_python, inner, kernel
-from mislid._kernels.linalg import copy
 from mislid._kernels.loop import Rules, estimate, judge, propose
-from mislid._kernels.state import Setting, State, observe
+from mislid.geometry.linalg import copy
+from mislid.stopping.state import Setting, State, observe
 
 # Columns of Steps.places: where a step's arms and choices begin, and the first trial asked for.
 ARMS, CHOICES, TRIAL = range(3)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import Indices, Struct, Vector, inner
-from mislid._kernels.linalg import fill
-from mislid._kernels.pairs_left import leave_out_pairs
-from mislid._kernels.random import stream_of
-from mislid._kernels.random import uniform as number_at
-from mislid._kernels.search import SearchSpace, call_search
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import (
+from mislid.algorithms.random import stream_of
+from mislid.algorithms.random import uniform as number_at
+from mislid.geometry.linalg import fill
+from mislid.geometry.search import SearchSpace, call_search
+from mislid.geometry.two_arms import (
     ACCURACY,
     Closest,
     closest_unstructured,
     is_wide,
     list_challengers,
 )
+from mislid.stopping.pairs_left import leave_out_pairs
+from mislid.stopping.state import Setting, State
 
 
 class Round(Struct):

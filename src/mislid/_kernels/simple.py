@@ -6,7 +6,7 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, kernel
 from mislid._kernels.rounds import least_measured
-from mislid._kernels.state import Setting, State
+from mislid.stopping.state import Setting, State
 
 
 class Uniform(Struct):

@@ -12,9 +12,9 @@ import math
 from mislid._jit import Struct, inner, kernel
 from mislid._kernels.near_pairs import NearPairs, find_near, new_near_pairs
 from mislid._kernels.rounds import least_measured, leave_out_settled
-from mislid._kernels.search import forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import leave_nothing_out, list_challengers
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import leave_nothing_out, list_challengers
+from mislid.stopping.state import Setting, State
 
 # An arm without measurements counts as one with so many.
 AT_LEAST = 0.5

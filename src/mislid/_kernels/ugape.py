@@ -15,8 +15,8 @@ import numpy as np
 
 from mislid._jit import PerArm, inner, kernel
 from mislid._kernels.lucb import Rival, beta_of, interval, is_answer, less_measured
-from mislid._kernels.order import mark_top, nth_largest
-from mislid._kernels.state import Setting, State
+from mislid.geometry.order import mark_top, nth_largest
+from mislid.stopping.state import Setting, State
 
 
 class UGapE(Rival):

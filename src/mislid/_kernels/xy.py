@@ -18,7 +18,7 @@ import math
 from mislid._jit import inner, kernel
 from mislid._kernels.designs import support_of
 from mislid._kernels.phases import FINEST, Phases, avoid_bias, design_linear, noise_unit
-from mislid._kernels.state import Setting, State
+from mislid.stopping.state import Setting, State
 
 # Measurements at least, for every arm of a design.
 LEAST = 2.0

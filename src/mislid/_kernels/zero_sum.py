@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Indices, Matrix, Struct, Vector, for_python, inner, inner_loop
-from mislid._kernels.linalg import fill
+from mislid.geometry.linalg import fill
 
 # Payoffs are moved and scaled to [1, 2]: what is below this is rounding.
 ROUNDING = 1e-11

@@ -10,58 +10,60 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from mislid._jit import Kernel, Matrix, Struct, Vector
-from mislid._kernels import gains, game, learners, projected_test
-from mislid._kernels.adaptive import Adaptive, judge_adaptive
-from mislid._kernels.aims import SHORTLIST, Aims
-from mislid._kernels.all_arms import AllArms
+from mislid._kernels import gains, game, learners
 from mislid._kernels.best_response import BestResponse, any_response, best_response
-from mislid._kernels.diagonal import Diagonal
 from mislid._kernels.directed import directed_arm, new_directed
 from mislid._kernels.draw import Source, draw_bernoulli, draw_beta, draw_gaussian, draw_row
-from mislid._kernels.equal import Spread, hold_for_every_noise, take_noise
-from mislid._kernels.families import Families, Family
 from mislid._kernels.frank_wolfe import frank_wolfe_arm, new_frank_wolfe
-from mislid._kernels.furthest import judge_furthest, new_furthest
 from mislid._kernels.lazy import lazy_arm, lazy_test, new_lazy_tracking
-from mislid._kernels.linear_fit import LinearFit
 from mislid._kernels.lingape import LinGapE, lingape_arm, lingape_test
 from mislid._kernels.lingifa import LinGIFA, lingifa_arm, lingifa_test
 from mislid._kernels.lucb import LUCB, lucb_arm, lucb_test
-from mislid._kernels.noise_tilted import Tilts
-from mislid._kernels.noise_variances import MOST_CELLS, Shifts
 from mislid._kernels.peps import new_peps, peps_arm
 from mislid._kernels.phases import Phases, new_phases, phases_arm, phases_left, phases_test
-from mislid._kernels.projected_test import judge_projected, new_projected_test
-from mislid._kernels.proof import Proof, judge_proof
 from mislid._kernels.rage import prepare_rage
-from mislid._kernels.ratio_test import RatioTest, judge_ratio
-from mislid._kernels.ridge import new_ridge_space
 from mislid._kernels.simple import Fixed, Uniform, fixed_arm, uniform_arm
-from mislid._kernels.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid._kernels.top_two import new_top_two, top_two_arm
-from mislid._kernels.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 from mislid._kernels.ugape import UGapE, ugape_arm, ugape_test
-from mislid._kernels.workspaces import new_pairs_left, new_settled, search_space
 from mislid._kernels.xy import prepare_adaptive, prepare_static
 from mislid._words import shown
 from mislid.algorithms import compositions, parts, rivals
 from mislid.algorithms.published import PHANTOM, WIDENING
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.search import search_space
 from mislid.geometry.time import characteristic_time
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.stopping import evidence
+from mislid.stopping import evidence, projected_test
+from mislid.stopping.adaptive import Adaptive, judge_adaptive
+from mislid.stopping.aims import SHORTLIST, Aims
+from mislid.stopping.all_arms import AllArms
+from mislid.stopping.diagonal import Diagonal
+from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
+from mislid.stopping.families import Families, Family
+from mislid.stopping.furthest import judge_furthest, new_furthest
+from mislid.stopping.linear_fit import LinearFit
 from mislid.stopping.noise import NOISE_MODELS, equal
 from mislid.stopping.noise.tilted import tilts_of
 from mislid.stopping.noise.variances import shifts
+from mislid.stopping.noise_tilted import Tilts
+from mislid.stopping.noise_variances import MOST_CELLS, Shifts
+from mislid.stopping.pairs_left import new_pairs_left
+from mislid.stopping.projected_test import judge_projected, new_projected_test
+from mislid.stopping.proof import Proof, judge_proof
+from mislid.stopping.ratio_test import RatioTest, judge_ratio
 from mislid.stopping.registry import CompiledStopping, Setup, register
+from mislid.stopping.ridge import new_ridge_space
 from mislid.stopping.rules import (
     STOPPING_RULES,
     FurthestAnswer,
     LikelihoodRatio,
     StoppingRule,
 )
+from mislid.stopping.settled import new_settled
+from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
+from mislid.stopping.tube_ratio_test import TubeRatioTest, judge_tube_ratio
 
 
 class Sampler(NamedTuple):

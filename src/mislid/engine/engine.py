@@ -29,9 +29,9 @@ from mislid.stopping.rules import as_stopping_rule
 
 if TYPE_CHECKING:
     from mislid._kernels.loop import Rules
-    from mislid._kernels.state import State
     from mislid.algorithms import Algorithm
     from mislid.model import Instance
+    from mislid.stopping.state import State
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
 # Beyond so many, a number of measurements is no longer exact.
@@ -154,8 +154,8 @@ class Engine:
     def _new_rules(self) -> tuple[Rules, NDArray[np.int64]]:
         from mislid._kernels.loop import Rules
         from mislid._kernels.simple import Uniform
-        from mislid._kernels.workspaces import new_state
         from mislid.engine import compiled
+        from mislid.stopping.state import new_state
 
         rule, question = self.algorithm, self.question
         setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
@@ -341,7 +341,7 @@ class Engine:
             If there is no such arm, a number is not allowed, the noise model rules the value out,
             or `scatter` is missing where it is needed.
         """
-        from mislid._kernels.state import take_in
+        from mislid.stopping.state import take_in
 
         number = as_number(value, "value", low=-math.inf, high=math.inf)
         checked = as_arm(arm, "arm", self.question.K), as_count(times, "times", 1)
@@ -353,7 +353,7 @@ class Engine:
 
     def _pretend(self, arm: int, value: float) -> None:
         """Take in a value that was not measured, and may be one that cannot be."""
-        from mislid._kernels.state import take_in
+        from mislid.stopping.state import take_in
 
         take_in(self._rules.setting, self._state, arm, 1, value, 0.0)
         self._state.waiting += 1
@@ -629,7 +629,7 @@ class Engine:
             (sums of arms without counts, values outside the range), `scatter` is missing where it
             is needed, or `memory` is of other rules. The engine then stays as it was.
         """
-        from mislid._kernels.workspaces import begin_with
+        from mislid.stopping.state import begin_with
 
         if memory is not None:
             self._refuse_other_memory(memory)
@@ -676,8 +676,8 @@ class Engine:
 
     def _forget_settled(self) -> None:
         """Settle all pairs anew: what the rules remember is of other data."""
-        from mislid._kernels.proof import Proof, begin_anew
-        from mislid._kernels.workspaces import forget_pairs
+        from mislid.stopping.pairs_left import forget_pairs
+        from mislid.stopping.proof import Proof, begin_anew
 
         forget_pairs(self._state.left)
         if isinstance(self._rules.stopping, Proof):
@@ -773,7 +773,7 @@ class Engine:
 
     def _new_pretended(self) -> State:
         """Proposals that pretend have a state of their own: a search leaves things for the next."""
-        from mislid._kernels.workspaces import new_state
+        from mislid.stopping.state import new_state
 
         state = self._rules.state
         return new_state(self._rules.setting, state.play is not state.test, state.left)

@@ -26,7 +26,7 @@ def needs_scatter(question: Question) -> bool:
     >>> from mislid import Model
     >>> from mislid.question import Question
     >>> model = Model([[1, 0], [0, 1]], 0.1)
-    >>> [needs_scatter(Question(model, 1, noise_model=name)) for name in ("bounded", "bernoulli")]
+    >>> [needs_scatter(Question(model, 1, noise=noise)) for noise in ((0, 1), "bernoulli")]
     [True, False]
     """
     return question.noise_model in (*UNDECLARED, "bounded")

@@ -35,7 +35,7 @@ from mislid.geometry.projection import as_given
 from mislid.model import Model, as_model
 
 if TYPE_CHECKING:
-    from mislid._kernels.search import SearchSpace
+    from mislid.geometry.search import SearchSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,10 +343,9 @@ class AlternativeSearch:
     def _structured(
         self, given: Vector, w: Vector, incumbents: NDArray[np.int64], tol: float
     ) -> Alternative:
-        from mislid._kernels.newton import STALLED
-        from mislid._kernels.problem import prepare_centre, set_metric
-        from mislid._kernels.search import project_means, search_pairs
-        from mislid._kernels.workspaces import search_space
+        from mislid.geometry.newton import STALLED
+        from mislid.geometry.problem import prepare_centre, set_metric
+        from mislid.geometry.search import project_means, search_pairs, search_space
 
         model, at = self.model, coordinates(self.model)
         if self._space is None:
@@ -386,7 +385,7 @@ class AlternativeSearch:
 
         Where more pairs were solved than a search keeps, the others are solved once more.
         """
-        from mislid._kernels.search import CRUDE, DONE
+        from mislid.geometry.search import CRUDE, DONE
 
         used = space.slot[(space.quality != CRUDE) & (space.slot >= 0)]
         pairs = np.stack([space.kept_challenger[used], space.kept_incumbent[used]], axis=1)

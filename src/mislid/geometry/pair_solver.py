@@ -35,7 +35,7 @@ class PairSolver:
     """Solves pairs at fixed means (K,) and at the weights (K,) given last."""
 
     def __init__(self, model: Model, given: Vector, weights: Vector) -> None:
-        from mislid._kernels.workspaces import newton_space
+        from mislid.geometry.newton import newton_space
 
         self._model = model
         at = coordinates(model)
@@ -47,7 +47,7 @@ class PairSolver:
 
     def weigh(self, weights: Vector) -> None:
         """Change the weights."""
-        from mislid._kernels.problem import prepare_centre, set_metric
+        from mislid.geometry.problem import prepare_centre, set_metric
 
         self._weights = weights
         self._centre = np.zeros(self._X.shape[1])
@@ -61,8 +61,8 @@ class PairSolver:
 
         Also zeros where the projection cannot be certified: they only help.
         """
-        from mislid._kernels.newton import STALLED
-        from mislid._kernels.problem import NOBODY
+        from mislid.geometry.newton import STALLED
+        from mislid.geometry.problem import NOBODY
 
         nothing = np.zeros(self._given.size)
         if np.all(np.abs(self._space.mu) <= self._model.misspecification):
@@ -75,7 +75,7 @@ class PairSolver:
 
     def solve(self, pair: tuple[int, int], tolerance: float) -> PairSolution:
         """Solve one pair."""
-        from mislid._kernels.newton import STALLED, fill_below
+        from mislid.geometry.newton import STALLED, fill_below
 
         space = self._space
         i, j = pair
@@ -94,7 +94,7 @@ class PairSolver:
         self, pair: tuple[int, int], beyond: float, theta: Vector
     ) -> tuple[int, float, float, float]:
         """Status, cost, bound and alpha of a solve that starts from theta (d,), and moves it."""
-        from mislid._kernels.newton import solve_problem
+        from mislid.geometry.newton import solve_problem
 
         space = self._space
         (space.i, space.j), space.tol = pair, beyond

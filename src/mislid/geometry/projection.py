@@ -26,7 +26,7 @@ from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model, as_model, refuse_other_labels
 
 if TYPE_CHECKING:
-    from mislid._kernels.problem import NewtonSpace
+    from mislid.geometry.problem import NewtonSpace
 
 RTOL = 1e-10
 # The proximal term that picks the theta nearest to least squares, and what half of it corrects.
@@ -137,9 +137,8 @@ def as_given(model: Model, means: ArrayLike, weights: ArrayLike) -> tuple[Vector
 
 def _solved(model: Model, given: Vector, w: Vector, linear: Vector) -> Projection:
     """Project where least squares leaves the tube, by the compiled kernel around least squares."""
-    from mislid._kernels.newton import STALLED, solve_problem
-    from mislid._kernels.problem import NOBODY, set_metric
-    from mislid._kernels.workspaces import newton_space
+    from mislid.geometry.newton import STALLED, newton_space, solve_problem
+    from mislid.geometry.problem import NOBODY, set_metric
 
     at, centred = coordinates(model), given - linear
     space = newton_space(np.array(at.matrix), (at.basis, at.rest))
@@ -182,7 +181,7 @@ def _nearest(space: NewtonSpace, found: Vector, cost: float) -> Vector:
     A proximal term of size r moves it by O(r); two sizes, one half the other, cancel that. Where
     that is not as cheap as the theta already `found`, the latter stands.
     """
-    from mislid._kernels.newton import SOLVED, minimise
+    from mislid.geometry.newton import SOLVED, minimise
 
     thetas = []
     for proximity in (NEAREST, 0.5 * NEAREST):

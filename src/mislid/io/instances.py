@@ -1,8 +1,10 @@
 """Files of an instance: .npz with an array per field, or .csv with a line per arm."""
 
+import contextlib
 import csv
 import io
 import math
+import os
 import zipfile
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -22,9 +24,11 @@ from mislid._validation import (
 )
 from mislid.errors import FileFormatError, ProblemError
 from mislid.io.archives import opened_archive
-from mislid.io.guards import guarded
-from mislid.io.sheets import Sheet, csv_sheet, parsed
+from mislid.io.files import new_place, read_content, with_ending
+from mislid.io.sheets import Sheet, csv_sheet, guarded
+from mislid.io.writing import write_whole
 
+_ENDINGS = (".npz", ".csv")
 _NOT_FEATURES = ("name", "mean", "noise")
 _HEADINGS: dict[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -40,6 +44,34 @@ class Table(NamedTuple):
     noise: Vector | None
     names: Labels | None
     misspecification: float | None
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """Read the arrays of an instance, as `mislid.load_instance` describes its files."""
+    place = with_ending(path, "path", *_ENDINGS)
+    content = read_content(place, "an instance")
+    read = npz_table if place.suffix.lower() == ".npz" else _csv_table
+    return read(content, str(place))
+
+
+def write_table(path: str | os.PathLike[str], table: Table) -> None:
+    """Write the arrays of an instance to a .npz or .csv file, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> table = Table(np.eye(2), np.array([0.1, 0.2]), np.ones(2), ("a", "b"), 0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(Path(folder) / "arms.csv", table)
+    ...     print((Path(folder) / "arms.csv").read_text().strip())
+    # misspecification=0.5
+    name,mean,noise,x0,x1
+    a,0.1,1.0,1.0,0.0
+    b,0.2,1.0,0.0,1.0
+    """
+    place = new_place(path, "path", *_ENDINGS)
+    write_whole(place, npz_bytes(table) if place.suffix.lower() == ".npz" else _csv_bytes(table))
 
 
 def npz_table(content: bytes, path: str) -> Table:
@@ -123,9 +155,9 @@ def _refuse_unsaved_names(stored: npt.NDArray[Any], names: Labels) -> None:
     )
 
 
-def csv_table(content: bytes, path: str) -> Table:
+def _csv_table(content: bytes, path: str) -> Table:
     """Give the table in the bytes of a .csv file; `path` is for messages."""
-    sheet = csv_sheet(content, path, "arm")
+    sheet = csv_sheet(content, path, "arm", trimmed=False)
     features = [heading for heading in sheet.headings if heading not in _NOT_FEATURES]
     if not sheet.has("mean") or not features:
         raise FileFormatError(
@@ -144,11 +176,13 @@ def csv_table(content: bytes, path: str) -> Table:
 
 def declared_misspecification(sheet: Sheet) -> float | None:
     """Give the misspecification that the first lines of a sheet state, if they do."""
-    stated = sheet.facts.get("misspecification")
-    return None if stated is None else _declared_misspecification(parsed(stated), sheet.path)
+    stated: Any = sheet.facts.get("misspecification")
+    with contextlib.suppress(TypeError, ValueError):
+        stated = float(stated)
+    return None if stated is None else _declared_misspecification(stated, sheet.path)
 
 
-def csv_bytes(table: Table) -> bytes:
+def _csv_bytes(table: Table) -> bytes:
     """Give the bytes of a .csv file that reads back as the same table."""
     columns: dict[str, Iterable[str | int]] = {}
     if table.names is not None:

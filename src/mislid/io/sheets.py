@@ -1,265 +1,126 @@
-"""Tables of cells in text files: facts in comments at the top, headings, one line per row.
+"""Tables of cells: .csv files as people and spreadsheet programs write them, and workbooks.
 
-`csv_sheet` reads what programs write, with commas and points. `spreadsheet` also reads what went
-through a spreadsheet program: such programs write a mark before the text, semicolons or tabs and
-decimal commas where the country does, a line `sep=;`, spaces, and rows and columns that are empty.
-A number that can be read in two ways is refused.
+Spreadsheet programs write a byte-order mark, semicolons or tabs and decimal commas where the
+country does, a line `sep=;`, and rows and columns that are empty. A number that can be read in two
+ways is refused.
 """
 
+import csv
+import io
 import math
+import os
 import re
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mislid._validation import Matrix, Vector
 from mislid.errors import FileFormatError
-from mislid.io.guards import NUMBER
-from mislid.io.lines import Rows, fact_of, leading_facts
+from mislid.io.files import as_path, read_content
+from mislid.io.workbooks import ENDING, workbook_rows
+
+Row = tuple[int, list[str]]
+"""The line number in the file, and the cells."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Digits in groups of three, as thousands are written; nobody groups after a zero.
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
-
-_CELLS_AT_ONCE = 1 << 14
-
-MOST_ROWS = 1 << 20
-"""Lines below the headings; a spreadsheet has no more."""
+# The apostrophes of a cell that has some of its own are kept.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
-class Sheet(NamedTuple):
-    """The cells of a file of `size` rows; `path` is for messages."""
+def guarded(value: Any) -> Any:
+    """A value for a cell of a text file, which no spreadsheet program takes for a formula.
+
+    A text that begins with one of = + - @, a tab or a carriage return gets an apostrophe before
+    it, unless it is a number.
+
+    >>> guarded("=1+1"), guarded("-5"), guarded("-5+A1"), guarded(-5.0), guarded("'@")
+    ("'=1+1", '-5', "'-5+A1", -5.0, "''@")
+    """
+    formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value
+
+
+def bare(cell: str) -> str:
+    """The value of a cell that `guarded` made.
+
+    >>> bare("'=1+1"), bare("''@"), bare("'tis"), bare("-5")
+    ('=1+1', "'@", "'tis", '-5')
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Headings and rows of cells, with what comments above the headings state, as `# key=value`.
+
+    Spaces around cells do not count, except in `rows` of a file that was read with them.
+    """
 
     path: str
     facts: dict[str, str]
     headings: list[str]
-    cells: Iterable[tuple[int, list[str]]]  # line number in the file, cells; headings first
-    size: int
-
-    @property
-    def rows(self) -> Iterable[tuple[int, list[str]]]:
-        """Line numbers and cells, without the headings."""
-        rows = iter(self.cells)
-        next(rows)
-        return rows
-
-    def line(self, at: int) -> int:
-        """The line number of a row."""
-        return next(line for row, (line, _) in enumerate(self.rows) if row == at)
+    rows: list[Row]
+    separator: str = ","
 
     def has(self, heading: str) -> bool:
         """Whether a column has this heading."""
         return heading in self.headings
 
+    def line(self, at: int) -> int:
+        """The line number of a row."""
+        return self.rows[at][0]
+
     def texts(self, heading: str) -> list[str]:
-        """The cells of a column as they stand there."""
+        """The cells of a column."""
         column = self.headings.index(heading)
-        # Equal cells are one text: there are few different ones in most columns.
-        known: dict[str, str] = {}
-        return [known.setdefault(cells[column], cells[column]) for _, cells in self.rows]
+        return [cells[column] for _, cells in self.rows]
+
+    def decimals(self, heading: str) -> list[float | str | None]:
+        """Per row the number in this column, None for an empty cell, or what is wrong with it."""
+        cells = [cell.strip() for cell in self.texts(heading)]
+        commas = self.separator != ","
+        grouping = self._grouping(heading, cells) if commas else ""
+        return [decimal(cell, commas=commas, grouping=grouping) if cell else None for cell in cells]
 
     def numbers(self, heading: str) -> Vector:
-        """The cells of a column as finite numbers."""
-        return self.matrix([heading])[:, 0]
-
-    def matrix(self, headings: Sequence[str]) -> Matrix:
-        """The cells of these columns as finite numbers, shape (rows, columns)."""
-        columns = [self.headings.index(heading) for heading in headings]
-        found = np.empty((self.size, len(columns)))
-        rows, at = iter(self.rows), 0
-        # So many rows at once that neither they nor the calls for them take much.
-        while part := list(islice(rows, 1 + _CELLS_AT_ONCE // len(self.headings))):
-            found[at : at + len(part)] = self._numbers(part, columns)
-            at += len(part)
-        return found
-
-    def _numbers(self, rows: list[tuple[int, list[str]]], columns: list[int]) -> Matrix:
-        try:
-            found = np.array([[float(cells[column]) for column in columns] for _, cells in rows])
-        except ValueError:
-            found = np.array([[math.nan]])
-        if not np.isfinite(found).all():
-            for line, cells in rows:
-                self._refuse(line, cells, columns)
-        return found
-
-    def _refuse(self, line: int, cells: list[str], columns: list[int]) -> None:
-        for column in columns:
-            number = parsed(cells[column])
-            if isinstance(number, str) or not math.isfinite(number):
+        """The finite numbers in a column without empty cells."""
+        found = self.decimals(heading)
+        for at, value in enumerate(found):
+            if value is None or isinstance(value, str):
                 raise FileFormatError(
-                    f"{self.path!r} must hold finite numbers; got {_shown(cells[column])} in line "
-                    f"{line}, column {self.headings[column]!r}"
+                    f"{self.path!r}, line {self.line(at)}, column {heading!r}: "
+                    f"{value or 'a number is missing'}"
                 )
-
-
-def csv_sheet(content: bytes, path: str, row: str) -> Sheet:
-    """Give the cells in the bytes of a .csv file; messages call a line of them a `row`."""
-    facts, _, comments = leading_facts(content, path)
-    return _checked(path, facts, Rows(content, path, skipped=comments), row)
-
-
-def _checked(
-    path: str, facts: dict[str, str], cells: Iterable[tuple[int, list[str]]], row: str
-) -> Sheet:
-    """Give the sheet if it has distinct headings and as many cells in every line.
-
-    Further cells that are empty do not count where there is no heading for them.
-    """
-    rows = iter(cells)
-    _, first = next(rows, (0, []))
-    headings = [heading.strip() for heading in first]
-    while headings and not headings[-1]:
-        headings.pop()
-    size = 0
-    for line, found in rows:
-        if not size:
-            _refuse_headings(headings, path)
-        if len(found) != len(headings) and (
-            len(found) < len(headings) or any(found[len(headings) :])
-        ):
-            raise FileFormatError(
-                f"{path!r} must have {len(headings)} cells in every line, one per heading; "
-                f"got {len(found)} in line {line}"
-            )
-        size += 1
-        if size > MOST_ROWS:
-            raise FileFormatError(
-                f"{path!r} must have at most {MOST_ROWS:,} lines below its headings, one per "
-                f"{row}; it has more: divide it into several files"
-            )
-    if not size:
-        raise FileFormatError(f"{path!r} must have a heading line and one line per {row}")
-    return Sheet(path, facts, headings, cells, size)
-
-
-def _refuse_headings(headings: list[str], path: str) -> None:
-    seen: set[str] = set()
-    for column, heading in enumerate(headings):
-        if not heading:
-            raise FileFormatError(
-                f"{path!r} must have a heading for every column ('name' for labels); "
-                f"column {column + 1} has none"
-            )
-        if heading in seen:
-            raise FileFormatError(f"{path!r} must have distinct headings; got {heading!r} twice")
-        seen.add(heading)
-    if all(NUMBER.fullmatch(heading) for heading in headings):
-        raise FileFormatError(
-            f"{path!r} must begin with a line of headings, such as 'name' for labels; got "
-            f"{', '.join(map(_shown, headings[:3]))}, which look like values: put headings above"
-        )
-
-
-def parsed(cell: str) -> float | str:
-    """A cell as a number, or as it stands there."""
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
-
-
-def _shown(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
-
-
-class Spreadsheet(NamedTuple):
-    """A sheet whose cells are without spaces around them, and what separated them."""
-
-    sheet: Sheet
-    separator: str
-
-    def decimals(self, heading: str) -> "list[float | str | None]":
-        """Per row the number in this column, None for an empty cell, or what is wrong with it."""
-        column = self.sheet.headings.index(heading)
-        reading = self._reading([column])[0]
-        return [_read(cells[column], reading) for _, cells in self.sheet.rows]
-
-    def numbers(self, heading: str) -> list[float]:
-        """The numbers in a column without empty cells."""
-        return [float(number) for number in self.matrix([heading])[:, 0]]
+        return np.array(found, dtype=np.float64)
 
     def matrix(self, headings: Sequence[str]) -> Matrix:
         """The numbers in columns without empty cells, shape (rows, columns)."""
-        columns = [self.sheet.headings.index(heading) for heading in headings]
-        readings = self._reading(columns)
-        found = np.empty((self.sheet.size, len(columns)))
-        for at, (line, cells) in enumerate(self.sheet.rows):
-            for place, (column, reading) in enumerate(zip(columns, readings, strict=True)):
-                value = _read(cells[column], reading)
-                if value is None or isinstance(value, str):
-                    raise FileFormatError(
-                        f"{self.sheet.path!r}, line {line}, column "
-                        f"{self.sheet.headings[column]!r}: {value or 'a number is missing'}"
-                    )
-                found[at, place] = value
-        return found
+        columns: Matrix = np.column_stack([self.numbers(heading) for heading in headings])
+        return columns
 
-    def _reading(self, columns: Sequence[int]) -> "list[Reading]":
-        """How the numbers of each column are meant, by all that stands in it."""
-        if self.separator == ",":
-            return [Reading()] * len(columns)
-        # Where semicolons separate, they do so because the comma is the decimal mark.
-        grouping = "." if self.separator == ";" else ".,"
-        marks: list[dict[str, int]] = [{} for _ in columns]
-        plain: list[set[str]] = [set() for _ in columns]
-        for line, cells in self.sheet.rows:
-            for place, column in enumerate(columns):
-                cell = cells[column]
-                mark = "," if "," in cell else "." if "." in cell else ""
-                if mark and isinstance(decimal(cell, commas=True), float):
-                    marks[place].setdefault(mark, line)
-                    if not _GROUPED.fullmatch(cell):
-                        plain[place].add(mark)
-        for column, first in zip(columns, marks, strict=True):
-            self._refuse_mixed(column, first)
-        return [
-            Reading(commas=True, grouping="".join(mark for mark in grouping if mark not in known))
-            for known in plain
-        ]
-
-    def _refuse_mixed(self, column: int, first: dict[str, int]) -> None:
+    def _grouping(self, heading: str, cells: list[str]) -> str:
+        """Which marks may stand between thousands, by all that is in the column."""
+        first: dict[str, int] = {}
+        decimal_marks = set()
+        for (line, _), cell in zip(self.rows, cells, strict=True):
+            mark = "," if "," in cell else "." if "." in cell else ""
+            if mark and isinstance(decimal(cell, commas=True), float):
+                first.setdefault(mark, line)
+                if not _GROUPED.fullmatch(cell):
+                    decimal_marks.add(mark)
         if len(first) > 1:
             raise FileFormatError(
-                f"{self.sheet.path!r} must have one decimal mark in column "
-                f"{self.sheet.headings[column]!r}; got a comma in line {first[',']} and a point in "
-                f"line {first['.']}"
+                f"{self.path!r} must have one decimal mark in column {heading!r}; got a comma in "
+                f"line {first[',']} and a point in line {first['.']}"
             )
-
-
-class Reading(NamedTuple):
-    """Whether commas may be decimal marks, and which marks may also stand between thousands."""
-
-    commas: bool = False
-    grouping: str = ""
-
-
-def _read(cell: str, reading: Reading) -> float | str | None:
-    return decimal(cell, commas=reading.commas, grouping=reading.grouping) if cell else None
-
-
-def spreadsheet(content: bytes, path: str, row: str) -> Spreadsheet:
-    """Give the cells in the bytes of a file; messages call a line of them a `row`."""
-    facts, following, skipped = leading_facts(content, path)
-    separator, stated = _separator(following, path)
-    rows = Rows(content, path, separator, skipped + stated, trimmed=True)
-    facts = {key: value.rstrip(separator) for key, value in facts.items()}
-    return Spreadsheet(_checked(path, facts, rows, row), separator)
-
-
-def from_workbook(rows: list[tuple[int, list[str]]], path: str, row: str) -> Spreadsheet:
-    """Give the cells of a workbook's sheet, which may begin with rows that state facts."""
-    facts: dict[str, str] = {}
-    filled = [entry for entry in rows if any(entry[1])]
-    while filled and filled[0][1][0].startswith("#"):
-        _, (comment, *_) = filled.pop(0)
-        facts |= fact_of(comment)
-    # A row ends with its last cell that is filled.
-    width = len(filled[0][1]) if filled else 0
-    cells = [(line, found + [""] * (width - len(found))) for line, found in filled]
-    return Spreadsheet(_checked(path, facts, cells, row), ",")
+        # Where semicolons separate, they do so because the comma is the decimal mark.
+        doubtful = "." if self.separator == ";" else ".,"
+        return "".join(mark for mark in doubtful if mark not in decimal_marks)
 
 
 def decimal(cell: str, *, commas: bool = False, grouping: str = "") -> float | str:
@@ -283,41 +144,134 @@ def decimal(cell: str, *, commas: bool = False, grouping: str = "") -> float | s
     grouped = _GROUPED.fullmatch(cell)
     if grouped and grouped[1] in grouping:
         other = cell.translate(str.maketrans(".,", ",."))
-        plain = cell.replace(grouped[1], "")
         return (
-            f"{shown} may be a decimal mark or thousands: write {other!r} or {plain!r}, whichever "
-            "is meant"
+            f"{shown} may be a decimal mark or thousands: write {other!r} or "
+            f"{cell.replace(grouped[1], '')!r}, whichever is meant"
         )
-    if NUMBER.fullmatch(cell):
-        number = float(cell)
-    elif "," in cell and NUMBER.fullmatch(cell.replace(",", ".", 1)):
-        if not commas:
-            return (
-                f"{shown} may be a decimal comma or thousands: write a decimal point and no "
-                "separator"
-            )
-        number = float(cell.replace(",", "."))
-    else:
-        return f"a finite number is needed; got {shown}"
-    return number if math.isfinite(number) else f"a finite number is needed; got {shown}"
+    pointed = cell.replace(",", ".", 1)
+    if pointed != cell and not commas and _NUMBER.fullmatch(pointed):
+        return (
+            f"{shown} may be a decimal comma or thousands: write a decimal point and no separator"
+        )
+    if _NUMBER.fullmatch(pointed) and math.isfinite(number := float(pointed)):
+        return number
+    return f"a finite number is needed; got {shown}"
 
 
-def _separator(following: Sequence[str], path: str) -> tuple[str, int]:
+def read_sheet(path: str | os.PathLike[str], row: str) -> Sheet:
+    """Read a .csv file, or the first sheet of an .xlsx file; messages call a line a `row`."""
+    place = as_path(path)
+    if place.suffix.lower() == ".xls":
+        raise FileFormatError(f"path must be saved as .xlsx or .csv; got {str(place)!r}")
+    content = read_content(place, f"one line per {row}")
+    if place.suffix.lower() != ENDING:
+        return csv_sheet(content, str(place), row)
+    facts: dict[str, str] = {}
+    rows = workbook_rows(content, str(place))
+    while rows and rows[0][1][0].startswith("#"):
+        _, (comment, *_) = rows.pop(0)
+        facts |= _fact(comment)
+    # A row ends with its last cell that is filled.
+    width = len(rows[0][1]) if rows else 0
+    padded = [(line, cells + [""] * (width - len(cells))) for line, cells in rows]
+    return _checked(str(place), facts, padded, row)
+
+
+def csv_sheet(content: bytes, path: str, row: str, *, trimmed: bool = True) -> Sheet:
+    """The sheet in the bytes of a text file; unless `trimmed`, cells keep spaces around them."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{path!r} must be UTF-8 text; it is not") from None
+    lines = list(io.StringIO(text, newline=""))
+    facts: dict[str, str] = {}
+    above = 0
+    while above < len(lines) and (lines[above].startswith("#") or not lines[above].strip("\r\n")):
+        facts |= _fact(lines[above]) if lines[above].startswith("#") else {}
+        above += 1
+    separator, stated = _separator(lines[above:], path)
+    facts = {key: value.rstrip(separator) for key, value in facts.items()}
+    reader = csv.reader(lines[above + stated :], delimiter=separator, strict=True)
+    rows = []
+    try:
+        for cells in reader:
+            line = above + stated + reader.line_num
+            found = [bare(cell.strip()).strip() if trimmed else bare(cell) for cell in cells]
+            if any(found):
+                rows.append((line, found))
+    except csv.Error as problem:
+        raise FileFormatError(
+            f"{path!r} must be separated by {_SEPARATORS[separator]}; line "
+            f"{above + stated + reader.line_num} is not: {problem}"
+        ) from None
+    return _checked(path, facts, rows, row, separator)
+
+
+def _separator(lines: Sequence[str], path: str) -> tuple[str, int]:
     """What separates cells, and how many lines say so, one or none."""
-    first = following[0] if following else ""
+    first = lines[0] if lines else ""
     stated = re.match(r"(?i)sep=(.)", first)
-    if stated and len(following) > 1:
-        if stated[1] not in _SEPARATORS:
-            raise FileFormatError(
-                f"{path!r} must be separated by commas, semicolons or tabs; got {first.strip()!r}"
-            )
+    if stated and stated[1] in _SEPARATORS:
         return stated[1], 1
     heading = re.sub(r'"[^"]*"', "", first)
     found = [separator for separator in _SEPARATORS if separator in heading]
-    if len(found) > 1:
+    if len(found) > 1 or stated:
         named = " and ".join(_SEPARATORS[separator] for separator in found)
         raise FileFormatError(
-            f"{path!r} must have one kind of separator in its heading line; got {named}: write "
-            "headings that contain one in quotation marks"
+            f"{path!r} must be separated by commas, semicolons or tabs, and by one of them in its "
+            f"heading line; got {named or repr(first.strip())}: write headings that contain one in "
+            "quotation marks"
         )
     return found[0] if found else ",", 0
+
+
+def _fact(comment: str) -> dict[str, str]:
+    """What a comment states.
+
+    >>> _fact("# misspecification=0.2")
+    {'misspecification': '0.2'}
+    """
+    key, _, value = comment.lstrip("#").partition("=")
+    return {key.strip(): value.strip()}
+
+
+def _checked(
+    path: str, facts: dict[str, str], rows: list[Row], row: str, separator: str = ","
+) -> Sheet:
+    """The sheet, if it has distinct headings and as many cells in every line.
+
+    Further cells that are empty do not count where there is no heading for them.
+    """
+    headings = [heading.strip() for heading in rows[0][1]] if rows else []
+    while headings and not headings[-1]:
+        headings.pop()
+    if len(rows) < 2:
+        raise FileFormatError(f"{path!r} must have a heading line and one line per {row}")
+    _refuse_headings(headings, path)
+    for line, cells in rows[1:]:
+        if len(cells) < len(headings) or any(cells[len(headings) :]):
+            raise FileFormatError(
+                f"{path!r} must have {len(headings)} cells in every line, one per heading; "
+                f"got {len(cells)} in line {line}"
+            )
+    return Sheet(path, facts, headings, rows[1:], separator)
+
+
+def _refuse_headings(headings: list[str], path: str) -> None:
+    if "" in headings:
+        raise FileFormatError(
+            f"{path!r} must have a heading for every column ('name' for labels); "
+            f"column {headings.index('') + 1} has none"
+        )
+    repeated = [heading for heading in headings if headings.count(heading) > 1]
+    if repeated:
+        raise FileFormatError(f"{path!r} must have distinct headings; got {repeated[0]!r} twice")
+    if all(_NUMBER.fullmatch(heading) for heading in headings):
+        raise FileFormatError(
+            f"{path!r} must begin with a line of headings, such as 'name' for labels; got "
+            f"{', '.join(map(_shown, headings[:3]))}, which look like values: put headings above"
+        )
+
+
+def _shown(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:37] + "...")

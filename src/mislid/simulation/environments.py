@@ -406,7 +406,7 @@ def as_assumed(
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> source, told = as_assumed("bernoulli", None, instance)
     >>> type(source).__name__, told
-    ('Bernoulli', {'noise_model': 'bernoulli'})
+    ('Bernoulli', {'noise': 'bernoulli'})
     """
     if assume_noise is None:
         return as_environment(environment, instance), {"noise": instance.noise}
@@ -423,14 +423,14 @@ def as_assumed(
         kind = Bounded if assume_noise == "bounded" else Bernoulli
         environment = kind(instance.means)
     source = as_environment(environment, instance, relied_on=False)
-    told: dict[str, Any] = {"noise_model": assume_noise}
+    told: dict[str, Any] = {"noise": assume_noise}
     if assume_noise == "bounded":
         if isinstance(source, Gaussian):
             raise ProblemError(
                 "environment must have rewards within a range for assume_noise='bounded', such as "
                 "Bounded, Bernoulli or Table; got Gaussian"
             )
-        told["reward_range"] = source.reward_range
+        told["noise"] = source.reward_range
     if assume_noise == "bernoulli" and not _is_zero_or_one(source):
         raise ProblemError(
             "environment must have rewards 0 and 1 for assume_noise='bernoulli', such as "

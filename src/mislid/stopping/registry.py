@@ -18,10 +18,10 @@ from mislid.stopping.rules import StoppingRule
 
 if TYPE_CHECKING:
     from mislid._jit import Kernel, Struct
-    from mislid._kernels.pairs_left import PairsLeft
-    from mislid._kernels.state import Setting
     from mislid.model import Instance
     from mislid.question import Question
+    from mislid.stopping.pairs_left import PairsLeft
+    from mislid.stopping.state import Setting
 
 
 class Setup(NamedTuple):

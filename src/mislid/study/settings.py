@@ -25,7 +25,7 @@ from mislid._validation import (
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.io import as_plain
-from mislid.question import Question
+from mislid.question import NoiseModel, Question
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
@@ -258,9 +258,9 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
     return Question(
         candidates.model(settings.misspecification),
         settings.m,
-        noise=settings.deviations(candidates.K) if settings.noise_model == KNOWN else 1.0,
-        noise_model=settings.noise_model,
-        reward_range=settings.oriented_range,
+        noise=NoiseModel(
+            settings.noise_model, settings.deviations(candidates.K), settings.oriented_range
+        ).declaration,
         delta=settings.delta,
         tolerance=settings.tolerance,
         mean_bound=settings.mean_bound,

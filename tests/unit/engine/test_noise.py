@@ -19,8 +19,8 @@ from oracles.noise import scatter_about_guesses
 FREE = mislid.Model(np.eye(4), math.inf)
 LINEAR = mislid.Model([[1, 0], [0, 1], [1, 1], [0.5, 0.2]], misspecification=0.1)
 UNKNOWN = Question(FREE, 2, noise="unknown")
-BERNOULLI = Question(FREE, 2, noise_model="bernoulli")
-BOUNDED = Question(FREE, 2, noise_model="bounded", reward_range=(-1, 3))
+BERNOULLI = Question(FREE, 2, noise="bernoulli")
+BOUNDED = Question(FREE, 2, noise=(-1, 3))
 
 
 def test_scatter_is_that_of_all_values() -> None:
@@ -97,7 +97,7 @@ def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> No
 
 
 def test_with_features_two_arms_have_their_share() -> None:
-    question = Question(LINEAR, 2, noise_model="bernoulli")
+    question = Question(LINEAR, 2, noise="bernoulli")
     rng, some = np.random.default_rng(4), 0
     for _ in range(40):
         n = rng.integers(5, 400, size=4)
@@ -148,7 +148,7 @@ def test_other_stopping_rules_need_to_know_the_noise(rule: str) -> None:
 def test_regressions_need_to_know_the_noise(name: str) -> None:
     with pytest.raises(ProblemError, match=r"algorithm must not be (LinG|RAGE)"):
         Engine(Question(LINEAR, 2, noise="unknown"), name)
-    Engine(Question(LINEAR, 2, noise_model="bernoulli"), name)
+    Engine(Question(LINEAR, 2, noise="bernoulli"), name)
 
 
 @pytest.mark.parametrize("question", [UNKNOWN, BERNOULLI], ids=lambda q: q.noise_model)

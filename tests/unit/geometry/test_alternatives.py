@@ -346,7 +346,7 @@ class TestAnswers:
         assert_allclose(found.cost, truth.upper, atol=1e-15)
 
     def test_what_cannot_be_certified_raises(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from mislid._kernels import newton, search
+        from mislid.geometry import newton, search
 
         class Stalled:
             address = 0  # no other kernel calls it here

@@ -183,7 +183,7 @@ def test_calls_are_deterministic() -> None:
 
 
 def test_what_cannot_be_certified_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid._kernels import newton
+    from mislid.geometry import newton
 
     stalled = (newton.STALLED, 2.0, 1.0, 0.0, 9)
     monkeypatch.setattr(newton, "solve_problem", lambda *_: stalled)

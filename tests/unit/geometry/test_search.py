@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from helpers.instances import Problem
-from mislid._kernels import workspaces
 from mislid.errors import CertificateError, ProblemError
+from mislid.geometry import search as searches
 from mislid.geometry.alternatives import Alternative, AlternativeSearch, closest_alternative
 from mislid.model import Model
 from oracles.agreement import ABSOLUTE, HARD, WELL_CONDITIONED, drawn
@@ -193,9 +193,9 @@ class TestMemory:
 
     def test_all_pairs_have_a_slot_where_that_takes_little_room(self) -> None:
         rng = np.random.default_rng(1)
-        sizes = {K: workspaces.search_space(rng.normal(size=(K, 2)), 4) for K in (103, 400)}
+        sizes = {K: searches.search_space(rng.normal(size=(K, 2)), 4) for K in (103, 400)}
         assert sizes[103].kept_age.size == 4 * 99  # a rule may visit all of them in every round
-        assert sizes[400].kept_age.size == workspaces.NEAR_SLOTS
+        assert sizes[400].kept_age.size == searches.NEAR_SLOTS
 
     def test_few_slots_change_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         rng = np.random.default_rng(2)
@@ -204,8 +204,8 @@ class TestMemory:
         means = model.features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=25)
         most = 0
         plenty.closest(means, np.ones(25))  # the first call makes room
-        monkeypatch.setattr(workspaces, "NEAR_SLOTS", 2)
-        monkeypatch.setattr(workspaces, "ROOM", 0)
+        monkeypatch.setattr(searches, "NEAR_SLOTS", 2)
+        monkeypatch.setattr(searches, "ROOM", 0)
         for _ in range(30):
             means = means + 0.3 * rng.normal(size=25)
             weights = rng.dirichlet(np.ones(25))

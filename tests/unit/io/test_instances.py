@@ -281,13 +281,14 @@ def test_a_bare_array_is_no_npz(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mean,x\n1,2\n3,four\n", "got 'four' in line 3, column 'x'"),
-        ("# note\n\nmean,x\n1,2\nnan,4\n", "got 'nan' in line 5, column 'mean'"),
-        ("mean,x\n1,inf\n3,4\n", "got 'inf' in line 2, column 'x'"),
-        ("mean,x\n1,\n3,4\n", "got '' in line 2, column 'x'"),
-        ("mean,noise,x\n1,loud,1\n3,1,4\n", "got 'loud' in line 2, column 'noise'"),
+        ("mean,x\n1,2\n3,four\n", "line 3, column 'x': a finite number is needed; got 'four'"),
+        (
+            "# note\n\nmean,x\n1,2\nnan,4\n",
+            "line 5, column 'mean': .* got 'nan'",
+        ),
+        ("mean,x\n1,\n3,4\n", "line 2, column 'x': a number is missing"),
         ("mean,noise,x\n1,1,1\n3,0,4\n", "noise in '.*' must be above 0; got 0.0 at index 1"),
-        ('name,mean,x\n"a\nb",1,1\nc,3,x\n', "got 'x' in line 4, column 'x'"),
+        ('name,mean,x\n"a\nb",1,1\nc,3,x\n', "line 4, column 'x': a finite number is needed"),
         ("mean,x\n1,2\n3\n", "must have 2 cells in every line, .*; got 1 in line 3"),
         ("mean,x\n1,2\n3,4,5\n", "must have 2 cells in every line, .*; got 3 in line 3"),
         ("mean,x\n", "must have a heading line and one line per arm"),
@@ -298,7 +299,7 @@ def test_a_bare_array_is_no_npz(tmp_path):
         ("mean,x,x\n1,2,3\n4,5,6\n", "must have distinct headings; got 'x' twice"),
         (",mean,x\n0,1,2\n1,4,6\n", "a heading for every column .*; column 1 has none"),
         ("name,mean,x\na,1,2\na,3,4\n", "names in '.*' must be distinct; got 'a' for arm 0"),
-        ('name,mean,x\n"a,1,2\nb,3,4\n', "must be comma-separated; line 3 is not"),
+        ('name,mean,x\n"a,1,2\nb,3,4\n', "must be separated by commas; line 3 is not"),
         (
             "# misspecification=big\nmean,x\n1,2\n3,5\n",
             "misspecification in '.*' must .*; got 'big'",

@@ -279,7 +279,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import mislid
-from mislid._kernels.problem import NewtonSpace, set_metric
+from mislid.geometry.problem import NewtonSpace, set_metric
 
 space = NewtonSpace.zeros(
     {"K": 1, "d": 1}, X=np.ones((1, 1)), spanner=np.zeros(0, np.int64),

@@ -224,7 +224,7 @@ SCRIPT = """
 import json, math
 import numpy as np
 from mislid import Instance, Model, identify
-from mislid._kernels.newton import minimise, solve
+from mislid.geometry.newton import minimise, solve
 from mislid.geometry.alternatives import AlternativeSearch, pair_alternative
 from mislid.geometry.projection import project
 

@@ -84,7 +84,7 @@ def test_a_process_without_stderr_compiles_in_silence(monkeypatch: pytest.Monkey
 SCRIPT = """
 from mislid._jit import notice
 from mislid._jit import for_python
-from mislid._kernels.thresholds import wbar
+from mislid.stopping._thresholds import wbar
 
 notice.PATIENCE = 0.0
 assert for_python(wbar)(3.0) > 1.0

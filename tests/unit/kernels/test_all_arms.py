@@ -8,14 +8,14 @@ import pytest
 from helpers.measured import Data, engine_of, random_data
 from mislid import Model, characteristic_time
 from mislid._jit import for_python
-from mislid._kernels.aims import lagging_arm
-from mislid._kernels.all_arms import ROUNDS, begin_with_gaps, nats_a_sample
 from mislid._kernels.best_response import TURN, best_response
-from mislid._kernels.state import ALL_ARMS, TWO_ARMS
-from mislid._kernels.workspaces import search_space
 from mislid.engine import Engine
+from mislid.geometry.search import search_space
 from mislid.paper.experiments.demo import demo_instance
 from mislid.question import Question
+from mislid.stopping.aims import lagging_arm
+from mislid.stopping.all_arms import ROUNDS, begin_with_gaps, nats_a_sample
+from mislid.stopping.state import ALL_ARMS, TWO_ARMS
 
 play, begin, lagging = (for_python(f) for f in (nats_a_sample, begin_with_gaps, lagging_arm))
 M = 3

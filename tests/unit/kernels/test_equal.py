@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid._kernels.equal import hold_for_every_noise, take_noise
-from mislid._kernels.state import ALL_ARMS, LINEAR, TWO_ARMS
-from mislid._kernels.workspaces import begin_with, new_state
 from mislid.engine.compiled import _families, _spread, new_setting
 from mislid.question import Question
+from mislid.stopping.equal import hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
 from mislid.stopping.noise.equal import Spread
+from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_state
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])
 QUESTION = Question(Model(X, misspecification=0.1), 2, noise="unknown-equal")

@@ -18,8 +18,8 @@ from helpers.rival_runs import (
     sample_sizes,
     steps,
 )
-from mislid._kernels.ridge import PERIOD
 from mislid.algorithms import LinGapE
+from mislid.stopping.ridge import PERIOD
 from oracles.rivals import Data, lingape, regression
 
 

@@ -17,8 +17,8 @@ from helpers.rival_runs import (
     sample_sizes,
     steps,
 )
-from mislid._kernels.ridge import PERIOD
 from mislid.algorithms import LinGIFA
+from mislid.stopping.ridge import PERIOD
 from oracles.rivals import Data, lingifa, regression
 
 

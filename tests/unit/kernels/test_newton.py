@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid._kernels.newton import SOLVED, solve_problem
-from mislid._kernels.problem import set_metric
-from mislid._kernels.workspaces import newton_space
 from mislid.geometry.coordinates import coordinates
+from mislid.geometry.newton import SOLVED, newton_space, solve_problem
+from mislid.geometry.problem import set_metric
 
 
 def _solved(X, eps, mu, w, i, j):

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from mislid._jit import Vector, kernel
-from mislid._kernels.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
-from mislid._kernels.noise_variances import (
+from mislid.engine.compiled import _shifts, _tilts
+from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
+from mislid.stopping.noise.variances import Sample, by_shifts, shifts
+from mislid.stopping.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
+from mislid.stopping.noise_variances import (
     Shifts,
     at_tie_of_shifted,
     shifted_ceiling,
     shifted_evidence,
 )
-from mislid.engine.compiled import _shifts, _tilts
-from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.stopping.noise.variances import Sample, by_shifts, shifts
 
 NOWHERE = -1e300
 

@@ -5,7 +5,7 @@ from numpy.random import Generator
 from numpy.testing import assert_array_equal
 
 from mislid._jit import Indices, Vector, kernel
-from mislid._kernels.order import list_top, nth_largest
+from mislid.geometry.order import list_top, nth_largest
 from oracles.rivals import best
 
 

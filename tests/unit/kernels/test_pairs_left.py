@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mislid._jit import Indices, for_python
-from mislid._kernels import pairs_left
-from mislid._kernels.workspaces import forget_pairs, new_pairs_left
+from mislid.stopping import pairs_left
+from mislid.stopping.pairs_left import forget_pairs, new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
 begin = for_python(pairs_left.begin_to_settle)

@@ -14,12 +14,12 @@ from mislid import Instance, Model, identify
 from mislid._jit import for_python
 from mislid._kernels.designs import apportion, own_design, xy_design
 from mislid._kernels.phases import Phases
-from mislid._kernels.state import Setting
 from mislid.algorithms import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms.rivals import Phased
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.question import Question
+from mislid.stopping.state import Setting
 from oracles.phases import (
     PlainPhases,
     PlainRAGE,

@@ -12,9 +12,9 @@ from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, rand
 from mislid import Engine, Instance, Model, Question
 from mislid._jit import kernel
 from mislid._kernels.posterior import Posterior, draw
-from mislid._kernels.state import Setting, State
 from mislid.algorithms import PEPS
 from mislid.errors import ProblemError
+from mislid.stopping.state import Setting, State
 from oracles.draws import AdaHedge, alternative, drawn_arm
 
 
@@ -76,7 +76,7 @@ def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
 def test_draws_have_the_spread_that_bounded_values_show(eps: float) -> None:
     """Means of a few per cent: half of the range would be many times as much."""
     counts, sums = np.full(4, 1000), np.array([10, 15, 20, 30])
-    question = Question(Model(np.eye(4), eps), 1, noise_model="bernoulli", reward_range=(0.0, 1.0))
+    question = Question(Model(np.eye(4), eps), 1, noise="bernoulli")
     engine = Engine(question, PEPS(), "guaranteed")
     engine.reset(counts, sums)
     engine.judge(test=False)

@@ -9,13 +9,12 @@ from numpy.testing import assert_allclose
 from helpers.measured import Data, engine_of, random_data, samples
 from mislid import Instance, Model
 from mislid._jit import for_python
-from mislid._kernels.families import Family, linear_evidence, two_arm_evidence
-from mislid._kernels.settled import Settled, give_rows, is_settled, settle
-from mislid._kernels.workspaces import new_settled
 from mislid.engine import Engine
 from mislid.geometry.duality import top_arms
 from mislid.question import Question
 from mislid.stopping.evidence import by_two_arms
+from mislid.stopping.families import Family, linear_evidence, two_arm_evidence
+from mislid.stopping.settled import Settled, give_rows, is_settled, new_settled, settle
 from oracles.evidence import (
     families,
     pairs_of,

@@ -8,15 +8,14 @@ from numpy.testing import assert_allclose
 
 from helpers.measured import Data, engine_of, random_data, samples, setting_of, state_of
 from mislid._jit import kernel
-from mislid._kernels.search import call_project
-from mislid._kernels.state import Setting, State, take_in
-from mislid._kernels.stopping import closest
-from mislid._kernels.two_arms import ACCURACY, Closest
-from mislid._kernels.workspaces import new_state
 from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.duality import all_pairs, top_arms
+from mislid.geometry.search import call_project
+from mislid.geometry.two_arms import ACCURACY, Closest
 from mislid.stopping.registry import CompiledStopping, Setup, compile_stopping
 from mislid.stopping.rules import STOPPING_RULES
+from mislid.stopping.schedule import closest
+from mislid.stopping.state import Setting, State, new_state, take_in
 
 
 @kernel

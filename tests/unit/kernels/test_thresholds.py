@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import lambertw
 
 from mislid._jit import for_python
-from mislid._kernels import thresholds
+from mislid.stopping import _thresholds as thresholds
 from mislid.stopping.thresholds import (
     heuristic_threshold,
     paper_linear_threshold,

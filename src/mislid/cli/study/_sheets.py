@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid.cli.output import as_csv
 from mislid.errors import FileFormatError, ProblemError
-from mislid.io import read_spreadsheet, workbook_bytes
+from mislid.io import read_sheet, workbook_bytes
 
 if TYPE_CHECKING:
-    from mislid.io import Spreadsheet
+    from mislid.io import Sheet
     from mislid.study import Study, Trial
     from mislid.study.settings import Settings
     from mislid.study.state import StudyState
@@ -86,18 +86,18 @@ def shown_features(study: Study, trial: Trial) -> dict[str, float]:
 
 def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
     """Read a sheet that came back; one with anything wrong in it is refused as a whole."""
-    table = read_spreadsheet(path, "trial")
-    missing = [heading for heading in ("trial", "value") if not table.sheet.has(heading)]
+    table = read_sheet(path, "trial")
+    missing = [heading for heading in ("trial", "value") if not table.has(heading)]
     if missing:
-        headings = ", ".join(map(repr, table.sheet.headings))
+        headings = ", ".join(map(repr, table.headings))
         raise FileFormatError(
             f"{path!r} must have the columns 'trial' and 'value'; got the headings {headings}"
         )
     told: dict[int, Told] = {}
     empty: list[int] = []
     wrong = Wrong(path, "told")
-    places = {name: table.sheet.headings.index(name) for name in _OWN if table.sheet.has(name)}
-    for (line, cells), value in zip(table.sheet.rows, table.decimals("value"), strict=True):
+    places = {name: table.headings.index(name) for name in _OWN if table.has(name)}
+    for (line, cells), value in zip(table.rows, table.decimals("value"), strict=True):
         row = {name: cells[place] for name, place in places.items()}
         try:
             number = _trial(row, study_name, state)
@@ -138,14 +138,13 @@ class Wrong:
             )
 
 
-def refuse_unknown_columns(table: Spreadsheet, wanted: Iterable[tuple[str, str]]) -> None:
+def refuse_unknown_columns(table: Sheet, wanted: Iterable[tuple[str, str]]) -> None:
     """Refuse options, given with their values, that do not name a column."""
     for option, heading in wanted:
-        if not table.sheet.has(heading):
-            headings = ", ".join(map(repr, table.sheet.headings))
+        if not table.has(heading):
+            headings = ", ".join(map(repr, table.headings))
             raise ProblemError(
-                f"{option} must name a column of {table.sheet.path!r}, one of {headings}; "
-                f"got {heading!r}"
+                f"{option} must name a column of {table.path!r}, one of {headings}; got {heading!r}"
             )
 
 

@@ -25,7 +25,7 @@ from mislid.errors import FileFormatError, ProblemError
 if TYPE_CHECKING:
     from mislid._validation import Labels
     from mislid.forecast import BudgetCheck, FeatureCheck
-    from mislid.io import Spreadsheet
+    from mislid.io import Sheet
     from mislid.study import Study
 
 # What the columns of an instance's file are called that hold no feature.
@@ -267,20 +267,19 @@ def _from_csv(
     path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
-    from mislid.io import declared_misspecification, read_spreadsheet
+    from mislid.io import declared_misspecification, read_sheet
 
-    table = read_spreadsheet(path, "candidate")
-    sheet = table.sheet
+    sheet = read_sheet(path, "candidate")
     naming = sheet.headings[0] if label is None else label
     options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
     if cost is not None:
         options.append(("--cost", cost))
-    refuse_unknown_columns(table, options)
+    refuse_unknown_columns(sheet, options)
     spread: float | list[float] | str | None = None
     apart = {naming, *ignored, *([] if cost is None else [cost])}
     if noise is not None and sheet.has(noise):
         apart.add(noise)
-        spread = table.numbers(noise)
+        spread = sheet.numbers(noise).tolist()
     elif noise is not None:
         spread = _number(noise, path, sheet.headings)
     columns = [heading for heading in sheet.headings if heading not in apart]
@@ -290,31 +289,30 @@ def _from_csv(
                 f"{path!r} has a column {column!r}, which is hardly a feature: {_RESERVED[column]}"
             )
     return Given(
-        labels=_labels(table, naming),
-        features=table.matrix(columns).tolist() if columns else None,
+        labels=_labels(sheet, naming),
+        features=sheet.matrix(columns).tolist() if columns else None,
         noise=spread,
         misspecification=declared_misspecification(sheet),
         columns=columns or None,
-        cost=None if cost is None else table.numbers(cost),
+        cost=None if cost is None else sheet.numbers(cost).tolist(),
     )
 
 
-def _labels(table: Spreadsheet, naming: str) -> Labels:
+def _labels(table: Sheet, naming: str) -> Labels:
     """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
-    cells = table.sheet.texts(naming)
+    cells = table.texts(naming)
     if "" in cells:
-        line = table.sheet.line(cells.index(""))
+        line = table.line(cells.index(""))
         raise FileFormatError(
-            f"{table.sheet.path!r} must name every candidate; line {line}, column {naming!r} "
-            "is empty"
+            f"{table.path!r} must name every candidate; line {line}, column {naming!r} is empty"
         )
-    if table.sheet.facts.get("names") != "integers":
+    if table.facts.get("names") != "integers":
         return tuple(cells)
     try:
         return tuple(int(cell) for cell in cells)
     except ValueError as problem:
         raise FileFormatError(
-            f"{table.sheet.path!r} must have integers for names, as its first lines say: {problem}"
+            f"{table.path!r} must have integers for names, as its first lines say: {problem}"
         ) from None
 
 

@@ -180,16 +180,16 @@ def import_command(
 
 def _pairs(study: Study, file: str, arm: str, value: str) -> list[tuple[Any, float]]:
     from mislid.cli.study._sheets import Wrong, outside, refuse_unknown_columns
-    from mislid.io import read_spreadsheet
+    from mislid.io import read_sheet
 
-    table = read_spreadsheet(file, "measurement")
+    table = read_sheet(file, "measurement")
     refuse_unknown_columns(table, [("--arm-column", arm), ("--value-column", value)])
     labels = {str(label).strip(): label for label in study.candidates.labels}
     labels |= {str(label): label for label in study.candidates.labels}
     settings = study.settings
     pairs, wrong = [], Wrong(file, "imported")
-    column = table.sheet.headings.index(arm)
-    for (line, cells), number in zip(table.sheet.rows, table.decimals(value), strict=True):
+    column = table.headings.index(arm)
+    for (line, cells), number in zip(table.rows, table.decimals(value), strict=True):
         label = cells[column]
         if label not in labels:
             wrong.add(line, f"{label!r} is none of the candidates")

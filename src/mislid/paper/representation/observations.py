@@ -89,7 +89,7 @@ def read_observations(
     >>> seen.names, seen.means.tolist(), seen.repeats, seen.columns
     (('a', 'b'), [1.5, 3.0], (2, 1), ('x',))
     """
-    sheet = read_sheet(path)
+    sheet = read_sheet(path, "observation")
     naming = "name" if name is None and sheet.has("name") else name
     apart = [*groups] if where is None else [*groups, where[0]]
     _refuse_unknown(sheet, [target, *apart] if naming is None else [target, naming, *apart])
@@ -151,7 +151,7 @@ def _numbers(sheet: Sheet, columns: tuple[str, ...]) -> Matrix:
 def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
     """Places of the rows that make candidates."""
     if where is None:
-        return list(range(sheet.size))
+        return list(range(len(sheet.rows)))
     column, value = where
     cells = [cell.strip() for cell in sheet.texts(column)]
     chosen = [at for at, cell in enumerate(cells) if cell == value.strip()]

@@ -21,9 +21,9 @@ def question_of(noise_model: str, rng: np.random.Generator) -> Question:
     # Features have a weight, and prove nothing.
     model = Model(rng.normal(size=(K, 2)) if K > 2 else np.eye(2), math.inf)
     low = float(rng.choice([0.0, -3.0, 1e3]))
-    told: dict[str, Any] = {"noise_model": noise_model}
+    told: dict[str, Any] = {"noise": noise_model}
     if noise_model == "bounded":
-        told["reward_range"] = (low, low + float(rng.choice([1.0, 0.01, 40.0])))
+        told["noise"] = (low, low + float(rng.choice([1.0, 0.01, 40.0])))
     return Question(
         model,
         int(rng.integers(1, K)),

@@ -12,12 +12,12 @@ import math
 import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner, inner_loop
-from mislid._kernels.families import Family
-from mislid._kernels.newton import SOLVED, STALLED
-from mislid._kernels.search import SearchSpace, call_project, call_search
-from mislid._kernels.settled import Settled, is_settled
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import ACCURACY
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.search import SearchSpace, call_project, call_search
+from mislid.geometry.two_arms import ACCURACY
+from mislid.stopping.families import Family
+from mislid.stopping.settled import Settled, is_settled
+from mislid.stopping.state import Setting, State
 
 # Searches are at least this factor apart in samples.
 PAUSE = 1.02

@@ -23,8 +23,7 @@ from mislid._jit import (
     inner,
     inner_loop,
 )
-from mislid._kernels.families import Family, linear_evidence
-from mislid._kernels.linalg import (
+from mislid.geometry.linalg import (
     cholesky,
     cholesky_solve,
     copy_matrix,
@@ -32,8 +31,9 @@ from mislid._kernels.linalg import (
     gram,
     transposed_times,
 )
-from mislid._kernels.search import SearchSpace
-from mislid._kernels.state import Setting
+from mislid.geometry.search import SearchSpace
+from mislid.stopping.families import Family, linear_evidence
+from mislid.stopping.state import Setting
 
 # Below this share of the largest pivot the measured arms are taken not to span.
 SINGULAR = 1e-11

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner
-from mislid._kernels.diagonal import Diagonal, leave_out_settled
-from mislid._kernels.families import Families
-from mislid._kernels.newton import SOLVED
-from mislid._kernels.search import SearchSpace, aim_at_projection, call_search
-from mislid._kernels.settled import Settled
-from mislid._kernels.state import Setting, State
-from mislid._kernels.two_arms import closest_unstructured
+from mislid.geometry.newton import SOLVED
+from mislid.geometry.search import SearchSpace, aim_at_projection, call_search
+from mislid.geometry.two_arms import closest_unstructured
+from mislid.stopping.diagonal import Diagonal, leave_out_settled
+from mislid.stopping.families import Families
+from mislid.stopping.settled import Settled
+from mislid.stopping.state import Setting, State
 
 # Rounds of a game: enough to be within a fifth of the best allocation with a dozen arms.
 ROUNDS = 32

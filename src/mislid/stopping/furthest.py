@@ -15,12 +15,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from mislid._jit import Indices, Struct, inner, kernel
-from mislid._kernels.newton import SOLVED, STALLED
-from mislid._kernels.projected_test import ProjectedTest, is_far, new_projected_test
-from mislid._kernels.search import forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.stopping import closest, count_test, estimate, keep_doubt
-from mislid._kernels.two_arms import Closest, leave_nothing_out
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import Closest, leave_nothing_out
+from mislid.stopping.projected_test import ProjectedTest, is_far, new_projected_test
+from mislid.stopping.schedule import closest, count_test, estimate, keep_doubt
+from mislid.stopping.state import Setting, State
 
 
 class Furthest(Struct):

@@ -14,7 +14,7 @@ to be selective asks `is_left`, or lets its search leave out what is not (`leave
 from __future__ import annotations
 
 from mislid._jit import ArmOrder, Indices, Struct, inner
-from mislid._kernels.settled import Settled, give_rows, settle
+from mislid.stopping.settled import Settled, give_rows, new_settled, settle
 
 
 class PairsLeft(Struct):
@@ -105,3 +105,15 @@ def leave_out_pairs(
         for b in range(m):
             if not is_left(left, challengers[a], incumbents[b]):
                 exempt[a * m + b] = 1
+
+
+def new_pairs_left(K: int, m: int, settled: Settled | None = None) -> PairsLeft:
+    """All pairs are left, or those that `settled` leaves."""
+    return PairsLeft.zeros({"K": K}, settled=new_settled(K, m) if settled is None else settled)
+
+
+def forget_pairs(left: PairsLeft) -> None:
+    """All pairs are left: the data are others."""
+    settled = left.settled
+    settled.rows[:], settled.owners[:], settled.used[:], settled.times[:] = -1, -1, 0, 0
+    left.accepted[:], left.dropped[:] = 0, 0

@@ -25,12 +25,18 @@ from mislid._jit import (
     kernel,
     linked,
 )
-from mislid._kernels.linalg import cholesky_solve, copy, dot, fill, times, transposed_times
-from mislid._kernels.newton import SOLVED, STALLED, means_below, solve
-from mislid._kernels.order import ROOT, heapify, sift_down
-from mislid._kernels.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
+from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times, transposed_times
+from mislid.geometry.newton import SOLVED, STALLED, means_below, newton_space, solve
+from mislid.geometry.order import ROOT, heapify, sift_down
+from mislid.geometry.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
 
 CRUDE, GOOD, DONE = 0, 1, 2
+
+# Certificates that a search remembers: of all pairs where these take no more than ROOM numbers,
+# otherwise enough for those that ever come close. A rule that visits more pairs than are remembered
+# solves each of them anew in every round.
+ROOM = 1 << 18
+NEAR_SLOTS, NEAR_ROOM = 256, 1 << 23
 
 
 class SearchSpace(Struct):
@@ -346,3 +352,18 @@ def search_pairs(
 
 call_project = linked(project_means)
 call_search = linked(search_pairs)
+
+
+def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None) -> SearchSpace:
+    """A workspace for the m(K - m) pairs of the features X (K, d)."""
+    K, d = X.shape
+    count = m * (K - m)
+    near = min(count, NEAR_SLOTS, max(1, NEAR_ROOM // K))
+    slots = count if count * K <= ROOM else near
+    return SearchSpace.zeros(
+        {"K": K, "d": d, "P": count, "slots": slots},
+        newton=newton_space(X, units),
+        project=project_means.address,
+        search=search_pairs.address,
+        kept_challenger=np.full(slots, -1, np.int64),
+    )

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+
 from mislid._jit import ArmOrder, IndexTable, Indices, Struct, inner
+
+# Of what was settled, besides two for each of the m best.
+SPARE_ROWS = 32
 
 
 class Settled(Struct):
@@ -57,3 +62,14 @@ def is_settled(settled: Settled, i: int, j: int) -> bool:
 def settle(settled: Settled, i: int, j: int, samples: int) -> None:
     """Incumbent j has just been proved better than i."""
     settled.times[settled.rows[j], i] = samples
+
+
+def new_settled(K: int, m: int) -> Settled:
+    """No pair is settled."""
+    count = min(K, 2 * m + SPARE_ROWS)
+    return Settled.zeros(
+        {"K": K, "R": count},
+        rows=np.full(K, -1, np.int64),
+        owners=np.full(count, -1, np.int64),
+        used=np.zeros(count, np.int64),
+    )

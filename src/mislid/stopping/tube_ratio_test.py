@@ -9,8 +9,11 @@ is never too early, and where bounds are exact not later than by its cost.
 from __future__ import annotations
 
 from mislid._jit import Struct, inner, kernel
-from mislid._kernels.newton import SOLVED, STALLED
-from mislid._kernels.pairs_left import (
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.search import CRUDE, DONE, GOOD, better_bound, forget_means
+from mislid.geometry.two_arms import is_wide, leave_nothing_out, list_challengers, pair_cost
+from mislid.stopping._thresholds import of_ratios
+from mislid.stopping.pairs_left import (
     begin_to_settle,
     count_left,
     draw_conclusions,
@@ -18,11 +21,8 @@ from mislid._kernels.pairs_left import (
     leave_out_pairs,
     settle_pair,
 )
-from mislid._kernels.search import CRUDE, DONE, GOOD, better_bound, forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.stopping import closest, count_test, estimate, keep_doubt, record
-from mislid._kernels.thresholds import of_ratios
-from mislid._kernels.two_arms import is_wide, leave_nothing_out, list_challengers, pair_cost
+from mislid.stopping.schedule import closest, count_test, estimate, keep_doubt, record
+from mislid.stopping.state import Setting, State
 
 # All pairs that are left are looked at again when the samples have grown by this factor.
 RENEWAL = 1.01

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Vector, for_python, inner, kernel, linked
-from mislid._kernels.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
-from mislid._kernels.linalg import cholesky_solve, copy, dot, fill, times
-from mislid._kernels.problem import NewtonSpace, cost_scales, dual_bound
-from mislid._kernels.steps import (
+from mislid._jit import Indices, Matrix, Vector, for_python, inner, kernel, linked
+from mislid.geometry.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
+from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times
+from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound, set_metric
+from mislid.geometry.steps import (
     forget_information,
     graded_newton_step,
     half_space_multiplier,
     newton_step,
     refine_multipliers,
 )
-from mislid._kernels.walls import FREE, UPPER_LOWER, is_pinned, released
+from mislid.geometry.walls import FREE, UPPER_LOWER, is_pinned, released
 
 SOLVED, STALLED, INFEASIBLE = 0, 1, 2
 
@@ -294,3 +294,29 @@ def means_below(space: NewtonSpace, out: Vector) -> None:
 
 solve_problem = for_python(solve)
 fill_below = for_python(means_below)
+
+
+def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> NewtonSpace:
+    """A workspace for the features X (K, d); `units` are spanner and rest where they are known."""
+    K, d = X.shape
+    if units is None:
+        spanner = _unit_rows(X)
+        rest = np.setdiff1d(np.arange(K), spanner)
+    else:
+        spanner, rest = units
+    return NewtonSpace.zeros(
+        {"K": K, "d": d},
+        X=X,
+        spanner=spanner,
+        rest=rest,
+        minimise=minimise.address,
+        set_metric=set_metric.address,
+        pair=np.zeros(2),
+    )
+
+
+def _unit_rows(X: Matrix) -> Indices:
+    """Arms whose rows of X form the identity; none at all unless there is one for every column."""
+    arms, columns = np.nonzero((X == 1.0) & (np.count_nonzero(X, axis=1) == 1)[:, None])
+    found, first = np.unique(columns, return_index=True)
+    return arms[first] if found.size == X.shape[1] else arms[:0]

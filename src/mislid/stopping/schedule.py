@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import Vector, inner
-from mislid._kernels.newton import STALLED
-from mislid._kernels.search import call_project, call_search
-from mislid._kernels.state import Setting, State, set_estimate
-from mislid._kernels.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
+from mislid.geometry.newton import STALLED
+from mislid.geometry.search import call_project, call_search
+from mislid.geometry.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
+from mislid.stopping.state import Setting, State, set_estimate
 
 # After the samples have grown by this factor, the closest alternative is searched for again.
 RENEWAL = 1.02

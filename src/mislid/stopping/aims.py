@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from mislid._jit import Indices, PerArm, PerFeature, Struct, Vector, inner, inner_loop
-from mislid._kernels.linalg import cholesky_solve, dot
-from mislid._kernels.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
-from mislid._kernels.state import LINEAR, Setting, State
-from mislid._kernels.two_arms import list_challengers, pair_cost
+from mislid.geometry.linalg import cholesky_solve, dot
+from mislid.geometry.two_arms import list_challengers, pair_cost
+from mislid.stopping.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
+from mislid.stopping.state import LINEAR, Setting, State
 
 # Arms whose effect on the bias is looked at, besides the pair's own.
 SHORTLIST = 6

@@ -19,7 +19,7 @@ from mislid._jit import (
     kernel,
     linked,
 )
-from mislid._kernels.linalg import (
+from mislid.geometry.linalg import (
     cholesky,
     cholesky_solve,
     copy,

@@ -12,13 +12,14 @@ import math
 import numpy as np
 
 from mislid._jit import PerArm, Struct, inner, kernel
-from mislid._kernels.aims import patience_with
-from mislid._kernels.all_arms import AllArms, forecast_all_arms
-from mislid._kernels.diagonal import Diagonal, leave_out_settled, price_of_the_rest
-from mislid._kernels.equal import PAUSE, Spread, call_hold, call_take
-from mislid._kernels.families import Families, two_arm_evidence
-from mislid._kernels.linalg import copy
-from mislid._kernels.linear_fit import (
+from mislid.geometry.linalg import copy
+from mislid.geometry.two_arms import leave_nothing_out, list_challengers, pair_cost
+from mislid.stopping.aims import patience_with
+from mislid.stopping.all_arms import AllArms, forecast_all_arms
+from mislid.stopping.diagonal import Diagonal, leave_out_settled, price_of_the_rest
+from mislid.stopping.equal import PAUSE, Spread, call_hold, call_take
+from mislid.stopping.families import Families, two_arm_evidence
+from mislid.stopping.linear_fit import (
     LinearFit,
     aim_along,
     bend_to_tie,
@@ -30,10 +31,9 @@ from mislid._kernels.linear_fit import (
     may_settle,
     set_volumes,
 )
-from mislid._kernels.settled import Settled, give_rows, is_settled, settle
-from mislid._kernels.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
-from mislid._kernels.stopping import count_test, estimate, is_of_the_answer, record
-from mislid._kernels.two_arms import leave_nothing_out, list_challengers, pair_cost
+from mislid.stopping.schedule import count_test, estimate, is_of_the_answer, record
+from mislid.stopping.settled import Settled, give_rows, is_settled, settle
+from mislid.stopping.state import ALL_ARMS, EQUAL, LINEAR, NOTHING, TWO_ARMS, Setting, State
 
 # Rules that have to learn the gaps take about so many times what one that knows them does.
 PRACTICE = 1.4

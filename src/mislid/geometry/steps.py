@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mislid._jit import inner, inner_loop
-from mislid._kernels.graded import graded_step
-from mislid._kernels.linalg import (
+from mislid.geometry.graded import graded_step
+from mislid.geometry.linalg import (
     add_gram,
     cholesky,
     cholesky_solve,
@@ -16,9 +16,9 @@ from mislid._kernels.linalg import (
     transposed_times,
     weighted_square,
 )
-from mislid._kernels.low_rank import low_rank_step, touching_rest
-from mislid._kernels.problem import NewtonSpace
-from mislid._kernels.walls import is_pinned
+from mislid.geometry.low_rank import low_rank_step, touching_rest
+from mislid.geometry.problem import NewtonSpace
+from mislid.geometry.walls import is_pinned
 
 # Up to this share of d, the arms beyond the spanner that touch make the cheaper system.
 FEW = 0.6

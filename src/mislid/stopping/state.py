@@ -11,15 +11,20 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import ArmOrder, Indices, Matrix, PerArm, Struct, Vector, for_python, inner
-from mislid._kernels.linalg import copy
-from mislid._kernels.order import list_top
-from mislid._kernels.pairs_left import PairsLeft
-from mislid._kernels.search import SearchSpace
+from mislid.geometry.linalg import copy
+from mislid.geometry.order import list_top
+from mislid.geometry.search import SearchSpace, search_space
+from mislid.stopping.pairs_left import PairsLeft, new_pairs_left
 
 # What a proof is likely to end by, and sampling aims at; nothing where no proof is asked for.
 NOTHING, TWO_ARMS, LINEAR, ALL_ARMS = range(4)
 # What is known of the noise, as in `mislid.stopping.noise.NOISE_MODELS`.
 KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL = range(5)
+# Numbers of a state that are 0 as long as it has no past.
+_PAST = (
+    *("waiting", "tests", "last_test", "judged", "searched", "answered", "rounds", "queued"),
+    *("stalls", "statistic", "threshold", "challenger", "incumbent", "aim"),
+)
 
 
 class Setting(Struct):
@@ -157,3 +162,35 @@ def take_best(state: State, scores: PerArm) -> None:
 
 
 take_in = for_python(observe_sum)
+
+
+def new_state(setting: Setting, plays: bool = True, left: PairsLeft | None = None) -> State:
+    """Nothing measured yet; a rule that `plays` the game needs a space of its own for that.
+
+    A stopping rule that settles pairs shares what is `left` of them.
+    """
+    K, m = setting.X.shape[0], setting.m
+    test = search_space(setting.X, m)
+    play = search_space(setting.X, m) if plays else test
+    left = new_pairs_left(K, m) if left is None else left
+    state = State.zeros({"K": K, "m": m}, test=test, play=play, left=left)
+    begin_with(setting, state, np.zeros(K), np.zeros(K))
+    state.incumbents[:] = np.arange(m)
+    return state
+
+
+def begin_with(
+    setting: Setting, state: State, counts: Vector, sums: Vector, scatter: Vector | None = None
+) -> None:
+    """Let a state have these measurements, counts, sums and scatter (K,), and no past."""
+    for name in _PAST:
+        setattr(state, name, 0)
+    for pair in ("doubt", "lagging", "linear"):
+        setattr(state, f"{pair}_challenger", -1)
+        setattr(state, f"{pair}_incumbent", -1)
+    state.test.exempt[:] = 0
+    state.samples = int(counts.sum())
+    state.counts[:], state.sums[:], state.lost[:] = counts, sums, 0.0
+    state.scatter[:] = 0.0 if scatter is None else scatter
+    state.weights[:] = (counts + setting.phantom) / setting.variance
+    state.means[:] = sums / np.maximum(counts, 1.0)

@@ -23,7 +23,7 @@ from mislid._jit import (
     inner,
     inner_loop,
 )
-from mislid._kernels.linalg import (
+from mislid.geometry.linalg import (
     add_gram,
     cholesky,
     cholesky_solve,
@@ -32,7 +32,7 @@ from mislid._kernels.linalg import (
     times,
     transposed_times,
 )
-from mislid._kernels.state import Setting, State
+from mislid.stopping.state import Setting, State
 
 # Rank-one updates between two inversions, so that their rounding does not add up.
 PERIOD = 128

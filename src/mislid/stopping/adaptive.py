@@ -9,16 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import inner, kernel
-from mislid._kernels.aims import patience_with
-from mislid._kernels.linalg import copy
-from mislid._kernels.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
-from mislid._kernels.noise_variances import (
+from mislid.geometry.linalg import copy
+from mislid.geometry.two_arms import list_challengers, pair_cost
+from mislid.stopping.aims import patience_with
+from mislid.stopping.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
+from mislid.stopping.noise_variances import (
     Shifts,
     at_tie_of_shifted,
     shifted_ceiling,
     shifted_evidence,
 )
-from mislid._kernels.proof import (
+from mislid.stopping.proof import (
     TWO_ARMS_PRICE,
     Proof,
     begin_round,
@@ -26,10 +27,9 @@ from mislid._kernels.proof import (
     look_by_features,
     show_pair,
 )
-from mislid._kernels.settled import is_settled
-from mislid._kernels.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
-from mislid._kernels.stopping import record
-from mislid._kernels.two_arms import list_challengers, pair_cost
+from mislid.stopping.schedule import record
+from mislid.stopping.settled import is_settled
+from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
 
 # An estimated variance is that of n values times 1 + this / n.
 FEW_GAUSSIAN, FEW_BOUNDED = 10.0, 4.0

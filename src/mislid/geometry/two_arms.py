@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import Indices, Vector, inner
-from mislid._kernels.linalg import fill
-from mislid._kernels.newton import SOLVED
-from mislid._kernels.search import SearchSpace
+from mislid.geometry.linalg import fill
+from mislid.geometry.newton import SOLVED
+from mislid.geometry.search import SearchSpace
 
 # Cost and certified bound of a search agree to this.
 ACCURACY = 1e-10

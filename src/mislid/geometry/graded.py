@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 from mislid._jit import Matrix, Vector, inner, inner_loop
-from mislid._kernels.linalg import fill
-from mislid._kernels.order import heapify, pop
-from mislid._kernels.problem import NewtonSpace
+from mislid.geometry.linalg import fill
+from mislid.geometry.order import heapify, pop
+from mislid.geometry.problem import NewtonSpace
 
 
 @inner_loop

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mislid._jit import inner, inner_loop
-from mislid._kernels.problem import NewtonSpace
-from mislid._kernels.walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
+from mislid.geometry.problem import NewtonSpace
+from mislid.geometry.walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
 
 
 @inner

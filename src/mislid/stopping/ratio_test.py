@@ -13,19 +13,19 @@ import math
 import numpy as np
 
 from mislid._jit import Struct, inner, kernel
-from mislid._kernels.linalg import copy
-from mislid._kernels.pairs_left import (
+from mislid.geometry.linalg import copy
+from mislid.geometry.two_arms import list_challengers
+from mislid.stopping._thresholds import of_ratios
+from mislid.stopping.pairs_left import (
     begin_to_settle,
     count_left,
     draw_conclusions,
     is_left,
     settle_pair,
 )
-from mislid._kernels.ridge import RidgeSpace, squared_distance, update_ridge
-from mislid._kernels.state import Setting, State, take_best
-from mislid._kernels.stopping import count_test, estimate, record
-from mislid._kernels.thresholds import of_ratios
-from mislid._kernels.two_arms import list_challengers
+from mislid.stopping.ridge import RidgeSpace, squared_distance, update_ridge
+from mislid.stopping.schedule import count_test, estimate, record
+from mislid.stopping.state import Setting, State, take_best
 
 
 class RatioTest(Struct):

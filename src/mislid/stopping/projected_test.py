@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from mislid._jit import Square, Struct, inner, kernel
-from mislid._kernels import thresholds
-from mislid._kernels.linalg import gram, is_above
-from mislid._kernels.newton import SOLVED, STALLED
-from mislid._kernels.search import forget_means
-from mislid._kernels.state import Setting, State
-from mislid._kernels.stopping import (
+from mislid.geometry.linalg import gram, is_above
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping import _thresholds as thresholds
+from mislid.stopping.schedule import (
     closest,
     cost_of_doubt,
     count_test,
@@ -25,7 +25,7 @@ from mislid._kernels.stopping import (
     keep_doubt,
     record,
 )
-from mislid._kernels.two_arms import leave_nothing_out
+from mislid.stopping.state import Setting, State
 
 HEURISTIC, PAPER, PAPER_PRINTED = range(3)
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 from mislid._jit import Matrix, Vector, inner_loop
-from mislid._kernels.linalg import cholesky, cholesky_solve, dot, times
-from mislid._kernels.problem import NewtonSpace
+from mislid.geometry.linalg import cholesky, cholesky_solve, dot, times
+from mislid.geometry.problem import NewtonSpace
 
 # Spanner arms that do not touch leave 1 / proximity in the system. Where it cancels, that many
 # digits are lost: beyond the first number the step is refined, beyond the second not taken.
