@@ -277,8 +277,6 @@ def test_values_that_do_not_fit_the_file(file, ask):
         (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
         (["run", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
         (["bound", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
-        (["run", "a.npz", "--m", "1", "--shard", "3"], "'3' is not of the form i/n, such as 3/8"),
-        (["run", "a.npz", "--m", "1", "--shard", "1/2"], "--shard needs --output"),
         (["merge", "a"], "Missing option '--output'"),
         (["merge", "--output", "a"], "Missing argument 'DIR...'"),
         (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),

@@ -12,7 +12,6 @@ from mislid import __version__
 
 _COMMANDS = {
     "run": "Identify the m best arms of an instance, many times.",
-    "merge": "Join the directories of shards of a run.",
     "bound": "Samples that any method needs, and the allocation that attains it.",
     "study": "Measure for real: what to measure next, when to stop, and the answer.",
     "serve": "Studies in a browser, live, and for programs of any language.",
@@ -74,7 +73,6 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     home="mislid.cli",
     summaries=_COMMANDS,
-    modules={"merge": "run"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="mislid")

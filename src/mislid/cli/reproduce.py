@@ -20,9 +20,10 @@ from mislid.cli.options import (
 from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from mislid.paper.experiments import Case, Method, Result
     from mislid.paper.experiments.until_right import Race, Racer
-    from mislid.simulation.replicate import Processes
 
 NAMES = ("A", "B", "C", "D", "E")
 SUITES = ("elimination", "peps")
@@ -130,11 +131,11 @@ def _race(
     return 0
 
 
-def _processes(jobs: int) -> AbstractContextManager[Processes | None]:
+def _processes(jobs: int) -> AbstractContextManager[Executor | None]:
     """One set of processes for all methods of all experiments, where there are to be several."""
-    from mislid.simulation.replicate import Processes
+    from mislid.simulation.executors import processes
 
-    return Processes(jobs) if jobs > 1 else nullcontext()
+    return processes(jobs) if jobs > 1 else nullcontext()
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:

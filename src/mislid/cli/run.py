@@ -1,4 +1,4 @@
-"""`mislid run`: identify, many times; `mislid merge`: join the directories of shards."""
+"""`mislid run`: identify, many times."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ import click
 from mislid.cli.options import (
     assume_noise_option,
     cluster,
-    examples,
-    flag,
     instance_options,
     load,
     one_sentence_errors,
     output_folder_option,
-    printed,
     quiet_option,
     rule_options,
     setting,
@@ -29,17 +26,6 @@ from mislid.stopping.rules import NO_GUARANTEE, PUBLISHED_RULES, STOPPING_RULES
 if TYPE_CHECKING:
     from mislid.model import Instance
     from mislid.simulation.replicate import Row
-
-
-def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
-    """(i, n) from i/n; `replicate` looks at the numbers."""
-    if value is None:
-        return None
-    try:
-        number, count = map(int, value.split("/"))
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not of the form i/n, such as 3/8.") from None
-    return number, count
 
 
 @click.command("run")
@@ -60,13 +46,6 @@ def _as_shard(_: Any, __: Any, value: str | None) -> tuple[int, int] | None:
 @output_folder_option(
     "Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended."
 )
-@click.option(
-    "--shard",
-    metavar="I/N",
-    callback=_as_shard,
-    help="Do only part I of N of the runs, with I from 1 to N: every N-th, from run I - 1 on. "
-    "`mislid merge` joins the directories of all parts.",
-)
 @quiet_option()
 @one_sentence_errors
 def command(
@@ -78,7 +57,6 @@ def command(
     jobs: int,
     dask: str | None,
     output: str | None,
-    shard: tuple[int, int] | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -87,11 +65,7 @@ def command(
     """
     from mislid.simulation.replicate import replicate_rows, replicate_settings
 
-    if shard is not None and output is None:
-        raise click.UsageError("--shard needs --output, a directory of its own for every shard")
     instance = load(file, misspecification, noise)
-    if options["assume_noise"] is None:
-        del options["assume_noise"]  # directories of earlier releases do not name it
     settings = replicate_settings(instance, m, **options)
     if options["tolerance"] == 0.0 and options["max_samples"] is None:
         _warn_of_tie(instance, m)
@@ -101,7 +75,6 @@ def command(
             m,
             jobs=jobs,
             client=client,
-            shard=shard,
             output=output,
             progress=not quiet,
             **options,
@@ -109,26 +82,10 @@ def command(
     show(rows, settings, output, form)
 
 
-@click.command("merge", epilog=examples("mislid merge results/* --output merged"))
-@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path())
-@output_folder_option("Where to write settings.json, runs.csv and figure.png.", required=True)
-@flag("--partial", "Also when runs are missing.")
-@printed()
-def merge_command(folders: tuple[str, ...], output: str, partial: bool, form: str) -> None:
-    """Join the directories that `mislid run --shard` filled, and print what `mislid run` without
-    shards would have printed. Directories of different settings are refused, and runs that are
-    missing. A later `mislid run` with the same settings goes on from OUTPUT.
-    """
-    from mislid.simulation.ledger import merge
-
-    rows, settings = merge(folders, output, partial=partial)
-    show(rows, settings, output, form)
-
-
 def show(rows: list[Row], settings: dict[str, Any], output: str | None, form: str) -> None:
     """Print what the runs say, and draw them where they are kept."""
     from mislid.simulation.identify import identify
-    from mislid.simulation.summary import summarise
+    from mislid.simulation.replicate import summarise
 
     # Runs that were made from Python name only the options that were given.
     usual = {name: part.default for name, part in signature(identify).parameters.items()}

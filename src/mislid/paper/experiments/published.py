@@ -16,8 +16,7 @@ from importlib.resources import files
 
 from mislid.errors import FileFormatError
 from mislid.paper.datasets import locate
-from mislid.simulation.replicate import Row
-from mislid.simulation.summary import summarise
+from mislid.simulation.replicate import Row, summarise
 
 RUNS = "published/runs.csv"
 _HEADING = ["experiment", "method", "samples", "error", "seconds"]
