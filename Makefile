@@ -29,8 +29,6 @@ lint: $(READY) ## check style, types, layers, docstrings and what git tracks
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/check_docstrings.py
-	$(BIN)/python scripts/check_tree.py
 
 fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten minutes
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(INPUTS)
@@ -41,15 +39,14 @@ faults: $(READY) ## break processes and databases under studies, for ten minutes
 bench: $(BENCH_READY) ## measure against other solvers
 	$(BIN)/python -m benchmarks
 
-reproduce: $(READY) ## run the paper's experiments, for an hour, and write docs/reproduction.md
+reproduce: $(READY) ## run the paper's experiments, for an hour
 	$(BIN)/python -m mislid reproduce all --jobs $(WORKERS) --output $(REPRODUCED) \
-		--page docs/reproduction.md $(if $(DATA),--data $(DATA))
+		$(if $(DATA),--data $(DATA))
 	MISLID_REPRODUCED=$(REPRODUCED) $(if $(DATA),MISLID_DATA=$(DATA)) \
 		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
 docs: $(READY) ## check the documentation, run its examples, and build the site in build/site
-	$(BIN)/python scripts/check_docs.py README.md CONTRIBUTING.md docs
-	$(BIN)/python scripts/check_reading.py README.md docs
+	$(BIN)/python -m pytest docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean: ## remove the environment and all caches

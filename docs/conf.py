@@ -1,13 +1,8 @@
-"""How the site is built: `make docs` calls Sphinx with this file."""
+"""How `make docs` builds the site with Sphinx."""
 
-import sys
-from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-# Parts of this file that are programs of their own, and the list of published names.
-sys.path[:0] = [str(HERE / "_site"), str(HERE.parent / "scripts")]
-
-import mislid  # noqa: E402
+import mislid
 
 project = "mislid"
 author = "The mislid authors"
@@ -16,33 +11,26 @@ release = version = mislid.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "numpydoc",
     "myst_nb",
+    "sphinx_click",
     "sphinx_copybutton",
-    "api",
-    "commands",
-    "formulas",
-    "notebooks",
-    "outside",
-    "words",
 ]
-exclude_patterns = ["_site", "**.ipynb_checkpoints"]
+exclude_patterns = ["**.ipynb_checkpoints", "reference/templates"]
+templates_path = ["reference/templates"]
 root_doc = "index"
 smartquotes = False  # options begin with two hyphens
 
-# Markdown reads the same on a forge: its headings give the same anchors there and here.
-myst_heading_anchors = 6
-myst_enable_extensions = ["dollarmath"]
-myst_update_mathjax = False
+# The anchors of headings are those of a forge.
+myst_heading_anchors = 3
 
-# Notebooks are kept without outputs and run here; one that fails or idles fails the site.
-nb_execution_mode = "cache"
+# Notebooks are kept without outputs and run here; one that fails fails the site.
+nb_execution_mode = "force"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
-nb_execution_show_tb = True
 nb_merge_streams = True
 
-# Single backquotes in docstrings are names; those that the site knows become links.
 default_role = "py:obj"
 add_module_names = False
 autodoc_typehints_format = "short"
@@ -54,14 +42,27 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
-html_math_renderer = "mathml"
 html_title = f"mislid {release}"
-html_static_path = ["_site/static"]
-html_favicon = "_site/static/favicon.svg"
+html_static_path = ["static"]
+html_favicon = "static/favicon.svg"
 html_css_files = ["mislid.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_theme_options = {"top_of_page_buttons": []}  # many pages have no source to view or edit
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+# Blocks of a language and a file name, such as `csv plate.csv`, are shown as they are.
+suppress_warnings = ["misc.highlighting_failure"]
+
+
+def skip(
+    app: Any, kind: str, name: str, value: Any, skipped: bool, options: dict[str, Any]
+) -> bool | None:
+    """Document a name once: in `mislid`, if it is published there."""
+    elsewhere = app.env.current_document.autodoc_module != "mislid"
+    return True if kind == "module" and elsewhere and name in mislid.__all__ else None
+
+
+def setup(app: Any) -> None:
+    """Let Sphinx call the function above."""
+    app.connect("autodoc-skip-member", skip)

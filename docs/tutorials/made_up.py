@@ -1,12 +1,10 @@
-"""Worlds that the tutorials measure. All of it is made up, from seeds.
+"""The simulated laboratory and benchmark of the tutorials.
 
-    python made_up.py    writes molecules.csv, variants.csv and prompts.csv beside this file
-
-What is true is in here. Whoever wants to live what a user lives looks at it at the end.
+`python made_up.py` writes molecules.csv and prompts.csv beside this file. The true values are in
+here.
 """
 
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -47,17 +45,6 @@ def laboratory() -> World:
     return World(table, truth, noise=0.6)
 
 
-def website() -> World:
-    """Forty-eight versions of a page; what the parts of a page do nearly adds up."""
-    random = np.random.default_rng(5)
-    parts = ["offer", "number", "green", "picture", "short", "logo"]
-    headlines = [(0, 0), (1, 0), (0, 1)]  # a question, an offer, a number
-    rows = [(*headline, *rest) for headline, *rest in product(headlines, *[(0, 1)] * 4)]
-    table = pd.DataFrame(rows, columns=parts, index=_named("variant", "V", 48))
-    effects = [0.06, 0.03, 0.03, 0.07, 0.04, -0.03]
-    return World(table, 0.2 + table @ effects + random.uniform(-0.002, 0.002, 48))
-
-
 def benchmark() -> World:
     """Sixty prompts; their embeddings nearly tell how good they are, and their looks nothing."""
     random = np.random.default_rng(7)
@@ -76,7 +63,7 @@ def _named(kind: str, letter: str, count: int) -> pd.Index:
     return pd.Index([f"{letter}{k:02d}" for k in range(1, count + 1)], name=kind)
 
 
-FILES = {"molecules.csv": laboratory, "variants.csv": website, "prompts.csv": benchmark}
+FILES = {"molecules.csv": laboratory, "prompts.csv": benchmark}
 
 
 def write(folder: Path) -> None:

@@ -1,98 +1,160 @@
+"""The documents: examples, links, published names, notebooks, and the site."""
+
+import contextlib
 import importlib
+import inspect
+import io
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
 import mislid
-from mislid.simulation.job import Row
+from helpers.commands import every_command
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = "`" * 3
+DOCS = ROOT / "docs"
+SOURCES = Path(mislid.__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
+LINK = re.compile(r"\]\((?P<target>[^)\s#:]+)(?:#[^)\s]*)?\)")
+# The audit hook refuses every address but this machine's.
+OFFLINE = """
+import sys
+
+def refuse(event, arguments):
+    host = arguments[1][0] if event == "socket.connect" else arguments[0]
+    if host not in (None, "", "localhost", "127.0.0.1", "::1", b"localhost", b"127.0.0.1"):
+        raise RuntimeError(f"no network here: {event} {host!r}")
+
+watched = ("socket.connect", "socket.getaddrinfo")
+sys.addaudithook(lambda event, arguments: refuse(event, arguments) if event in watched else None)
+"""
 
 
-def check(*documents):
-    command = [sys.executable, ROOT / "scripts" / "check_docs.py", *documents]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def blocks(language):
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```", README)
 
 
-def test_links_lead_somewhere_and_examples_run():
-    done = check(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs")
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_readme_is_short_and_its_example_prints_what_is_shown():
+    assert len(README.splitlines()) <= 80
+    [code], [shown] = blocks("python"), blocks("text")
+    assert re.findall(r"noise=([\d.]+)", code) == re.findall(r"gauss\(.*, ([\d.]+)\)", code)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    assert printed.getvalue() == shown
 
 
-def test_the_check_finds_what_is_wrong(tmp_path):
-    (tmp_path / "good.md").write_text(
-        f"# One `title`\n[up](#one-title) [web](https://example.org)\n"
-        f"{FENCE}python\nx = 1\n{FENCE}\n{FENCE}python\n>>> x\n1\n{FENCE}\n"
-        f"{FENCE}\n>>> 1\n2\n{FENCE}\n"
-    )
-    (tmp_path / "calls.md").write_text(
-        f"{FENCE}csv arms.csv\nmean,x\n0,1\n1,2\n{FENCE}\n"
-        f"{FENCE}console\n$ export MISLID_STORAGE=no.db\n$ cat arms.csv\nmean,x\n...\n1,2\n"
-        f"$ mislid study list\nError: storage must be there; got 'no.db', ...\n{FENCE}\n"
-    )
-    assert check(tmp_path).returncode == 0
-    (tmp_path / "bad.md").write_text(
-        f"[page](missing.md) [place](good.md#two)\n"
-        f"{FENCE}python\n1 / 0\n{FENCE}\n{FENCE}python\n>>> 1\n2\n{FENCE}\n"
-        f"{FENCE}console\n$ mislid study list\nnothing\n{FENCE}\n{FENCE}console\n$ rm x\n{FENCE}\n"
-    )
-    done = check(tmp_path, tmp_path / "absent.md")
-    assert done.returncode == 1
-    assert "missing.md, which does not exist" in done.stdout
-    assert "good.md#two, a heading that does not exist" in done.stdout
-    assert "bad.md:3: the block fails" in done.stdout
-    assert "bad.md:6: the block fails" in done.stdout
-    assert "bad.md:10: the block fails" in done.stdout
-    assert "bad.md:14: the block fails" in done.stdout
-    assert "absent.md: no such file" in done.stdout
-    assert "3 documents, 7 problems" in done.stdout
+@pytest.mark.slow
+def test_the_numbers_of_the_demonstration_are_those_of_a_run():
+    from mislid.paper.experiments.demo import run_demo
+
+    demo = run_demo(lambda name, progress: None)
+    for name in ("mislid", "uniform", "LinGapE"):
+        assert f"{demo.found[name].samples:,}" in README, name
+    assert demo.found["mislid"].correct
+    assert demo.instance.top(1)[0] not in demo.found["LinGapE"].answer
 
 
-def text_of(*patterns):
-    return {path: path.read_text() for pattern in patterns for path in ROOT.glob(pattern)}
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_the_root_lead_somewhere(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    targets = [match["target"] for match in LINK.finditer(text)]
+    assert targets or name == "CHANGELOG.md"
+    assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
-# What kernels of others are made of: docs/extending.md says that these are not promised.
-OF_COMPILED_RULES = ("mislid._kernels.", "mislid.engine.compiled")
-IMPORT = re.compile(r"from (mislid[\w.]*) import ([\w, ]+)")
-
-
-def unpublished(text):
-    """Names that a text imports from where they are not published."""
-    for module, names in IMPORT.findall(text):
-        if not module.startswith(OF_COMPILED_RULES):
-            known = getattr(importlib.import_module(module), "__all__", ())
-            yield from (f"{module}.{name}" for name in names.split(", ") if name not in known)
+def imports(path):
+    """Pairs of module and name that the code of a document imports from the package."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+    found = re.findall(r"(?m)^(?:>>> )?from (mislid[\w.]*) import ([\w, ]+)", text)
+    return [(module, name.strip()) for module, names in found for name in names.split(",")]
 
 
 def test_documents_import_published_names_only():
-    texts = text_of("README.md", "docs/**/*.md", "docs/tutorials/*.ipynb")
-    assert sum(len(IMPORT.findall(text)) for text in texts.values()) > 30
-    found = {path.name: list(unpublished(text)) for path, text in texts.items()}
-    assert {name: each for name, each in found.items() if each} == {}
-    twin = "from mislid.simulation.ledger import merge"
-    assert list(unpublished(twin)) == ["mislid.simulation.ledger.merge"]
-
-
-def test_one_is_not_called_the_1_best():
-    texts = text_of("src/**/*.py", "docs/*.md", "README.md", "examples/*.py")
-    assert len(texts) > 100
-    for path, text in texts.items():
-        assert "the 1 best" not in text, path
-        assert not re.search(r"the \{[a-z_.\[\]']*m'?\]?\} best", text), path
-
-
-def test_the_tolerance_is_promised_alike_everywhere():
-    for name in ("identify", "create_study", "Question"):
-        words = " ".join(getattr(mislid, name).__doc__.split())
-        assert "none of them worse than the m-th best by more than this" in words, name
-    words = " ".join(mislid.closest_alternative.__doc__.split())
-    assert "worse than the m-th best by more than this" in words
+    found = [pair for path in [*DOCS.glob("*.md"), *NOTEBOOKS] for pair in imports(path)]
+    assert len(found) > 15
+    for module, name in found:
+        home = importlib.import_module(module)
+        published = getattr(home, "__all__", ())
+        assert name in published or inspect.ismodule(getattr(home, name)), f"{module}.{name}"
 
 
 def test_columns_of_csv_are_documented():
-    text = (ROOT / "docs" / "running.md").read_text()
+    from mislid.simulation import Row
+
+    text = (DOCS / "simulation.md").read_text()
     for column in (*Row._fields, "characteristic_time", "lower", "upper", "allocation_0"):
         assert f"`{column}`" in text, column
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_tutorial_is_kept_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert not cell.get("outputs"), cell.id
+        assert cell.get("execution_count") is None, cell.id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_tutorial_runs_and_leaves_nothing_behind(path, tmp_path):
+    folder = tmp_path / "tutorial"
+    shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns("*.ipynb", "__pycache__"))
+    before = set(folder.rglob("*"))
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
+    places = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
+    client.execute(env={**os.environ, "PYTHONPATH": places})
+    litter = {path for path in set(folder.rglob("*")) - before if "__pycache__" not in path.parts}
+    assert litter == set()
+
+
+def test_data_of_tutorials_are_what_their_script_writes(tmp_path):
+    script = DOCS / "tutorials" / "made_up.py"
+    shutil.copy(script, tmp_path)
+    subprocess.run([sys.executable, tmp_path / script.name], check=True)
+    written = sorted(tmp_path.glob("*.csv"))
+    assert written
+    for path in written:
+        assert (script.parent / path.name).read_text() == path.read_text(), path.name
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_network_and_has_every_name_and_command(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(OFFLINE)
+    docs, site = tmp_path / "docs", tmp_path / "site"
+    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("api"))
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
+    command += ["-d", tmp_path / "doctrees", "-D", "nb_execution_mode=off", docs, site]
+    places = os.pathsep.join([str(tmp_path), str(SOURCES), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    text = (site / "reference" / "api" / "mislid.html").read_text(encoding="utf-8")
+    for name in mislid.__all__:
+        if not inspect.ismodule(getattr(mislid, name)):
+            assert f'"mislid.{name}"' in text, name
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    for path, _ in every_command():
+        assert " ".join(["mislid", *path]) in commands, path
+    for page in site.rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img)[^>]+src="(https?:[^"]+)', page.read_text("utf-8"))
+        assert loaded == [], page.name

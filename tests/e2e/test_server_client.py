@@ -1,37 +1,25 @@
-"""The client of docs/server.md, in another language, with a real server."""
+"""The client in JavaScript of examples/client.mjs, with a real server."""
 
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import playwright
-import pytest
 
 from helpers.serving import serving
 from mislid.study import load_study
 from mislid.study.storage import as_storage
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "server.md"
+PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "client.mjs"
 # Playwright brings one along, for machines that have none.
 NODE = shutil.which("node") or str(Path(playwright.__file__).parent / "driver" / "node")
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Path:
-    """The program as the document has it."""
-    (code,) = re.findall(r"(?ms)^```js client\.mjs\n(.*?)^```", DOCUMENT.read_text("utf-8"))
-    assert len(code.splitlines()) <= 100
-    file = tmp_path / "client.mjs"
-    file.write_text(code, encoding="utf-8")
-    return file
-
-
-def test_the_client_runs_a_study_to_its_end(client: Path, tmp_path: Path) -> None:
+def test_the_client_runs_a_study_to_its_end(tmp_path: Path) -> None:
     lab = tmp_path / "lab.db"  # which the server makes
     with serving(lab, "--write") as server:
-        command = [NODE, client, server.url, str(server.token)]
+        command = [NODE, PROGRAM, server.url, str(server.token)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
