@@ -228,8 +228,7 @@ def test_a_built_wheel_alone_passes_its_selftest_and_fails_it_when_damaged(built
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     said = run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)
     assert said.splitlines()[-1] == "ok"
-    assert "not tried, without SQLAlchemy" in said
     torn = site / "mislid" / "verification" / "evidence.py"
     torn.write_bytes(torn.read_bytes()[:3000])
-    with pytest.raises(AssertionError, match="study in memory  FAILED"):
+    with pytest.raises(AssertionError, match="study            FAILED"):
         run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)

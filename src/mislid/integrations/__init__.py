@@ -1,1 +1,1 @@
-"""Ways in from other tools; each imports its tool when it is called."""
+"""Studies from the searches of other packages."""

@@ -1,18 +1,17 @@
-"""Which of the best trials of an Optuna study are really best?"""
+"""Studies of the best trials of an Optuna search."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mislid._validation import as_count, as_text, as_top_m
-from mislid._words import shown, without_password
-from mislid.errors import MissingPackageError, ProblemError, StorageError
-from mislid.integrations.parameters import as_features
+import numpy as np
+
+from mislid._validation import Matrix, Vector, as_count, as_top_m
+from mislid._words import shown
+from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.manage import create_study
 from mislid.study.settings import UNKNOWN
 from mislid.study.study import Study
@@ -21,18 +20,32 @@ if TYPE_CHECKING:
     import optuna
     from optuna.trial import FrozenTrial
 
-# What the search itself says.
+# A column follows from others if so little of it is left beside them.
+IN_SPAN = 1e-9
+_ABSENT = object()
+# Settings that follow from the search.
 SAID_BY_SEARCH = ("candidates", "names", "columns", "direction", "intercept")
 
 
+class Searched(Protocol):
+    """A trial of a search: the values of parameters, and the ranges they come from."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Values by the names of parameters."""
+
+    @property
+    def distributions(self) -> Mapping[str, Any]:
+        """Ranges by the names of parameters."""
+
+
 def from_optuna(
-    study: optuna.Study | str,
+    study: optuna.Study,
     top: int = 20,
     *,
     m: int = 1,
-    optuna_name: str | None = None,
     params: Iterable[str] | None = None,
-    noise: Any = None,
+    noise: Any = UNKNOWN,
     misspecification: float | str | None = None,
     **settings: Any,
 ) -> Study:
@@ -44,22 +57,18 @@ def from_optuna(
     Parameters
     ----------
     study
-        A study of Optuna with one objective, or the address of its storage, such as
-        "sqlite:///search.db".
+        A study of Optuna with one objective; `optuna.load_study` opens one in a storage.
     top
         How many trials are candidates: the best that were completed, are feasible and have a
         finite value. Of trials with the same parameters the best counts. All, where there are
         fewer.
     m
         Number of best candidates to find.
-    optuna_name
-        The name of Optuna's study where `study` is an address; it may be left out where the
-        storage has only one.
     params
         Parameters that become features: all unless given, none if empty. Those without a say in
         the candidates' means cost measurements.
     noise
-        As in `create_study`; "unknown" unless given, or `reward_range` or `rewards`.
+        As in `create_study`.
     misspecification
         How far a mean may be from linear in the features, as in `create_study`. Near an optimum
         means are not linear, so leave it out unless you know.
@@ -76,8 +85,6 @@ def from_optuna(
     ------
     ProblemError
         The search has several objectives or too few trials, or a value is not allowed.
-    StorageError
-        The storage cannot be opened.
     MissingPackageError
         Without Optuna.
 
@@ -103,7 +110,7 @@ def from_optuna(
     """
     most = as_count(top, "top", 2)
     _refuse_settings(settings)
-    search = _as_search(study, optuna_name)
+    search = _as_search(study)
     trials = _completed(search)
     chosen = _best(trials, search.direction.name == "MAXIMIZE", most)
     if len(chosen) < 2:
@@ -111,9 +118,7 @@ def from_optuna(
             "study must have at least 2 completed trials with different parameters; got one of "
             f"Optuna with {len(chosen)}"
         )
-    _refuse_m(m, len(chosen))
-    if noise is None and settings.get("reward_range") is None and settings.get("rewards") is None:
-        noise = UNKNOWN
+    as_top_m(m, len(chosen))
     return create_study(
         **_candidates(chosen, trials, _as_params(params, chosen), misspecification),
         m=m,
@@ -129,76 +134,24 @@ def _refuse_settings(settings: dict[str, Any]) -> None:
             raise ProblemError(f"{name} must be left out: it follows from Optuna's study")
 
 
-def _as_search(study: Any, optuna_name: Any) -> optuna.Study:
-    """The search itself, or the one at an address; refuses several objectives."""
+def _as_search(study: Any) -> optuna.Study:
+    """The search; refuses several objectives."""
     try:
         import optuna
     except ImportError:
         raise MissingPackageError(
             "from_optuna needs Optuna (pip install 'mislid[optuna]')"
         ) from None
-    if optuna_name is not None:
-        as_text(optuna_name, "optuna_name", "the name of Optuna's study, or None")
-    if isinstance(study, str):
-        search = _opened(study, optuna_name)
-    elif not isinstance(study, optuna.Study):
+    if not isinstance(study, optuna.Study):
         raise ProblemError(
-            f"study must be a study of Optuna, or the address of its storage; got {shown(study)}"
+            f"study must be a study of Optuna, such as optuna.load_study gives; got {shown(study)}"
         )
-    elif optuna_name is not None:
+    if len(study.directions) != 1:
         raise ProblemError(
-            f"optuna_name must be left out where study is one of Optuna; got {shown(optuna_name)}"
+            f"study must have one objective; got one of Optuna with {len(study.directions)}: "
+            "confirm one of them, or their weighted sum"
         )
-    else:
-        search = study
-    if len(search.directions) != 1:
-        raise ProblemError(
-            f"study must have one objective; got one of Optuna with {len(search.directions)}: "
-            "confirm one of them, or their weighted sum, in a study of its own"
-        )
-    return search
-
-
-def _opened(address: str, name: str | None) -> optuna.Study:
-    """The study at an address."""
-    import optuna
-
-    place = without_password(shown(address))
-    _refuse_missing(address, place)
-    try:
-        names = optuna.get_all_study_names(address)
-        if name is None and len(names) == 1:
-            name = names[0]
-        if name in names:
-            return optuna.load_study(study_name=name, storage=address)
-    except Exception as problem:  # of Optuna, of SQLAlchemy, or of the database's own package
-        words = without_password(" ".join(str(problem).split()))
-        raise StorageError(f"Optuna cannot open {place}: {shown(words, limit=300)}") from problem
-    some = ", ".join(repr(one) for one in names[:5]) or "none"
-    more = ", ..." if len(names) > 5 else ""
-    raise ProblemError(
-        f"optuna_name must be one of the {len(names)} studies in {place}, {some}{more}; got "
-        f"{shown(name)}"
-    )
-
-
-def _refuse_missing(address: str, place: str) -> None:
-    """Refuse what is no address, and files that are not there: Optuna would make them."""
-    if re.match(r"[a-z][a-z0-9+]*://", address) is None:
-        raise ProblemError(
-            "study must be a study of Optuna, or an address such as 'sqlite:///search.db'; got "
-            f"{place}"
-        )
-    file = re.match(r"sqlite(?:\+[a-z0-9]+)?:///(?!file:)([^?]+)", address)
-    if file is not None and file[1] != ":memory:" and not _is_file(file[1]):
-        raise ProblemError(f"study must be the address of a storage that is there; got {place}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return study
 
 
 def _completed(search: optuna.Study) -> list[FrozenTrial]:
@@ -237,15 +190,6 @@ def _best(trials: Sequence[FrozenTrial], maximize: bool, top: int) -> list[Froze
     for trial in ordered:
         different.setdefault(repr(sorted(trial.params.items())), trial)
     return list(different.values())[:top]
-
-
-def _refuse_m(m: Any, K: int) -> None:
-    try:
-        as_top_m(m, K)
-    except ProblemError as problem:
-        raise ProblemError(
-            f"{problem}, the best trials of Optuna's study with different parameters"
-        ) from None
 
 
 def _as_params(params: Any, chosen: Sequence[FrozenTrial]) -> list[str]:
@@ -292,3 +236,65 @@ def _candidates(
             f"misspecification must be left out: {why}; got {shown(misspecification)}"
         )
     return {"candidates": labels}
+
+
+def as_features(
+    chosen: Sequence[Searched], searched: Sequence[Searched], names: Sequence[str]
+) -> tuple[list[str], Matrix]:
+    """Names of columns, and features (K, d) of the chosen trials among all that were searched.
+
+    A numeric parameter is its place between the ends of its range, from 0 to 1, on a log scale
+    where it was searched on one; a categorical one has a column of zeros and ones for every choice.
+    One that some candidates lack has a column for who has it, and is 0 for the others: any other
+    number would allow the same means. Columns that follow from others, or are the same for all, are
+    left out: with the column of ones that studies add, what is left is independent.
+    """
+    named = [column for name in names for column in _columns(name, chosen, searched)]
+    kept = _independent([column for _, column in named], len(chosen))
+    features = np.zeros((len(chosen), len(kept)))
+    for d, at in enumerate(kept):
+        features[:, d] = named[at][1]
+    return [named[at][0] for at in kept], features
+
+
+def _columns(
+    name: str, chosen: Sequence[Searched], searched: Sequence[Searched]
+) -> Iterator[tuple[str, Vector]]:
+    """All columns of one parameter, with their names."""
+    ranges = [trial.distributions[name] for trial in searched if name in trial.params]
+    if not all(hasattr(one, "low") and hasattr(one, "high") for one in ranges):
+        yield from _choices(name, chosen)
+        return
+    has = np.array([name in trial.params for trial in chosen])
+    if not has.all():
+        yield f"{name} given", has.astype(np.float64)
+    # The range may have changed during the search: the widest counts.
+    low, high = min(one.low for one in ranges), max(one.high for one in ranges)
+    log = all(one.log for one in ranges)
+    values = np.array([trial.params.get(name, low) for trial in chosen], dtype=np.float64)
+    if log:
+        values, low, high = np.log(values), math.log(low), math.log(high)
+    places = (values - low) / (high - low) if high > low else np.zeros(len(chosen))
+    yield f"log {name}" if log else name, places
+
+
+def _choices(name: str, chosen: Sequence[Searched]) -> Iterator[tuple[str, Vector]]:
+    """A column for every choice that a trial has."""
+    taken = [trial.params.get(name, _ABSENT) for trial in chosen]
+    keys = [repr(choice) for choice in taken]
+    for key, choice in {repr(choice): choice for choice in taken if choice is not _ABSENT}.items():
+        yield f"{name}={choice}", np.array([float(one == key) for one in keys])
+
+
+def _independent(columns: Sequence[Vector], K: int) -> list[int]:
+    """Which columns follow neither from ones nor from those before them."""
+    basis, kept = [np.full(K, 1.0 / math.sqrt(K))], []
+    for at, column in enumerate(columns):
+        rest = column
+        for _ in range(2):  # once more, for what rounding left
+            rest = rest - sum((one @ rest) * one for one in basis)
+        size = float(np.linalg.norm(rest))
+        if size > IN_SPAN * float(np.linalg.norm(column)):
+            basis.append(rest / size)
+            kept.append(at)
+    return kept

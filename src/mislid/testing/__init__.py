@@ -1,7 +1,7 @@
 """Suites of tests for parts that others add: sampling rules, stopping rules, noise, storages.
 
 Each suite is a class with one method to override, which gives the part. pytest collects a subclass
-whose name begins with `Test`; `check` runs the same tests without pytest.
+whose name begins with `Test`.
 
 Examples
 --------
@@ -13,8 +13,6 @@ Examples
 ...
 ...     def algorithm(self):
 ...         return RoundRobin()
->>> TestRoundRobin.check()
-'9 tests passed'
 """
 
 from mislid.testing.environments import EnvironmentSuite

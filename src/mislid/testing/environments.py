@@ -1,4 +1,4 @@
-"""What every environment must do: rewards with the means and the noise that it declares."""
+"""Tests of environments: rewards with the means and the noise that they declare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mislid._validation import Vector
 from mislid.simulation.environments import Environment
-from mislid.testing.suite import LEVEL, Suite, evidence_above_one, require, require_equal
+from mislid.testing.suite import LEVEL, Suite, evidence_above_one
 
 # In units of one over the noise.
 _SLOPES = (-6.0, -3.0, -1.0, -0.5, 0.5, 1.0, 3.0, 6.0)
@@ -29,7 +29,6 @@ class EnvironmentSuite(Suite):
     ...     def environment(self):
     ...         return Bernoulli([0.2, 0.5])
     >>> TestBernoulli.check()
-    '4 tests passed'
     """
 
     size: int = 20_000
@@ -55,15 +54,15 @@ class EnvironmentSuite(Suite):
         environment = self.environment()
         for size in (1, 5):
             drawn = environment.sample(0, size, np.random.default_rng(1))
-            require_equal(np.shape(drawn), (size,), f"the shape of {size} rewards")
-            require(np.isfinite(drawn).all(), f"rewards must be finite numbers; got {drawn}")
+            assert np.shape(drawn) == (size,), f"{size} rewards must have the shape ({size},)"
+            assert np.isfinite(drawn).all(), f"rewards must be finite numbers; got {drawn}"
 
     def test_the_same_generator_gives_the_same_rewards(self) -> None:
         """All randomness comes from the generator."""
         first, second = (
             self.environment().sample(0, 50, np.random.default_rng(7)).tolist() for _ in range(2)
         )
-        require_equal(second, first, "the rewards of a second draw")
+        assert second == first, "the same generator must give the same rewards"
 
     def test_rewards_have_the_declared_means(self) -> None:
         """By Hoeffding's inequality for the declared noise."""
@@ -72,9 +71,8 @@ class EnvironmentSuite(Suite):
         for arm, drawn in enumerate(rewards):
             wide = factor * float(environment.noise[arm])
             found, declared = float(np.mean(drawn)), float(environment.means[arm])
-            require(
-                abs(found - declared) <= wide,
-                f"the mean of arm {arm} must be {declared:g} up to {wide:g}; got {found:g}",
+            assert abs(found - declared) <= wide, (
+                f"the mean of arm {arm} must be {declared:g} up to {wide:g}; got {found:g}"
             )
 
     def test_rewards_are_no_noisier_than_declared(self) -> None:
@@ -89,9 +87,8 @@ class EnvironmentSuite(Suite):
             noise = float(environment.noise[arm])
             centred = (drawn - environment.means[arm]) / noise
             for x in _SLOPES:
-                require(
-                    evidence_above_one(x * centred - 0.5 * x**2) < enough,
+                assert evidence_above_one(x * centred - 0.5 * x**2) < enough, (
                     f"rewards of arm {arm} must be sub-Gaussian with the declared noise {noise:g}; "
                     f"they scatter by {float(np.std(drawn)):g}, and one is "
-                    f"{float(np.abs(centred).max()):.1f} times that noise away from the mean",
+                    f"{float(np.abs(centred).max()):.1f} times that noise away from the mean"
                 )

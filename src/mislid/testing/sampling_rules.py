@@ -1,4 +1,4 @@
-"""What every sampling rule must do, whether it has a name, is composed or is written in Python."""
+"""Tests of sampling rules, named, composed or written in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mislid.question import Question
 from mislid.simulation.environments import Environment
 from mislid.simulation.identify import Identification, identify
 from mislid.testing.cases import CASES, EASY, Case
-from mislid.testing.suite import Suite, global_randomness, require, require_equal, unchanged_data
+from mislid.testing.suite import Suite, global_randomness, unchanged_data
 
 # Long enough for exploration to begin, and so sure that no run stops before.
 _SAMPLES, _DELTA = 60, 1e-12
@@ -54,8 +54,6 @@ class SamplingRuleSuite(Suite):
     >>> class TestUniform(SamplingRuleSuite):
     ...     def algorithm(self):
     ...         return "uniform"
-    >>> TestUniform.check()
-    '9 tests passed'
 
     LinGame draws arms at random, and finds one best arm only:
 
@@ -67,8 +65,6 @@ class SamplingRuleSuite(Suite):
     ...
     ...     def allows(self, question):
     ...         return question.m == 1
-    >>> TestLinGame.check()
-    '9 tests passed'
     """
 
     in_studies: bool = True
@@ -102,12 +98,12 @@ class SamplingRuleSuite(Suite):
 
     def _cases(self) -> list[Case]:
         allowed = [case for case in CASES if self.allows(case.question())]
-        require(allowed, "allows() must allow at least one question")
+        assert allowed, "allows() must allow at least one question"
         return allowed
 
-    def _recorded(self, case: Case, seed: int = 0) -> _Recorder:
+    def _recorded(self, case: Case) -> _Recorder:
         recorder = _Recorder(case.instance.means, case.instance.noise)
-        self._identify(case, seed=seed, environment=recorder)
+        self._identify(case, environment=recorder)
         return recorder
 
     def _identify(self, case: Case, **options: Any) -> Identification:
@@ -116,6 +112,7 @@ class SamplingRuleSuite(Suite):
             case.m,
             delta=_DELTA,
             algorithm=self.algorithm(),
+            seed=0,
             max_samples=_SAMPLES,
             **options,
         )
@@ -128,9 +125,8 @@ class SamplingRuleSuite(Suite):
         """For two arms, m = K - 1, unequal noise, no and infinite misspecification."""
         for case in self._cases():
             arms = self._recorded(case).arms
-            require_equal(len(arms), _SAMPLES, f"the number of measurements ({case.name})")
-            inside = all(0 <= arm < case.instance.K for arm in arms)
-            require(inside, f"arms must be 0 to {case.instance.K - 1} ({case.name}); got {arms}")
+            assert len(arms) == _SAMPLES, f"{_SAMPLES} measurements must be made ({case.name})"
+            _require_arms(arms, case)
 
     def test_arms_that_were_never_measured_do_no_harm(self) -> None:
         """A first design need not have all arms."""
@@ -142,10 +138,7 @@ class SamplingRuleSuite(Suite):
                 if not engine.is_midround:
                     engine.judge(test=False)
                 arm = engine.propose()
-                require(
-                    0 <= arm < case.instance.K,
-                    f"arms must be 0 to {case.instance.K - 1} ({case.name}); got {arm}",
-                )
+                _require_arms([arm], case)
                 engine.observe(arm, float(case.instance.means[arm]))
 
     def test_the_same_seed_gives_the_same_run(self) -> None:
@@ -155,7 +148,7 @@ class SamplingRuleSuite(Suite):
             for seed in (1, 2):
                 with global_randomness(seed):
                     runs.append(self._recorded(case).arms)
-            require_equal(runs[1], runs[0], f"the arms of a repeated run ({case.name})")
+            assert runs[1] == runs[0], f"a repeated run must choose the same arms ({case.name})"
 
     def test_pauses_and_callbacks_change_nothing(self) -> None:
         """Someone who watches a run, or stops it to look, sees the same run."""
@@ -163,10 +156,11 @@ class SamplingRuleSuite(Suite):
             calls: list[Any] = []
             whole = self._identify(case)
             watched = self._identify(case, callback=calls.append, every=7)
-            require(len(calls) > 2, "the callback must be called")
+            assert len(calls) > 2, "the callback must be called"
             for name in ("counts", "means"):
-                found, expected = (getattr(run, name).tolist() for run in (watched, whole))
-                require_equal(found, expected, f"{name} of a watched run ({case.name})")
+                assert np.array_equal(getattr(watched, name), getattr(whole, name)), (
+                    f"a watched run must have the same {name} ({case.name})"
+                )
 
     def test_a_study_makes_the_same_choices(self) -> None:
         """It is told the rewards of a simulation, one by one."""
@@ -175,7 +169,7 @@ class SamplingRuleSuite(Suite):
             study = self._study(case)
             for number, (arm, reward) in enumerate(zip(run.arms, run.rewards, strict=True)):
                 trial = study.ask()
-                require_equal(trial.arm, arm, f"the arm of trial {number} ({case.name})")
+                assert trial.arm == arm, f"trial {number} must be of arm {arm} ({case.name})"
                 study.tell(trial, reward)
 
     def _study(self, case: Case, **options: Any) -> Any:
@@ -214,14 +208,16 @@ class SamplingRuleSuite(Suite):
             copy_study(from_study_name=study.study_name, from_storage=here, to_storage=there)
             other = load_study(storage=there, **given)
             found, expected = ([trial.arm for trial in one.ask(5)] for one in (other, study))
-            require_equal(found, expected, f"the arms of a copied study ({case.name})")
+            assert found == expected, (
+                f"a copied study must ask for arms {expected} ({case.name}); got {found}"
+            )
 
     def test_permuted_arms_are_chosen_alike(self) -> None:
         """From the same counts and means, in another order, the same arm."""
         generator = np.random.default_rng(5)
         for case in self._cases() if self.permutes else ():
             K, instance = case.instance.K, case.instance
-            for number in range(10):
+            for _ in range(10):
                 order = generator.permutation(K)
                 counts = 5 + generator.permutation(3 * K)[:K]
                 deviations = instance.noise * generator.standard_normal(K)
@@ -229,8 +225,9 @@ class SamplingRuleSuite(Suite):
                 arm = self._choice(instance, case.m, counts, sums)
                 permuted = _permuted(instance, order)
                 other = self._choice(permuted, case.m, counts[order], sums[order])
-                what = f"the arm in another order ({case.name}, {number})"
-                require_equal(int(order[other]), arm, what)
+                assert order[other] == arm, (
+                    f"arm {arm} must be chosen in any order ({case.name}); got {order[other]}"
+                )
 
     def _choice(self, instance: Instance, m: int, counts: Any, sums: Any) -> int:
         engine = self._engine(instance, m)
@@ -244,7 +241,7 @@ class SamplingRuleSuite(Suite):
             engine = self._engine(case.instance, case.m)
             engine.reset(np.arange(1, case.instance.K + 1), case.instance.means)
             engine.judge(test=False)
-            with unchanged_data(engine, f"after a proposal ({case.name})") as view:
+            with unchanged_data(engine) as view:
                 if hasattr(engine.algorithm, "propose"):
                     engine.algorithm.propose(view)
                 else:
@@ -262,8 +259,15 @@ class SamplingRuleSuite(Suite):
                 seed=seed,
                 max_samples=self.samples,
             )
-            require_equal(found.status, "stopped", f"the status after {found.samples} samples")
-            require_equal(found.correct, True, "whether the answer is correct")
+            assert found.status == "stopped", (
+                f"a run must stop within {self.samples} samples; its status is {found.status!r}"
+            )
+            assert found.correct, "the answer must be correct"
+
+
+def _require_arms(arms: list[int], case: Case) -> None:
+    K = case.instance.K
+    assert all(0 <= arm < K for arm in arms), f"arms must be 0 to {K - 1} ({case.name}); got {arms}"
 
 
 def _permuted(instance: Instance, order: Any) -> Instance:

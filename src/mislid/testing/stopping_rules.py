@@ -1,4 +1,4 @@
-"""What every stopping rule must do, whether it has a name or is written in Python."""
+"""Tests of stopping rules, named or written in Python."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from mislid.testing.suite import (
     Suite,
     evidence_above_one,
     global_randomness,
-    require,
-    require_equal,
     unchanged_data,
 )
 from mislid.testing.ties import TIED, wrong_answers
@@ -48,8 +46,6 @@ class StoppingRuleSuite(Suite):
     >>> class TestGuaranteed(StoppingRuleSuite):
     ...     def stopping(self):
     ...         return "guaranteed"
-    >>> TestGuaranteed.check()
-    '9 tests passed'
     """
 
     runs: int = 30
@@ -81,42 +77,41 @@ class StoppingRuleSuite(Suite):
         """With arms that there are, from the first measurements to the thousandth."""
         for case in CASES:
             for count in (1, 3, 10, 100, 1000):
-                verdict = self._verdict(case, count, case.instance.means)
-                _require_verdict(verdict, case)
+                _require_verdict(self._verdict(case, count, case.instance.means), case)
 
     def test_nothing_is_decided_without_data(self) -> None:
         """Before the first measurement."""
         for case in CASES:
-            verdict = self._verdict(case, 0, 0.0)
-            require_equal(verdict.decided, False, f"decided without data ({case.name})")
+            assert not self._verdict(case, 0, 0.0).decided, f"nothing is measured ({case.name})"
 
     def test_ties_are_not_decided(self) -> None:
         """Few measurements with the same mean say nothing about who is best."""
         for case in CASES:
             for count in (1, 2, 5, 20):
-                verdict = self._verdict(case, count, 0.0)
-                what = f"decided with {count} measurements of every arm, all 0 ({case.name})"
-                require_equal(verdict.decided, False, what)
+                self._require_open(case, count)
 
     def test_ties_are_never_decided_by_a_guaranteed_rule(self) -> None:
         """However many measurements there are, to a million of every arm."""
-        if not self._is_guaranteed():
-            return
-        for case in (*CASES, *TIED):
+        for case in (*CASES, *TIED) if self._is_guaranteed() else ():
             uneven = 1 + np.arange(case.instance.K) % 3
             for count in 10 ** np.arange(7):
-                for counts in (count, count * uneven):
-                    verdict = self._verdict(case, counts, 0.0)
-                    what = f"decided with {counts} measurements of every arm, all 0 ({case.name})"
-                    require_equal(verdict.decided, False, what)
+                self._require_open(case, count)
+                self._require_open(case, count * uneven)
+
+    def _require_open(self, case: Case, counts: ArrayLike) -> None:
+        assert not self._verdict(case, counts, 0.0).decided, (
+            f"{counts!r} measurements of every arm, all 0, must decide nothing ({case.name})"
+        )
 
     def test_clear_data_are_decided(self) -> None:
         """A million measurements of every arm, and the answer is the first m arms."""
         for case in CASES:
             verdict = self._verdict(case, 1_000_000, case.instance.means)
-            require_equal(verdict.decided, True, f"decided with 1000000 of each ({case.name})")
+            assert verdict.decided, f"1000000 measurements of every arm must decide ({case.name})"
             answer = sorted(verdict.answer or ())
-            require_equal(answer, list(range(case.m)), f"the answer ({case.name})")
+            assert answer == list(range(case.m)), (
+                f"the answer must be {list(range(case.m))} ({case.name}); got {answer}"
+            )
 
     def test_the_same_data_give_the_same_verdict(self) -> None:
         """Whatever the state of the random generators that a process shares."""
@@ -125,14 +120,14 @@ class StoppingRuleSuite(Suite):
             for seed in (1, 2):
                 with global_randomness(seed):
                     verdicts.append(str(self._verdict(case, 10, case.instance.means)))
-            require_equal(verdicts[1], verdicts[0], f"the second verdict ({case.name})")
+            assert verdicts[1] == verdicts[0], f"a second verdict must be the same ({case.name})"
 
     def test_a_verdict_changes_no_data(self) -> None:
         """Neither those of the engine nor those of the view that a rule gets."""
         for case in CASES:
             engine = self._engine(case, 10, case.instance.means)
             engine.judge(test=False)
-            with unchanged_data(engine, f"after a verdict ({case.name})") as view:
+            with unchanged_data(engine) as view:
                 if engine.stopping.judge is not None:
                     engine.stopping.judge(view)
                 else:
@@ -140,17 +135,14 @@ class StoppingRuleSuite(Suite):
 
     def test_wrong_answers_are_as_rare_as_promised(self) -> None:
         """For rules that claim a guarantee: a binomial test on hard instances."""
-        if not self._is_guaranteed():
-            return
         from scipy.stats import binomtest
 
-        for case in HARD:
+        for case in HARD if self._is_guaranteed() else ():
             wrong = sum(self._is_wrong(case, number) for number in range(self.runs))
             test = binomtest(wrong, self.runs, self.delta, alternative="greater")
-            require(
-                test.pvalue >= LEVEL,
+            assert test.pvalue >= LEVEL, (
                 f"a guaranteed rule must be wrong in at most a share {self.delta:g} of runs; "
-                f"it was wrong in {wrong} of {self.runs} ({case.name})",
+                f"it was wrong in {wrong} of {self.runs} ({case.name})"
             )
 
     def test_equal_arms_are_decided_as_rarely_as_promised(self) -> None:
@@ -159,17 +151,13 @@ class StoppingRuleSuite(Suite):
         With little, much and unequal noise, and with features. The test is a bet on the weights of
         wrong answers; `mislid.testing.ties` says what they are.
         """
-        if not self._is_guaranteed():
-            return
         enough = math.log(len(TIED) * len(_DELTAS) / LEVEL)
-        for case in TIED:
+        for case in TIED if self._is_guaranteed() else ():
             for delta in _DELTAS:
                 logs = wrong_answers(case, delta, self.stopping, self.tied_runs)
-                share = float(np.exp(logs).mean())
-                require(
-                    evidence_above_one(logs - math.log(delta)) < enough,
+                assert evidence_above_one(logs - math.log(delta)) < enough, (
                     f"a guaranteed rule must be wrong with at most probability {delta:g}; "
-                    f"{self.tied_runs} runs put it at about {share:.2g} ({case.name})",
+                    f"{self.tied_runs} runs put it at about {np.exp(logs).mean():.2g} ({case.name})"
                 )
 
     def _is_guaranteed(self) -> bool:
@@ -190,24 +178,16 @@ class StoppingRuleSuite(Suite):
 
 def _require_verdict(verdict: Verdict, case: Case) -> None:
     """Require that a verdict names arms that there are, in their roles."""
-    arms, place = set(range(case.instance.K)), f"({case.name})"
-    require(isinstance(verdict, Verdict), f"judge must return a Verdict {place}; got {verdict!r}")
-    require(isinstance(verdict.decided, bool | np.bool), f"decided must be True or False {place}")
-    answer = verdict.answer or ()
-    require(
-        len(answer) == len(set(answer) & arms) == case.m,
-        f"the answer must be {case.m} different arms {place}; got {answer}",
+    arms = set(range(case.instance.K))
+    answer, pair = verdict.answer or (), verdict.pair
+    assert isinstance(verdict.decided, bool | np.bool), "decided must be True or False"
+    assert len(answer) == len(set(answer) & arms) == case.m, (
+        f"the answer must be {case.m} different arms ({case.name}); got {answer}"
     )
-    if verdict.pair is not None:
-        challenger, incumbent = verdict.pair
-        require(
-            challenger in arms - set(answer) and incumbent in answer,
-            f"the pair must be an arm outside the answer and one of it {place}; "
-            f"got {verdict.pair} for the answer {answer}",
-        )
+    assert pair is None or (pair[0] in arms - set(answer) and pair[1] in answer), (
+        f"the pair must be an arm outside the answer and one of it ({case.name}); got {pair}"
+    )
     numbers = verdict.statistic, verdict.threshold
-    if verdict.decided and not np.isnan(numbers).any():
-        require(
-            verdict.statistic >= verdict.threshold,
-            f"the statistic must reach the threshold where a rule decides {place}; got {numbers}",
-        )
+    assert not verdict.decided or np.isnan(numbers).any() or numbers[0] >= numbers[1], (
+        f"the statistic must reach the threshold where a rule decides ({case.name}); got {numbers}"
+    )

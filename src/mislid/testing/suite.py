@@ -1,12 +1,11 @@
-"""What the suites share: tests that need no test runner, though pytest runs them too."""
+"""The base of the suites, and statistics that several of them use."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from unittest import SkipTest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,15 +21,11 @@ _STAKES = 0.9 * 10.0 ** (-0.5 * np.arange(10))
 
 
 class Suite:
-    """Tests of one part: the methods whose names begin with `test_`.
-
-    Each test gets an object of its own, between `setup_method` and `teardown_method`, as in pytest.
-    One that does not apply to a part raises `unittest.SkipTest` with the reason, which pytest knows
-    too.
+    """Tests of one part: methods named `test_...`, which pytest collects from a subclass.
 
     Examples
     --------
-    A suite finds the mistake in an environment whose rewards are too large:
+    `check` runs them where there is no pytest, as in a notebook:
 
     >>> from mislid.simulation import Gaussian
     >>> from mislid.testing import EnvironmentSuite
@@ -40,11 +35,10 @@ class Suite:
     >>> class TestGenerous(EnvironmentSuite):
     ...     def environment(self):
     ...         return Generous([0.2, 0.5])
-    >>> len(TestGenerous.list_tests())
-    4
-    >>> for name, problem in TestGenerous.failures().items():
-    ...     print(f"{name}: {problem}")
-    test_rewards_have_the_declared_means: the mean of arm 0 must be 0.2 up to ...; got 0...
+    >>> TestGenerous.check()
+    Traceback (most recent call last):
+    ...
+    AssertionError: rewards of arm 0 must be sub-Gaussian with the declared noise 1; they ...
     """
 
     def setup_method(self) -> None:
@@ -54,90 +48,25 @@ class Suite:
         """Clean up after it."""
 
     @classmethod
-    def list_tests(cls) -> list[str]:
-        """The names of the tests.
-
-        Returns
-        -------
-        list of str
-            In the order of the source.
-        """
-        classes = reversed(cls.__mro__)
-        names = (name for owner in classes for name in vars(owner) if name.startswith("test_"))
-        return list(dict.fromkeys(names))
-
-    @classmethod
-    def failures(cls) -> dict[str, Exception]:
-        """Run all tests.
-
-        Returns
-        -------
-        dict
-            What went wrong, by the name of the test; empty where nothing did. Tests that were
-            skipped are not in it.
-        """
-        found = cls._problems()
-        return {name: one for name, one in found.items() if not isinstance(one, SkipTest)}
-
-    @classmethod
-    def _problems(cls) -> dict[str, Exception]:
-        """What kept tests from passing, by their names."""
-        found = {}
-        for name in cls.list_tests():
-            try:
-                cls._run(name)
-            except Exception as problem:  # noqa: BLE001 - whatever fails, the others are run too
-                found[name] = problem
-        return found
-
-    @classmethod
-    def _run(cls, name: str) -> None:
-        suite = cls()
-        suite.setup_method()
-        try:
-            getattr(suite, name)()
-        finally:
-            suite.teardown_method()
-
-    @classmethod
-    def check(cls) -> str:
-        """Run all tests.
-
-        Returns
-        -------
-        str
-            How many passed, and which were skipped and why.
+    def check(cls) -> None:
+        """Run all tests, each on a new object, up to the first that fails.
 
         Raises
         ------
         AssertionError
-            If any failed; the message has one line for each.
+            If one fails.
         """
-        problems = cls._problems()
-        failed, skipped = [], []
-        for name, problem in problems.items():
-            if isinstance(problem, SkipTest):
-                skipped.append(f", {name} skipped: {problem}")
-            else:
-                failed.append(f"{name}: {type(problem).__name__}: {problem}")
-        if failed:
-            raise AssertionError("\n".join(failed))
-        return f"{len(cls.list_tests()) - len(skipped)} tests passed{''.join(skipped)}"
-
-
-def require(condition: object, message: str) -> None:
-    """Fail unless the condition holds; also where Python ignores `assert`."""
-    if not condition:
-        raise AssertionError(message)
-
-
-def require_equal(found: Any, expected: Any, what: str) -> None:
-    """Fail unless both are equal."""
-    require(found == expected, f"{what} must be {expected!r}; got {found!r}")
+        for name in filter(lambda name: name.startswith("test_"), dir(cls)):
+            suite = cls()
+            suite.setup_method()
+            try:
+                getattr(suite, name)()
+            finally:
+                suite.teardown_method()
 
 
 def evidence_above_one(logs: Vector) -> float:
-    """How surely numbers that are not negative have a mean above 1, from their logarithms (n,).
+    """Evidence that nonnegative numbers have a mean above 1, from their logarithms (n,).
 
     It is the logarithm of what is won by bets on them: a share s of the capital, staked on x, turns
     1 into 1 - s + s x. Where each x has at most the mean 1, whatever came before, so has the final
@@ -156,17 +85,6 @@ def evidence_above_one(logs: Vector) -> float:
 
 
 @contextmanager
-def required_error(kind: type[Exception], part: str = "") -> Iterator[None]:
-    """Fail unless the block raises an error of this kind."""
-    try:
-        yield
-    except kind as problem:
-        require(part in str(problem), f"{kind.__name__} must say {part!r}; it says {problem}")
-    else:
-        require(False, f"{kind.__name__} must be raised, and was not")
-
-
-@contextmanager
 def global_randomness(seed: int) -> Iterator[None]:
     """Seed the generators that a whole process shares, and put them back at the end."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
@@ -180,11 +98,12 @@ def global_randomness(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_data(engine: Engine, what: str) -> Iterator[View]:
-    """Fail if the block changes what was measured."""
-    view, names = engine.view(), ("counts", "means", "estimate")
+def unchanged_data(engine: Engine) -> Iterator[View]:
+    """Fail if the block changes what was measured, in the engine or in a rule's view of it."""
+    names = ("counts", "means", "estimate")
+    view = engine.view()
     before = {name: getattr(view, name).tolist() for name in names}
     yield view
-    for place, after in (("the view", view), ("the engine", engine.view())):
+    for after in (view, engine.view()):
         for name in names:
-            require_equal(getattr(after, name).tolist(), before[name], f"{name} of {place} {what}")
+            assert getattr(after, name).tolist() == before[name], f"a rule must not change {name}"

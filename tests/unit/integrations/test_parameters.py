@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from mislid.integrations.parameters import IN_SPAN, as_features
+from mislid.integrations.search import IN_SPAN, as_features
 
 KINDS = {
     "rate": FloatDistribution(1e-4, 1.0, log=True),
@@ -110,7 +110,7 @@ def every_column(trials, names):
     return np.column_stack(columns).astype(float)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_what_is_left_is_independent_and_loses_nothing(seed):
     rng = np.random.default_rng(seed)
     trials = random_trials(rng, int(rng.integers(2, 15)))

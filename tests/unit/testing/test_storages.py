@@ -1,16 +1,13 @@
 """The suite of storages catches broken ones; tests/unit/study has those of the package."""
 
 import itertools
-import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
+from helpers.suites import fails
 from mislid.study.events import Entry
 from mislid.study.storage import Line, Log, MemoryStorage, Storage
 from mislid.testing import StorageSuite
@@ -107,7 +104,7 @@ def suite_of(kind: type[MemoryStorage]) -> type[StorageSuite]:
 
 @pytest.mark.parametrize(("kind", "test"), BROKEN.items(), ids=[kind.__name__ for kind in BROKEN])
 def test_broken_storages_are_caught(kind: type[MemoryStorage], test: str) -> None:
-    assert test in suite_of(kind).failures()
+    assert fails(suite_of(kind), test)
 
 
 def test_a_place_of_its_own_for_every_handle_is_caught() -> None:
@@ -115,64 +112,4 @@ def test_a_place_of_its_own_for_every_handle_is_caught() -> None:
         def open_storage(self) -> Storage:
             return MemoryStorage()
 
-    assert "test_another_handle_sees_them" in Apart.failures()
-
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "extending.md"
-FILE_LOCK = """with Path(f"{self.path}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-"""
-# For which other threads wait, and other processes do not.
-THREAD_LOCK = "with ALONE:\n"
-
-
-@pytest.fixture
-def page_storage() -> str:
-    """The module that the page about extending shows."""
-    found = re.search(r"(?ms)^```python lab_storage\.py\n(.*?)^```", PAGE.read_text("utf-8"))
-    assert found is not None
-    return found[1]
-
-
-def failures_of_module(
-    name: str, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> set[str]:
-    """What fails of its FileStorage, in a module that other processes can import."""
-    folder.joinpath(f"{name}.py").write_text(text, "utf-8")
-    monkeypatch.syspath_prepend(folder)
-    numbers = itertools.count()
-
-    class Filed(StorageSuite):
-        def setup_method(self) -> None:
-            super().setup_method()
-            path = folder / f"{next(numbers)}.json"
-            self.opener: Callable[[], Storage] = partial(import_module(name).FileStorage, path)
-
-        def open_storage(self) -> Storage:
-            return self.opener()
-
-        def open_elsewhere(self) -> Callable[[], Storage]:
-            return self.opener
-
-    return set(Filed.failures())
-
-
-def test_the_storage_of_the_page_passes(
-    page_storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert failures_of_module("files_locked", page_storage, tmp_path, monkeypatch) == set()
-
-
-def test_a_lock_that_other_processes_do_not_see_is_caught(
-    page_storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert FILE_LOCK in page_storage
-    changed = page_storage.replace(FILE_LOCK, THREAD_LOCK)
-    text = f"{changed}\n\nimport threading\n\nALONE = threading.Lock()\n"
-    found = failures_of_module("threads_locked", text, tmp_path, monkeypatch)
-    assert found == {"test_processes_wait_for_each_other"}
-
-
-def test_memory_says_that_it_is_not_shared() -> None:
-    expected = "16 tests passed, test_processes_wait_for_each_other skipped: open_elsewhere gives"
-    assert suite_of(MemoryStorage).check().startswith(expected)
+    assert fails(Apart, "test_another_handle_sees_them")

@@ -1,7 +1,6 @@
 """Suites run without a test runner."""
 
 import random
-from unittest import SkipTest
 
 import numpy as np
 import pytest
@@ -14,57 +13,7 @@ from mislid.testing import (
     StorageSuite,
     Suite,
 )
-from mislid.testing.suite import evidence_above_one, global_randomness, required_error
-
-
-class Steps(Suite):
-    """Two tests that note what happens; one fails."""
-
-    happened: list[str] = []  # noqa: RUF012
-
-    def setup_method(self) -> None:
-        self.happened.append("set up")
-
-    def teardown_method(self) -> None:
-        self.happened.append("torn down")
-
-    def test_good(self) -> None:
-        self.happened.append("good")
-
-    def test_bad(self) -> None:
-        raise ValueError("no good")
-
-
-def test_every_test_has_its_own_object_and_failures_are_told() -> None:
-    Steps.happened.clear()
-    assert list(Steps.failures()) == ["test_bad"]
-    assert Steps.happened == ["set up", "good", "torn down", "set up", "torn down"]
-    with pytest.raises(AssertionError, match=r"^test_bad: ValueError: no good$"):
-        Steps.check()
-
-
-def test_more_tests_may_be_added() -> None:
-    class More(Steps):
-        def test_bad(self) -> None:
-            pass
-
-        def test_third(self) -> None:
-            pass
-
-    assert More.list_tests() == ["test_good", "test_bad", "test_third"]
-    assert More.check() == "3 tests passed"
-
-
-def test_what_is_skipped_is_no_failure_and_says_why() -> None:
-    class Skips(Suite):
-        def test_good(self) -> None:
-            pass
-
-        def test_far(self) -> None:
-            raise SkipTest("too far")
-
-    assert Skips.failures() == {}
-    assert Skips.check() == "1 tests passed, test_far skipped: too far"
+from mislid.testing.suite import evidence_above_one, global_randomness
 
 
 def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
@@ -88,15 +37,6 @@ def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
 def test_what_must_be_overridden_is_named(suite: type[Suite], method: str) -> None:
     with pytest.raises(NotImplementedError, match=f"must override {method}$"):
         getattr(suite(), method)()
-
-
-def test_errors_that_are_required() -> None:
-    with required_error(ValueError, "no"):
-        raise ValueError("no good")
-    with pytest.raises(AssertionError, match="must say 'yes'"), required_error(ValueError, "yes"):
-        raise ValueError("no good")
-    with pytest.raises(AssertionError, match="must be raised"), required_error(ValueError):
-        pass
 
 
 def test_the_generators_of_the_process_are_put_back() -> None:
