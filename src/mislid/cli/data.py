@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,14 +28,12 @@ def command() -> None:
 @one_sentence_errors
 def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None:
     """Download and check the files of NAME (instances, published, lastfm, epilepsy or all), and
-    print where they are. Files that are there and right stay as they are; an interrupted download
-    goes on where it ended.
+    print where they are. Files that are there and right stay as they are.
     """
     from mislid.paper.datasets import CATALOGUE, fetch
 
     for name in NAMES if "all" in names else dict.fromkeys(names):
-        with _bars(quiet) as progress:
-            places = fetch(name, data, progress=progress)
+        places = fetch(name, data, progress=not quiet)
         if not quiet:
             click.echo(_rights(CATALOGUE[name]), err=True)
         for place in places:
@@ -50,11 +46,11 @@ def fetch_command(names: tuple[str, ...], data: str | None, quiet: bool) -> None
 def list_command(data: str | None) -> None:
     """Print what there is, and which of it the data directory has."""
     from mislid.cli.output import as_table
-    from mislid.paper.datasets import CATALOGUE, data_directory, is_complete
+    from mislid.paper.datasets import CATALOGUE, data_directory
 
     folder = data_directory(data)
     rows = [
-        (name, f"{_state(is_complete(collection, folder))}  {collection.contents}")
+        (name, f"{_state(collection.is_complete(folder))}  {collection.contents}")
         for name, collection in CATALOGUE.items()
     ]
     click.echo(as_table(rows))
@@ -86,25 +82,3 @@ def _rights(collection: Collection) -> str:
         f"  licence: {collection.licence}\n"
         f"  please cite: {collection.citation}"
     )
-
-
-@contextlib.contextmanager
-def _bars(quiet: bool) -> Iterator[Callable[[str, int, int | None], object] | None]:
-    """One bar for each download, where bars can be drawn."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        quiet = True
-    if quiet:
-        yield None
-        return
-    with contextlib.ExitStack() as stack:
-        bars: dict[str, Any] = {}
-
-        def show(name: str, done: int, total: int | None) -> None:
-            if name not in bars:
-                bar = tqdm(desc=name, total=total, unit="B", unit_scale=True, dynamic_ncols=True)
-                bars[name] = stack.enter_context(bar)
-            bars[name].update(done - bars[name].n)
-
-        yield show

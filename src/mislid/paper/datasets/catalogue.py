@@ -1,4 +1,4 @@
-"""What can be fetched: where it comes from, how it is recognised, and whose it is."""
+"""Catalogue of the published data: addresses, checksums, licences and citations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from urllib.parse import quote
 
-from mislid._words import shown
-from mislid.errors import ProblemError
+from mislid.errors import FileFormatError
 from mislid.paper.datasets import conversion
-from mislid.paper.datasets.download import LARGEST
 
 _DRUGS = "https://raw.githubusercontent.com/clreda/linear-top-m/42f3eb327c8e4adcdc3f2a743f4d9971b7149324/"
 _PAPER = "https://raw.githubusercontent.com/clreda/misspecified-top-m/1ba047f1746a3bf40cf57a1dc8ce5e72e605716a/"
@@ -24,15 +23,14 @@ _PAPER_CITATION = (
 
 @dataclass(frozen=True)
 class Download:
-    """A file on the web, and what it is called while it is kept here.
+    """A file on the web, and its name while it is kept here.
 
-    Where `checksum`, its SHA-256, is known, nobody looks at what has another one.
+    Where `checksum`, its SHA-256, is known, a file with another one is never opened.
     """
 
     url: str
     name: str
     checksum: str | None = None
-    largest: int = LARGEST
 
 
 def _unchanged(contents: Sequence[bytes]) -> bytes:
@@ -47,7 +45,7 @@ def sha256(content: bytes) -> str:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of the data directory: `make` gives its bytes from what was downloaded.
+    """A file of the data directory: `make` gives its bytes from the downloads.
 
     `digest` of those bytes must be `checksum`; it is SHA-256 unless the bytes of equal contents
     may differ.
@@ -59,6 +57,13 @@ class DataFile:
     make: Callable[[Sequence[bytes]], bytes] = _unchanged
     digest: Callable[[bytes], str] = sha256
 
+    def is_right(self, folder: Path) -> bool:
+        """Whether a data directory has the published file."""
+        try:
+            return self.digest((folder / self.path).read_bytes()) == self.checksum
+        except (OSError, FileFormatError):
+            return False
+
 
 @dataclass(frozen=True)
 class Collection:
@@ -67,9 +72,9 @@ class Collection:
     Attributes
     ----------
     name, contents
-        What `mislid data fetch` calls it, and what it is.
+        Its name for `mislid data fetch`, and a description.
     licence, citation
-        On what terms, and whose work it is.
+        The terms, and the work to cite.
     files
         Each with its place, address and checksum.
     """
@@ -80,32 +85,17 @@ class Collection:
     citation: str
     files: tuple[DataFile, ...]
 
+    def is_complete(self, folder: Path) -> bool:
+        """Whether a data directory has all files, with the right checksums.
 
-def collection_named(name: object) -> Collection:
-    """Give the collection with this name; refuses others.
-
-    Examples
-    --------
-    >>> collection_named("lastfm").files[0].path
-    'lastfm/user_artists.dat'
-    """
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
-    return CATALOGUE[name]
-
-
-def collection_of(path: str) -> Collection | None:
-    """Give the collection with a file of the data directory, or None.
-
-    Examples
-    --------
-    >>> collection_of("instances/D.npz").name
-    'instances'
-    """
-    for collection in CATALOGUE.values():
-        if any(file.path == path for file in collection.files):
-            return collection
-    return None
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     [name for name, each in CATALOGUE.items() if not each.is_complete(Path(folder))]
+        ['instances', 'published', 'lastfm', 'epilepsy']
+        """
+        return all(file.is_right(folder) for file in self.files)
 
 
 def _drug_file(name: str, checksum: str) -> DataFile:
@@ -113,11 +103,10 @@ def _drug_file(name: str, checksum: str) -> DataFile:
     return DataFile(f"epilepsy/{name}", checksum, (original,))
 
 
-def _instance(
-    name: str, checksum: str, settings: str, pickled: str, bonus: float = 0.0
-) -> DataFile:
+def _instance(name: str, checksum: str, pickled: str, data: str, bonus: float = 0.0) -> DataFile:
     """An instance, with the checksums of its numbers and of the file that the authors pickled."""
-    original = f"DATA_type={settings}.pck"
+    kind, _, settings = data.partition(" ")
+    original = f"DATA_type={kind}_omega=1.0471975511965976_{settings}.pck"
     return DataFile(
         f"instances/{name}.npz",
         checksum,
@@ -160,8 +149,40 @@ _RESULTS = (
     _results("D", "MisLid tricks AdaHedge", "D_AdaHedge", "MisLid" + _settings("0.02")),
 )
 
-_PICKLED_LINEAR = "cdfcc606742c3c62901c8495ba59ab7c155b1c66f9984980280f0f0cbe448c30"
-_LINEAR = "misspecified_linear_omega=1.0471975511965976_K=10_N=5_c=0.0_M=1.0"
+_PICKLED_A = "cdfcc606742c3c62901c8495ba59ab7c155b1c66f9984980280f0f0cbe448c30"
+_INSTANCES = (
+    _instance(
+        "A_eps0",
+        "f1a5d33cf00e607fac4ae226475ad7c751d01532053be26a6cb4ad7ba2c5360a",
+        _PICKLED_A,
+        "misspecified_linear K=10_N=5_c=0.0_M=1.0",
+    ),
+    _instance(
+        "A_eps5",
+        "392cdad03e77c38246894402b9e8b4cbcbf2abe7cf16fbf1480c3eec031424cc",
+        _PICKLED_A,
+        "misspecified_linear K=10_N=5_c=0.0_M=1.0",
+        bonus=5.0,
+    ),
+    _instance(
+        "B",
+        "e51d3e88e0d0a93a2ca4586c8adfd1b061ab8e3cc37684ed7c631ebd89ff9754",
+        "6f15305e0812750d3a1b6513be491ed25bc6f8e95031e58417043c01d70c7ada",
+        "deviation_Linf K=15_N=8_c=1.0_m=3_M=2.0",
+    ),
+    _instance(
+        "D",
+        "35c32e72f9a6721422371897dcd3899f524c4685eb245658c4fd25b26184b7ed",
+        "22983569b9d3fff8bb219a18d2f39b06909dcca01d7c81b0371902713159f560",
+        "linearized_dr K=10_N=5_c=0.02_M=1.0",
+    ),
+    _instance(
+        "E",
+        "e224195962931ef89dde4539578d468c75bdde275d1af1839e7e451c2161a7ad",
+        "cb299b7698ef68c559f2a7ff1f065c6d77a738e207d3debca3e42fbf29ebe7c5",
+        "linearized_lastfm K=103_N=8_c=0.206_M=1.0",
+    ),
+)
 
 CATALOGUE = {
     collection.name: collection
@@ -171,39 +192,7 @@ CATALOGUE = {
             "the instances of the published experiments",
             "MIT; E derives from Last.fm data, CC BY-SA 4.0",
             _PAPER_CITATION,
-            (
-                _instance(
-                    "A_eps0",
-                    "f1a5d33cf00e607fac4ae226475ad7c751d01532053be26a6cb4ad7ba2c5360a",
-                    _LINEAR,
-                    _PICKLED_LINEAR,
-                ),
-                _instance(
-                    "A_eps5",
-                    "392cdad03e77c38246894402b9e8b4cbcbf2abe7cf16fbf1480c3eec031424cc",
-                    _LINEAR,
-                    _PICKLED_LINEAR,
-                    bonus=5.0,
-                ),
-                _instance(
-                    "B",
-                    "e51d3e88e0d0a93a2ca4586c8adfd1b061ab8e3cc37684ed7c631ebd89ff9754",
-                    "deviation_Linf_omega=1.0471975511965976_K=15_N=8_c=1.0_m=3_M=2.0",
-                    "6f15305e0812750d3a1b6513be491ed25bc6f8e95031e58417043c01d70c7ada",
-                ),
-                _instance(
-                    "D",
-                    "35c32e72f9a6721422371897dcd3899f524c4685eb245658c4fd25b26184b7ed",
-                    "linearized_dr_omega=1.0471975511965976_K=10_N=5_c=0.02_M=1.0",
-                    "22983569b9d3fff8bb219a18d2f39b06909dcca01d7c81b0371902713159f560",
-                ),
-                _instance(
-                    "E",
-                    "e224195962931ef89dde4539578d468c75bdde275d1af1839e7e451c2161a7ad",
-                    "linearized_lastfm_omega=1.0471975511965976_K=103_N=8_c=0.206_M=1.0",
-                    "cb299b7698ef68c559f2a7ff1f065c6d77a738e207d3debca3e42fbf29ebe7c5",
-                ),
-            ),
+            _INSTANCES,
         ),
         Collection(
             "published",
@@ -260,4 +249,4 @@ CATALOGUE = {
         ),
     )
 }
-"""The collections of files that `fetch` knows, by their names; docs/data.md describes them."""
+"""The collections that `fetch` knows, by their names."""

@@ -1,20 +1,41 @@
-"""From files as their authors published them to files of the data directory.
+"""Conversion of files as their authors published them to files of the data directory.
 
-Everything here is bytes in, bytes out; no name in an archive or a pickle decides where anything is
-written or which code runs. What comes here has the checksum of what is expected already, where one
-is known.
+Everything here is bytes in, bytes out: no name in an archive decides where anything is written.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import pickle
 import zipfile
 import zlib
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from mislid.errors import FileFormatError
+from mislid.io import Table, npz_bytes, npz_table
 from mislid.io.archives import opened_archive
+
+# What the authors' pickles consist of besides plain values, wherever NumPy keeps it.
+_NUMPY = {
+    "_reconstruct": np.empty(0).__reduce__()[0],
+    "ndarray": np.ndarray,
+    "matrix": np.ndarray,
+    "dtype": np.dtype,
+}
+
+
+class _Arrays(pickle.Unpickler):
+    """Unpickles plain values and NumPy arrays; the pickle can name nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] != "numpy" or name not in _NUMPY:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
+        return _NUMPY[name]
 
 
 def archive_member(contents: Sequence[bytes], name: str) -> bytes:
@@ -37,21 +58,14 @@ def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> by
     They kept features as a (d, K) matrix `X`, means as `scores`. `bonus_of_fourth` is added to the
     fourth best mean, as in the misspecified version of A.
     """
-    import numpy as np
-
-    from mislid.io import Table, npz_bytes
-    from mislid.paper.datasets.pickled import pickled_values
-
     (content,) = contents
-    pickled = pickled_values(content)
     try:
+        pickled = _Arrays(io.BytesIO(content)).load()
         features = np.array(np.asarray(pickled["X"], dtype=np.float64).T, order="C")
         means = np.array(pickled["scores"], dtype=np.float64).ravel()
         names = tuple(str(name) for name in pickled["names"])
-    except (KeyError, TypeError, ValueError) as problem:
-        raise FileFormatError(
-            f"the pickled instance lacks what it should hold: {problem}"
-        ) from None
+    except (pickle.UnpicklingError, EOFError, LookupError, TypeError, ValueError) as problem:
+        raise FileFormatError(f"the pickled instance cannot be read: {problem}") from None
     if bonus_of_fourth:
         means[np.argsort(-means, kind="stable")[3]] += bonus_of_fourth
     return npz_bytes(Table(features, means, None, names, None))
@@ -59,12 +73,6 @@ def instance_file(contents: Sequence[bytes], bonus_of_fourth: float = 0.0) -> by
 
 def instance_digest(content: bytes) -> str:
     """SHA-256 of features and means in a .npz file, whatever wrote it."""
-    import hashlib
-
-    import numpy as np
-
-    from mislid.io import npz_table
-
     table = npz_table(content, "the instance")
     digest = hashlib.sha256()
     for array in (table.features, table.means):

@@ -1,4 +1,4 @@
-"""The data directory: where it is, where its files are, and how they get there.
+"""The data directory: its place, its files, and how to fetch them.
 
 It has the same layout wherever it is:
 
@@ -9,29 +9,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mislid._words import shown
-from mislid.errors import DownloadError, FileFormatError, MissingDataError, ProblemError
-from mislid.io import alone_in, as_path, write_whole
-from mislid.paper.datasets.catalogue import (
-    Collection,
-    DataFile,
-    Download,
-    collection_named,
-    collection_of,
-    sha256,
+from mislid.errors import (
+    DownloadError,
+    FileFormatError,
+    MissingDataError,
+    MissingPackageError,
+    ProblemError,
 )
-from mislid.paper.datasets.download import ByteListener, disk_errors, download
+from mislid.io import as_path, write_whole
+from mislid.paper.datasets.catalogue import CATALOGUE, DataFile, Download
+
+if TYPE_CHECKING:
+    import pooch
 
 VARIABLE = "MISLID_DATA"
 DOWNLOADS = "downloads"
+RETRIES = 3
+PATIENCE = 30.0
+"""Seconds without a byte."""
 
 
 def cache_directory() -> Path:
-    """Where the system wants files to be kept that can be fetched again.
+    """The user's cache directory of this package, as the system wants it.
 
     Returns
     -------
@@ -53,22 +56,17 @@ def cache_directory() -> Path:
     ...     data_directory() == cache_directory()
     True
     """
-    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules say to ignore a path that is not absolute.
-    if sys.platform not in ("win32", "darwin") and chosen.is_absolute():
-        return chosen / "mislid"
     try:
-        home = Path.home()
-    except RuntimeError:
+        from platformdirs import user_cache_path  # comes with pooch
+
+        place = user_cache_path("mislid", appauthor=False)
+    except (ImportError, RuntimeError):  # not installed, or the user has no home
+        place = Path()
+    if not place.is_absolute():
         raise MissingDataError(
-            f"there is no home directory to keep data in: name a folder for them in {VARIABLE}"
-        ) from None
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else home / "AppData" / "Local") / "mislid" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "mislid"
-    return home / ".cache" / "mislid"
+            f"there is no cache directory to keep data in: name a folder for them in {VARIABLE}"
+        )
+    return place
 
 
 def data_directory(data: str | os.PathLike[str] | None = None) -> Path:
@@ -139,25 +137,38 @@ def locate(path: str, data: str | os.PathLike[str] | None = None) -> Path:
     as_path(place)
     if place.is_file():
         return place
-    collection = collection_of(path)
     option = "" if data is None else f" --data {os.fspath(data)}"
-    fetch = f"get it with `mislid data fetch {collection.name}{option}`, or " if collection else ""
+    holding = [name for name, each in CATALOGUE.items() for file in each.files if file.path == path]
+    fetch = f"get it with `mislid data fetch {holding[0]}{option}`, or " if holding else ""
     raise MissingDataError(
         f"no {path} in {str(folder)!r}; {fetch}name a directory that has it with --data or "
         f"{VARIABLE}"
     )
 
 
+def published_bytes(path: str, data: str | os.PathLike[str] | None = None) -> bytes:
+    """The content of a published file; refuses a file that is not the published one."""
+    place = locate(path, data)
+    for name, collection in CATALOGUE.items():
+        for file in collection.files:
+            if file.path == path and not file.is_right(data_directory(data)):
+                raise FileFormatError(
+                    f"{str(place)!r} is not the published file; get it again with "
+                    f"`mislid data fetch {name}`"
+                )
+    return place.read_bytes()
+
+
 def fetch(
     name: str,
     data: str | os.PathLike[str] | None = None,
     *,
-    progress: ByteListener | None = None,
+    progress: bool = False,
 ) -> tuple[Path, ...]:
     """Make sure that the files of a collection are in the data directory; give their paths.
 
     Files that are there with the right checksum are left alone, others are downloaded and checked.
-    What was saved by hand as `downloads/NAME` is used as if it had been downloaded.
+    A file saved by hand as `downloads/NAME` is used in place of its download.
 
     Parameters
     ----------
@@ -166,7 +177,7 @@ def fetch(
     data
         The data directory; by default that of MISLID_DATA, else the cache.
     progress
-        Called with a file's name, the bytes that have come, and all bytes or None.
+        Whether to show a bar for each download, on stderr; it needs tqdm.
 
     Returns
     -------
@@ -180,6 +191,8 @@ def fetch(
     DownloadError
         Where a file cannot be downloaded, is not the published one, or cannot be saved; the
         message says how to get it by hand.
+    MissingPackageError
+        Where something must be downloaded, without pooch.
 
     Examples
     --------
@@ -189,138 +202,75 @@ def fetch(
     mislid.errors.ProblemError: name must be one of instances, published, lastfm, epilepsy;
     got 'movies'
     """
-    collection = collection_named(name)
+    if name not in list(CATALOGUE):
+        raise ProblemError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
     folder = data_directory(data)
-    for file in collection.files:
-        if not _is_right(file, folder):
-            with _no_other_process(file, folder):
-                _download_and_convert(file, folder, progress)
-    _remove_downloads(collection, folder)
-    return tuple(folder / file.path for file in collection.files)
+    files = CATALOGUE[name].files
+    for file in files:
+        if not file.is_right(folder):
+            _download_and_convert(file, folder, progress)
+    return tuple(folder / file.path for file in files)
 
 
-def is_complete(collection: Collection, folder: str | os.PathLike[str]) -> bool:
-    """Whether a directory has all files of a collection, with the right checksums.
-
-    Parameters
-    ----------
-    collection
-        An entry of `CATALOGUE`.
-    folder
-        A data directory.
-
-    Returns
-    -------
-    bool
-        Whether nothing is left to fetch.
-
-    Raises
-    ------
-    ProblemError
-        Where `collection` is no entry of `CATALOGUE`, or `folder` is no path.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from mislid.paper.datasets import CATALOGUE
-    >>> with TemporaryDirectory() as folder:
-    ...     [name for name, each in CATALOGUE.items() if not is_complete(each, folder)]
-    ['instances', 'published', 'lastfm', 'epilepsy']
-    """
-    if not isinstance(collection, Collection):
-        raise ProblemError(f"collection must be an entry of CATALOGUE; got {shown(collection)}")
-    place = as_path(folder, "folder")
-    return all(_is_right(file, place) for file in collection.files)
-
-
-def _is_right(file: DataFile, folder: Path) -> bool:
+def _download_and_convert(file: DataFile, folder: Path, progress: bool) -> None:
+    store = _store(file.downloads, folder / DOWNLOADS)
     try:
-        return file.digest((folder / file.path).read_bytes()) == file.checksum
-    except (OSError, FileFormatError):
-        return False
-
-
-@contextlib.contextmanager
-def _no_other_process(file: DataFile, folder: Path) -> Iterator[None]:
-    """Two processes must not append to the same download."""
-    wanted = file.downloads[0]
-    place = _place(wanted, folder)
-    with _way_out(file, wanted, folder), disk_errors(place):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    refusal = DownloadError(f"another process is fetching into {str(folder)!r}; wait for its end")
-    with alone_in(place.parent, refusal):
-        yield
-
-
-def _download_and_convert(file: DataFile, folder: Path, progress: ByteListener | None) -> None:
-    contents = []
-    for wanted in file.downloads:
-        place = _place(wanted, folder)
-        with _way_out(file, wanted, folder):
-            download(wanted.url, place, progress, largest=wanted.largest)
-            contents.append(_content(place, wanted, file, folder))
-    with _way_out(file, file.downloads[0], folder):
-        made = _converted(file, contents, folder)
-        target = folder / file.path
-        with disk_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, made)
-
-
-def _converted(file: DataFile, contents: list[bytes], folder: Path) -> bytes:
-    try:
+        contents = [_downloaded(store, wanted, progress) for wanted in file.downloads]
         made = file.make(contents)
-        got = file.digest(made)
-        if got == file.checksum:
-            return made
-        problem = f"its checksum is {got}, not {file.checksum}"
-    except FileFormatError as wrong:
-        problem = str(wrong)
-    raise _refusal(file, folder, problem)
+        if file.digest(made) != file.checksum:
+            raise FileFormatError(f"its checksum is {file.digest(made)}, not {file.checksum}")
+        target = folder / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, made)
+    except FileFormatError as problem:
+        _remove_downloads(file, folder)
+        raise _failure(file, folder, f"the download is not the published file: {problem}") from None
+    except OSError as problem:  # of the connection or of the disk
+        raise _failure(file, folder, " ".join(str(problem).split())) from None
+    _remove_downloads(file, folder)
 
 
-def _content(place: Path, wanted: Download, file: DataFile, folder: Path) -> bytes:
-    """What was downloaded, or saved by hand, if it may be looked at."""
-    with disk_errors(place), place.open("rb") as saved:
-        content = saved.read(wanted.largest + 1)
-    if len(content) > wanted.largest:
-        raise _refusal(file, folder, f"it has more than {wanted.largest:,} bytes")
-    got = sha256(content)
-    if wanted.checksum not in (None, got):
-        raise _refusal(file, folder, f"its checksum is {got}, not {wanted.checksum}")
-    return content
-
-
-def _refusal(file: DataFile, folder: Path, problem: str) -> DownloadError:
-    """Delete what was downloaded, and say so."""
-    for wanted in file.downloads:
-        _place(wanted, folder).unlink(missing_ok=True)
-    return DownloadError(
-        f"what was downloaded for {file.path} is not the published file, and was deleted: {problem}"
+def _store(downloads: tuple[Download, ...], place: Path) -> pooch.Pooch:
+    try:
+        import pooch
+    except ImportError:
+        raise MissingPackageError(
+            "downloads need pooch (pip install 'mislid[cli]'); files saved by hand do without"
+        ) from None
+    pooch.get_logger().setLevel("WARNING")
+    return pooch.Pooch(
+        place,
+        base_url="",
+        registry={wanted.name: wanted.checksum for wanted in downloads},
+        urls={wanted.name: wanted.url for wanted in downloads},
+        retry_if_failed=RETRIES,
     )
 
 
-@contextlib.contextmanager
-def _way_out(file: DataFile, wanted: Download, folder: Path) -> Iterator[None]:
+def _downloaded(store: pooch.Pooch, wanted: Download, progress: bool) -> bytes:
+    """The bytes of a download, or of the file that was saved by hand in its place."""
+    import pooch
+
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=PATIENCE)
     try:
-        yield
-    except DownloadError as problem:
-        raise DownloadError(
-            f"{problem}; by hand: save {wanted.url} as {str(_place(wanted, folder))!r} and make "
-            f"the same call again, or name a directory that has {file.path} with --data or "
-            "MISLID_DATA"
-        ) from None
+        return Path(store.fetch(wanted.name, downloader=downloader)).read_bytes()
+    except ValueError as problem:  # of a wrong checksum
+        raise FileFormatError(str(problem)) from None
 
 
-def _remove_downloads(collection: Collection, folder: Path) -> None:
-    """Remove what was downloaded, now that files are made of it."""
-    for file in collection.files:
-        for wanted in file.downloads:
-            with contextlib.suppress(OSError):
-                _place(wanted, folder).unlink()
+def _failure(file: DataFile, folder: Path, problem: str) -> DownloadError:
+    """An error that says how to get a file by hand."""
+    by_hand = ", ".join(
+        f"{wanted.url} as {str(folder / DOWNLOADS / wanted.name)!r}" for wanted in file.downloads
+    )
+    return DownloadError(
+        f"{file.path} cannot be fetched: {problem}; by hand: save {by_hand} and make the same call "
+        f"again, or name a directory that has {file.path} with --data or {VARIABLE}"
+    )
+
+
+def _remove_downloads(file: DataFile, folder: Path) -> None:
     with contextlib.suppress(OSError):
+        for wanted in file.downloads:
+            (folder / DOWNLOADS / wanted.name).unlink(missing_ok=True)
         (folder / DOWNLOADS).rmdir()
-
-
-def _place(wanted: Download, folder: Path) -> Path:
-    return folder / DOWNLOADS / wanted.name

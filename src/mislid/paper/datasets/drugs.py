@@ -14,15 +14,13 @@ from mislid._validation import Matrix, Vector, frozen, is_one_of
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
-from mislid.paper.datasets.directory import locate
-from mislid.paper.datasets.reading import Rows, instance_of
+from mislid.paper.datasets.directory import published_bytes
+from mislid.paper.datasets.listening import instance_of
 from mislid.simulation.environments import Table
 
 SIGNATURES = "epilepsy/epilepsy_signatures_nonbinarized.csv"
 SCORES = "epilepsy/epilepsy_scores.csv"
 REWARDS = "epilepsy/rewards_cosine_10drugs_18samples.csv"
-_WAY_OUT = "get it again with `mislid data fetch epilepsy`"
-_GENES, _DRUGS, _PATIENTS = 67, 509, 18
 # The file has no heading; this is the order of the authors' program, and their averages are D's.
 _REWARDED = (
     "Hydroxyzine",
@@ -228,69 +226,22 @@ def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = T
     get it with `mislid data fetch epilepsy --data my-data`, or name a directory that has it with
     --data or MISLID_DATA
     """
-    genes, pubchem, signatures = _read_signatures(data)
-    drugs, scores = _read_scores(data, pubchem)
+    cells = [line.split(",") for line in _lines(SIGNATURES, data)]
+    scores = [line.split(",") for line in _lines(SCORES, data)][1:]
     everything = Epilepsy(
-        drugs=drugs,
-        pubchem=frozen(np.array(pubchem, dtype=np.int64)),
-        genes=genes,
-        signatures=frozen(signatures),
-        scores=frozen(np.array(scores, dtype=np.int64)),
+        drugs=tuple(name for _, name, _ in scores),
+        pubchem=frozen(np.array(cells[0][1:], dtype=np.int64)),
+        genes=tuple(gene for gene, *_ in cells[1:]),
+        signatures=frozen(np.array([row[1:] for row in cells[1:]], dtype=np.float64).T),
+        scores=frozen(np.array([score for *_, score in scores], dtype=np.int64)),
         rewarded=_REWARDED,
-        rewards=frozen(_read_rewards(data)),
+        rewards=frozen(np.loadtxt(_lines(REWARDS, data))),
     )
     return everything.known() if known_only else everything
 
 
-def _read_signatures(
-    data: str | os.PathLike[str] | None,
-) -> tuple[tuple[str, ...], list[int], Matrix]:
-    rows = Rows(locate(SIGNATURES, data), ",", _WAY_OUT)
-    pubchem = [rows.integer(cell, 1) for cell in rows.heading()[1:]]
-    _refuse_shape(rows, (_GENES, _DRUGS), (len(rows), len(pubchem)), "genes")
-    genes = tuple(cells[0] for _, cells in rows)
-    numbers = [[rows.real(cell, line) for cell in cells[1:]] for line, cells in rows]
-    return genes, pubchem, np.array(numbers).T
-
-
-def _read_scores(
-    data: str | os.PathLike[str] | None, pubchem: list[int]
-) -> tuple[tuple[str, ...], list[int]]:
-    rows = Rows(locate(SCORES, data), ",", _WAY_OUT)
-    heading = rows.heading()
-    if heading != ["", "drug_name", "score"]:
-        rows.refuse(
-            "must have the columns '', 'drug_name' and 'score'; "
-            f"got {', '.join(map(repr, heading))}"
-        )
-    if len(rows) != len(pubchem):
-        rows.refuse(f"must have {len(pubchem)} lines below its heading; got {len(rows)}")
-    scores = []
-    for (line, cells), drug in zip(rows, pubchem, strict=True):
-        if rows.integer(cells[0], line) != drug:
-            rows.refuse(
-                f"must have the drugs of the signatures, in their order; got {cells[0]} in line "
-                f"{line}, where they have {drug}"
-            )
-        score = rows.integer(cells[2], line)
-        if score not in (-1, 0, 1):
-            rows.refuse(f"must hold scores -1, 0 or 1; got {score} in line {line}")
-        scores.append(score)
-    return tuple(cells[1] for _, cells in rows), scores
-
-
-def _read_rewards(data: str | os.PathLike[str] | None) -> Matrix:
-    rows = Rows(locate(REWARDS, data), " ", _WAY_OUT)
-    _refuse_shape(rows, (_PATIENTS, len(_REWARDED)), (len(rows), rows.width), "patients")
-    return np.array([[rows.real(cell, line) for cell in cells] for line, cells in rows])
-
-
-def _refuse_shape(rows: Rows, wanted: tuple[int, int], got: tuple[int, int], lines: str) -> None:
-    if got != wanted:
-        rows.refuse(
-            f"must have {wanted[0]} lines of {lines} and {wanted[1]} columns of drugs; "
-            f"got {got[0]} and {got[1]}"
-        )
+def _lines(path: str, data: str | os.PathLike[str] | None) -> list[str]:
+    return published_bytes(path, data).decode().splitlines()
 
 
 def _positions(chosen: Any, among: tuple[str, ...]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mislid._validation import Matrix, Vector, as_count, frozen, integer_from
+from mislid._validation import Matrix, Vector, as_array, as_count, frozen, integer_from
 from mislid._words import shown
 from mislid.errors import FileFormatError, ProblemError
-from mislid.io import as_path
-from mislid.model import Instance
-from mislid.paper.datasets.directory import locate
-from mislid.paper.datasets.reading import Rows, instance_of
+from mislid.geometry.tube import smallest_misspecification
+from mislid.io import Sheet, read_sheet
+from mislid.io.sheets import csv_sheet
+from mislid.model import Instance, Model
+from mislid.paper.datasets.directory import published_bytes
 
 FILE = "lastfm/user_artists.dat"
 _COLUMNS = ["userID", "artistID", "weight"]
-_LISTENINGS = 92_834
-_WAY_OUT = "get it again with `mislid data fetch lastfm`"
 
 Ids = npt.NDArray[np.int64]
 
@@ -313,14 +313,8 @@ def lastfm(
     `mislid data fetch lastfm --data my-data`, or name a directory that has it with --data or
     MISLID_DATA
     """
-    counts = read_counts(locate(FILE, data))
-    if counts.counts.nnz != _LISTENINGS:
-        raise FileFormatError(
-            f"{str(locate(FILE, data))!r} must have {_LISTENINGS:,} lines below its heading; got "
-            f"{counts.counts.nnz:,}; {_WAY_OUT}, or read a file of your own with "
-            "mislid.paper.datasets.read_counts"
-        )
-    return counts.keep(min_listeners, min_artists).represent(rank)
+    sheet = csv_sheet(published_bytes(FILE, data), FILE, "count")
+    return _counts(sheet).keep(min_listeners, min_artists).represent(rank)
 
 
 def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
@@ -339,8 +333,7 @@ def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
     Raises
     ------
     FileFormatError
-        Where the file cannot be read, is truncated, has other columns, or has a pair of user and
-        artist twice.
+        Where the file cannot be read, has other columns, or has a pair of user and artist twice.
     ProblemError
         Where `path` is no path.
 
@@ -356,31 +349,47 @@ def read_counts(path: str | os.PathLike[str]) -> ListeningCounts:
     >>> own.users.tolist(), own.artists.tolist(), own.counts.toarray().tolist()
     ([2, 4], [51, 52], [[13, 4], [9, 0]])
     """
-    rows = Rows(as_path(path), "\t", _WAY_OUT)
-    heading = rows.heading()
-    if heading != _COLUMNS:
-        rows.refuse(
-            f"must have the tab-separated columns {', '.join(_COLUMNS)}; got {', '.join(heading)}"
+    return _counts(read_sheet(path, "count"))
+
+
+def _counts(sheet: Sheet) -> ListeningCounts:
+    if sheet.headings != _COLUMNS:
+        raise FileFormatError(
+            f"{sheet.path!r} must have the tab-separated columns {', '.join(_COLUMNS)}; got "
+            f"{', '.join(sheet.headings)}"
         )
-    triples = np.array([_triple(rows, line, cells) for line, cells in rows], dtype=np.int64)
+    numbers = sheet.matrix(_COLUMNS)
+    bad = np.flatnonzero((numbers % 1 != 0).any(axis=1) | (numbers[:, 2] < 1))
+    if bad.size:
+        raise FileFormatError(
+            f"{sheet.path!r}, line {sheet.line(int(bad[0]))}: must hold whole numbers, and a "
+            "weight of at least 1"
+        )
+    triples = numbers.astype(np.int64)
     users, row = np.unique(triples[:, 0], return_inverse=True)
     artists, column = np.unique(triples[:, 1], return_inverse=True)
-    _refuse_twice(rows, row * artists.size + column)
+    _, first = np.unique(row * artists.size + column, return_index=True)
+    repeated = np.setdiff1d(np.arange(len(triples)), first)
+    if repeated.size:
+        raise FileFormatError(
+            f"{sheet.path!r}, line {sheet.line(int(repeated[0]))}: has a user and artist that came "
+            "before"
+        )
     counts = csr_array((triples[:, 2], (row, column)), shape=(users.size, artists.size))
     return ListeningCounts(frozen(users), frozen(artists), counts)
 
 
-def _triple(rows: Rows, line: int, cells: list[str]) -> tuple[int, int, int]:
-    user, artist, count = (rows.integer(cell, line) for cell in cells)
-    if count < 1:
-        rows.refuse(f"must hold counts of at least 1; got {count} in line {line}")
-    return user, artist, count
-
-
-def _refuse_twice(rows: Rows, pair: npt.NDArray[np.intp]) -> None:
-    _, first = np.unique(pair, return_index=True)
-    if first.size == pair.size:
-        return
-    repeated = np.setdiff1d(np.arange(pair.size), first)[0]
-    line = [line for line, _ in rows][repeated]
-    rows.refuse(f"must have each user and artist together once; those of line {line} come again")
+def instance_of(
+    features: npt.ArrayLike,
+    means: Vector,
+    misspecification: float | None,
+    noise: float | npt.ArrayLike,
+    names: Iterable[str] | Iterable[int],
+) -> Instance:
+    """The instance of a model; by default the smallest misspecification that holds the means."""
+    rows = as_array(features, "features", 2, "one row per arm and one column per feature")
+    if len(rows) != means.size:
+        raise ProblemError(f"features must have {means.size} rows, one per arm; got {len(rows)}")
+    if misspecification is None:
+        misspecification = smallest_misspecification(features, means)
+    return Instance(Model(features, misspecification), means, noise, names)

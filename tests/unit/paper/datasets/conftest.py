@@ -1,3 +1,6 @@
+import gc
+import warnings
+
 import pytest
 
 from helpers.web_server import web_server
@@ -7,6 +10,9 @@ from helpers.web_server import web_server
 def site():
     with web_server() as site:
         yield site
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)

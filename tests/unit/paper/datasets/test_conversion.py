@@ -8,7 +8,6 @@ import pickle
 import numpy as np
 import pytest
 
-from helpers.scripts import run_script
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
 from mislid.paper.datasets.catalogue import CATALOGUE, sha256
@@ -123,7 +122,7 @@ def test_published_instances_from_imitated_pickles(shared_data, tmp_path, name):
 
 
 class Reduced:
-    """Pickles as whatever call it is given."""
+    """Pickles as a call."""
 
     def __init__(self, *reduced):
         self.reduced = reduced
@@ -132,49 +131,15 @@ class Reduced:
         return self.reduced
 
 
-RECONSTRUCT = np.empty(0).__reduce__()[0]
-
-
-def array_of(dtype, shape=(1,), data=b"12345678"):
-    return Reduced(RECONSTRUCT, (np.ndarray, (0,), b"b"), (1, shape, dtype, False, data))
-
-
-# A field far outside of its array: NumPy looks there, and the process is gone.
-FAR = (3, "|", None, ("a",), {"a": (np.dtype("f8"), 1 << 40)}, 8, 1, 0)
-CRASHING = pickled(
-    X=np.eye(2),
-    scores=[1, 2],
-    names=array_of(Reduced(np.dtype, ("V8", False, True), FAR)),
-)
-# Tuples in tuples without end, to be hashed.
-DEEP = b"\x80\x03})" + b"\x85" * 300_000 + b"K\x01s."
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (pickled(X=np.eye(2), scores=[1, 2], names=Reduced(print, ("x",))), "asks for builtins.pr"),
+        (pickled(X=np.eye(2), scores=[1, 2], names=Reduced(print, ("x",))), "asks for .*print"),
         (pickle.dumps(np.load), "asks for numpy.load"),
-        (pickle.dumps(np.float64(2)), "asks for numpy.*scalar"),
-        (pickled(X=np.eye(2), scores=[1, 2]), "lacks what it should hold: 'names'"),
-        (pickled(X="two", scores=[1, 2], names=[1, 2]), "lacks what it should hold"),
-        (pickle.dumps([1, 2]), "must be a dict; got list"),
+        (b"cos\nsystem\n(S'true'\ntR.", "asks for os.system"),
+        (pickled(X=np.eye(2), scores=[1, 2]), "'names'"),
+        (pickle.dumps([1, 2]), "cannot be read"),
         (pickled(X=np.eye(2))[:-20], "cannot be read"),
-        (pickled(X=np.array([print])), "entries of arrays must be numbers"),
-        (pickled(X=array_of(np.dtype("f8"), (1 << 40,))), "cannot reshape"),
-        (pickled(X=array_of(np.dtype("f8"), (-1,))), "sizes of at least 0"),
-        (pickled(X=array_of(np.dtype(">f8"))), "lowest byte first"),
-        (pickled(X=array_of("f8")), "cannot be read"),
-        (pickled(X=Reduced(RECONSTRUCT, (np.ndarray, (0,), b"b"))), "an array has no entries"),
-        (pickled(2, X=b"bytes"), "asks for _codecs.encode"),
-        (pickle.dumps({1: 2}), "keys of a dict must be texts"),
-        (b"\x80\x03}K\x01a.", "it adds to dict"),
-        (b"\x80\x03\x85.", "takes what is not there"),
-        (b"\x80\x03u.", "takes what is not there"),
-        (b"\x80\x03K\x01)R.", "calls what is no function"),
-        (b"\x80\x03r\xff\xff\xff\x7f.", "cannot be read"),
-        (b"\x80\x03j\xff\xff\xff\x7f.", "cannot be read"),
-        (b".", "cannot be read"),
         (b"", "cannot be read"),
     ],
 )
@@ -182,23 +147,6 @@ def test_other_pickles(content, problem, capsys):
     with pytest.raises(FileFormatError, match=problem):
         instance_file([content])
     assert not capsys.readouterr().out
-
-
-@pytest.mark.parametrize("content", [CRASHING, DEEP], ids=["far", "deep"])
-def test_no_pickle_brings_the_process_down(content, tmp_path):
-    (tmp_path / "pickled").write_bytes(content)
-    script = """
-import os
-from pathlib import Path
-from mislid.paper.datasets.conversion import instance_file
-from mislid.errors import FileFormatError
-try:
-    instance_file([Path(os.environ["PICKLED"]).read_bytes()])
-except FileFormatError as problem:
-    print(problem)
-"""
-    said, _ = run_script(script, PICKLED=str(tmp_path / "pickled"))
-    assert "the pickled instance cannot be read" in said
 
 
 RESULTS = b",complexity,regret,linearity,running time\n0,21069,0,1.0,60.18635392189026\n"
