@@ -22,7 +22,7 @@ import mislid
 
 from .cases import random_case
 from .measuring import in_own_process, package_source, timed
-from .report import Spread, digits, progress, table
+from .report import Spread, Table, Tables, digits, progress
 
 if TYPE_CHECKING:
     from mislid.simulation.progress import Progress
@@ -34,8 +34,8 @@ SIZES = {"a round, K = 10, d = 5": (10, 5), "a round, K = 100, d = 20": (100, 20
 MEASUREMENTS, QUICK_MEASUREMENTS = 4_000, 300
 # The calls whose rounds are measured.
 RULES: dict[str, dict[str, Any]] = {
-    "`identify`": {},
-    "`identify`, `mislid-paper`, `paper`": {"algorithm": "mislid-paper", "stopping": "paper"},
+    "identify": {},
+    "identify, mislid-paper, paper": {"algorithm": "mislid-paper", "stopping": "paper"},
 }
 FEATURES, MEANS = [[1, 0], [0, 1], [1, 1]], [0.4, 0.5, 0.8]
 
@@ -66,11 +66,11 @@ def characteristic_time() -> object:
 
 CALLS: dict[str, Callable[[], object]] = {
     **{call: partial(identify, rules) for call, rules in RULES.items()},
-    "`ask` and `tell` of a new study": ask_and_tell,
-    "`closest_alternative`": closest_alternative,
-    "`characteristic_time`": characteristic_time,
+    "ask and tell of a new study": ask_and_tell,
+    "closest_alternative": closest_alternative,
+    "characteristic_time": characteristic_time,
 }
-QUICK_CALLS = ("`closest_alternative`",)
+QUICK_CALLS = ("closest_alternative",)
 
 
 def first_seconds(call: str) -> float:
@@ -81,7 +81,6 @@ def first_seconds(call: str) -> float:
 def round_seconds(call: str, size: str, measurements: int) -> float:
     """Processor seconds a measurement, in the second half of a run: all is loaded by then."""
     case = random_case(*SIZES[size])
-    instance = mislid.Instance(mislid.Model(case.features, case.misspecification), case.means)
     seen: list[tuple[int, float]] = []
 
     def look(now: Progress) -> None:
@@ -89,14 +88,14 @@ def round_seconds(call: str, size: str, measurements: int) -> float:
 
     half = measurements // 2
     mislid.identify(
-        instance, case.m, max_samples=2 * half, every=half, callback=look, **RULES[call]
+        case.instance, case.m, max_samples=2 * half, every=half, callback=look, **RULES[call]
     )
     (before, begin), (after, end) = seen
     return (end - begin) / (after - before)
 
 
 class Version:
-    """A version of the package, in a directory `source`, and the seconds that it took.
+    """A version of the package, in a directory, and the seconds that it took.
 
     They are kept by call and column of the table, one for every repeat.
     """
@@ -145,19 +144,19 @@ def measure(versions: list[Version], repeats: int, quick: bool) -> None:
         version.measure_round(call, size, measurements)
 
 
-def table_of(cell: Callable[[str, str], str]) -> str:
+def table_of(cell: Callable[[str, str], str]) -> Table:
     """A row for every call."""
     columns = (FIRST, SECOND, *SIZES)
-    rows = ([call, *(cell(call, column) for column in columns)] for call in CALLS)
-    return table(["first call", *columns], rows)
+    rows = [[call, *(cell(call, column) for column in columns)] for call in CALLS]
+    return ["first call", *columns], rows
 
 
-def seconds_of(version: Version) -> str:
+def seconds_of(version: Version) -> Table:
     """The table of a version."""
     return table_of(lambda call, column: str(version.spread(call, column) or ""))
 
 
-def ratios(other: Version, this: Version) -> str:
+def ratios(other: Version, this: Version) -> Table:
     """The table of the other version's medians over those of this one."""
 
     def cell(call: str, column: str) -> str:
@@ -167,16 +166,15 @@ def ratios(other: Version, this: Version) -> str:
     return table_of(cell)
 
 
-def run(quick: bool, repeats: int | None = None, against: Path | None = None) -> str:
+def run(quick: bool, repeats: int | None = None, against: Path | None = None) -> Tables:
     """The table; against a checkout of another version, also its table and the ratios."""
     this = Version(package_source())
     others = [] if against is None else [Version(against.resolve() / "src")]
     measure([this, *others], repeats or (QUICK_REPEATS if quick else REPEATS), quick)
-    parts = [seconds_of(this)]
+    tables = {"compile": seconds_of(this)}
     for other in others:
-        parts.append(f"The other version:\n\n{seconds_of(other)}")
-        parts.append(f"The other version over this one:\n\n{ratios(other, this)}")
-    return "\n\n".join(parts)
+        tables |= {"the other": seconds_of(other), "the other over this": ratios(other, this)}
+    return tables
 
 
 WORK: dict[str, Callable[..., float]] = {"first": first_seconds, "round": round_seconds}

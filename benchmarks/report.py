@@ -1,22 +1,22 @@
-"""Numbers with units, Markdown tables, and the document that keeps them."""
+"""Numbers with units, and tables as CSV files."""
 
 from __future__ import annotations
 
+import csv
 import platform
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from .tables import section
-
-LIBRARIES = (
-    "numpy", "scipy", "numba", "quadprog", "daqp", "piqp", "osqp", "clarabel",
-)  # fmt: skip
+LIBRARIES = ("numpy", "scipy", "numba")
+# Headings and rows; tables by the name of their file.
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+Tables = Mapping[str, Table]
 
 
 class Spread(NamedTuple):
@@ -36,7 +36,7 @@ class Spread(NamedTuple):
         return cls(*(float(part) for part in np.quantile(list(values), (0.25, 0.5, 0.75))))
 
     def __str__(self) -> str:
-        """The median in its unit, the quartiles after it in the same.
+        """The median in its unit, and the quartiles in the same.
 
         >>> str(Spread(1e-5, 1.234e-5, 2e-5))
         '12.3 µs (10.0 to 20.0)'
@@ -76,31 +76,34 @@ def duration(seconds: float) -> str:
     return f"{digits(seconds / size)} {unit}"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table, its first column to the left and the others to the right.
+def shown(table: Table) -> str:
+    """A table with aligned columns.
 
-    >>> print(table(["case", "time"], [["A", "1 s"]]))
-    | case | time |
-    |---|---:|
-    | A | 1 s |
+    >>> print(shown((["case", "time"], [["A", "1 s"]])))
+    case  time
+    A     1 s
     """
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    joined = [" | ".join(line) for line in lines]
-    joined[1] = joined[1].replace(" ", "")
-    return "\n".join(f"|{line}|" if at == 1 else f"| {line} |" for at, line in enumerate(joined))
+    rows = [list(table[0]), *map(list, table[1])]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def write(folder: Path, tables: Tables) -> None:
+    """Write every table to a CSV file of its name."""
+    for name, (header, rows) in tables.items():
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 
 def machine() -> str:
     """Processor, Python and library versions in one line."""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return (
-        f"{processor()}; {platform.system()} {platform.machine()}; "
-        f"Python {platform.python_version()}; {versions}; one thread."
-    )
+    return f"{processor()}; Python {platform.python_version()}; {versions}; one thread"
 
 
 def processor() -> str:
-    """The processor's model where the system tells."""
+    """The processor's model, where the system tells."""
     file = Path("/proc/cpuinfo")
     if file.exists():
         named = re.search(r"model name\s*:\s*(.+)", file.read_text(encoding="utf-8"))
@@ -110,7 +113,7 @@ def processor() -> str:
 
 
 def version(library: str) -> str:
-    """The version that is installed."""
+    """The installed version."""
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
@@ -120,14 +123,3 @@ def version(library: str) -> str:
 def progress(line: str) -> None:
     """Say on stderr what is being measured."""
     print(line, file=sys.stderr, flush=True)
-
-
-def with_section(document: str, name: str, body: str) -> str:
-    """The document with what stands between the markers of a section replaced.
-
-    >>> with_section("<!-- a:begin -->x<!-- a:end -->", "a", "y").split()
-    ['<!--', 'a:begin', '-->', 'y', '<!--', 'a:end', '-->']
-    """
-    begin = f"<!-- {name}:begin -->"
-    before = begin + section(document, name)
-    return document.replace(before, f"{begin}\n{body}\n", 1)

@@ -1,40 +1,47 @@
-"""How many samples algorithms need at the same stopping rule: published instances and families.
+"""Samples of sampling rules under the same stopping rule, on instances of many kinds.
 
-Runs are kept in the folder MISLID_RUNS (by default build/samples) as they
-finish, one directory for each question, so that a benchmark that was stopped goes on. Delete it
-after a change of the rules themselves.
+Finished runs are kept in the folder MISLID_RUNS (by default build/samples), so that a benchmark
+that was stopped goes on. Delete it after a change of the rules.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mislid import Instance, characteristic_time
-from mislid.algorithms import as_algorithm
-from mislid.simulation.job import digest
-from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
+from mislid import Instance, Model, characteristic_time, replicate
+from mislid.algorithms import TopTwoIDS
+from mislid.errors import ProblemError
+from mislid.paper.experiments.demo import M as DEMO_M
+from mislid.paper.experiments.demo import demo_instance
 
-from .cases import PUBLISHED, MissingData, published_case
-from .driven import DELTA, instance_of
-from .families import FAMILIES, Family
-from .report import digits, progress, table
+from .cases import published
+from .families import FAMILIES, MANY_ARMS, Family
+from .report import Tables, digits, progress
 
-ALGORITHMS = ("mislid", "mislid-paper", "lingape", "lucb", "uniform", "oracle")
-STOPPING = ("heuristic",)  # `proof` has the other
-# Measurements after which a run is given up, in multiples of T kl(1 - delta, delta).
-BUDGET = 40
-# E's means are a little outside of its declared tube.
-HOLDING_E = 0.207
-SEED = 2026
-# Instances of a family and the first of their numbers: no choice was made on these.
-INSTANCES, FIRST = 4, 100
-
+DELTA = 0.05
+DEFAULT = "mislid"
+RIVALS = (
+    *("lucb", "ugape", "lingape", "lingifa", "lingame", "mislid-paper", "fws"),
+    *("lazy-tas", "top-two", "top-two-ids", "peps", "rage", "xy-adaptive", "xy-static"),
+    *("uniform", "oracle"),
+)
+MISSPECIFICATIONS = (0.0, 0.01, 0.05, 0.15)
+LEVELS = (0.0, 100.0, 1_000.0, 10_000.0)
+# Choices were made on other seeds and instances.
+SEEDS, FIRST_INSTANCE = range(900, 1200), 300
+# Rules that take 50 microseconds and more for a sample on E.
+SLOW_ON_E = {
+    "mislid-paper": "mislid-paper",
+    "peps": "peps",
+    "top-two-ids": TopTwoIDS(draws=20),
+}
 RUNS = Path(__file__).resolve().parents[1] / "build" / "samples"
 
 
@@ -46,90 +53,46 @@ class Problem(NamedTuple):
     bound: float
 
 
-@dataclass(frozen=True)
-class Effort:
-    """Runs of an algorithm on an instance, by stopping rule (0: none), budget's factor and seed."""
+class Case(NamedTuple):
+    """Instances that are reported together, and runs on each of them."""
 
-    heuristic: int
-    guaranteed: int
-    budget: int = BUDGET
-    seed: int = SEED
-
-    def runs(self, stopping: str) -> int:
-        return int(getattr(self, stopping))
-
-
-EFFORTS = {
-    "D": Effort(40, 12, budget=25),
-    "E": Effort(3, 1, budget=25),
-    "many arms": Effort(3, 1),
-}
-PUBLISHED_EFFORT, FAMILY_EFFORT, QUICK = Effort(200, 100), Effort(10, 3), Effort(2, 1)
+    name: str
+    problems: list[Problem]
+    runs: int
+    budget: int = 40  # lower bounds after which a run is given up
 
 
 class Result(NamedTuple):
-    """The rows of one algorithm on a case, each with the bound of its instance."""
+    """All runs of a rule on a case."""
 
-    case: str
-    algorithm: str
-    samples: np.ndarray
-    bounds: np.ndarray
+    samples: np.ndarray  # (instances, runs)
+    bounds: np.ndarray  # (instances,)
     wrong: float
     unanswered: float
-
-    @classmethod
-    def of(cls, case: str, algorithm: str, rows: Sequence[tuple[Row, float]]) -> Result:
-        """Collect finished runs."""
-        return cls(
-            case,
-            algorithm,
-            np.array([row.samples for row, _ in rows], dtype=float),
-            np.array([bound for _, bound in rows]),
-            float(np.mean([row.correct is False for row, _ in rows])),
-            float(np.mean([row.correct is None for row, _ in rows])),
-        )
+    microseconds: float  # a sample
 
     @property
     def mean(self) -> float:
+        """Of all runs."""
         return float(self.samples.mean())
 
-    def quantile(self, share: float) -> float:
-        return float(np.quantile(self.samples, share))
+    @property
+    def error(self) -> float:
+        """The standard error of the mean, the instances being given."""
+        instances, runs = self.samples.shape
+        spreads = self.samples.var(axis=1, ddof=min(1, runs - 1)) / runs
+        return float(np.sqrt(spreads.sum()) / instances)
 
-    def line(self) -> list[str]:
-        """A row of the table; means and quantiles with a budget in them are lower bounds."""
-        runs = len(self.samples)
-        error = self.samples.std(ddof=1) / np.sqrt(runs) if runs > 1 else np.nan
+    def __str__(self) -> str:
+        """Mean and standard error; a lower bound where runs were given up."""
+        return f"{'≥ ' if self.unanswered else ''}{self.mean:,.0f} ± {self.error:,.0f}"
 
-        def at_least(value: float, cut: bool) -> str:
-            return f"{'≥ ' if cut else ''}{value:,.0f}"
-
-        return [
-            self.case,
-            f"`{self.algorithm}`",
-            f"{runs}",
-            f"{at_least(self.mean, self.unanswered > 0)} ± {error:,.0f}",
-            at_least(self.quantile(0.95), self.unanswered > 0.05),
-            at_least(self.quantile(0.99), self.unanswered > 0.01),
-            f"{self.wrong:.3f}",
-            f"{self.unanswered:.2f}",
-            digits(float(np.mean(self.samples / self.bounds))),
-        ]
-
-
-def published_problem(name: str) -> Problem:
-    """A published instance in a tube that holds it."""
-    case = published_case(name, misspecification=HOLDING_E if name == "E" else None)
-    return as_problem(instance_of(case), case.m)
-
-
-def published_problems(benchmark: str) -> Iterator[tuple[str, Problem]]:
-    """All published instances by name, where they are."""
-    try:
-        for name in PUBLISHED:
-            yield name, published_problem(name)
-    except MissingData as missing:
-        progress(f"{benchmark}: {missing}")
+    def over(self, other: Result) -> str:
+        """The ratio of the means with its standard error."""
+        ratio = self.mean / other.mean
+        error = ratio * float(np.hypot(self.error / self.mean, other.error / other.mean))
+        wrong = " †" if self.wrong > 2 * DELTA else ""
+        return f"{'≥ ' if self.unanswered else ''}{ratio:.2f} ± {error:.2f}{wrong}"
 
 
 def as_problem(instance: Instance, m: int) -> Problem:
@@ -138,99 +101,147 @@ def as_problem(instance: Instance, m: int) -> Problem:
     return Problem(instance, m, time.samples(DELTA))
 
 
-def family_problems(family: Family, count: int, first: int = FIRST) -> list[Problem]:
-    """Instances of a family that are kept for the report, from this number on."""
-    return [as_problem(family.instance(first + at), family.m) for at in range(count)]
+def of_family(family: Family, count: int) -> list[Problem]:
+    """Instances of a family on which no choice was made."""
+    numbers = range(FIRST_INSTANCE, FIRST_INSTANCE + count)
+    return [as_problem(family.instance(number), family.m) for number in numbers]
 
 
-def finished(
-    problem: Problem, algorithm: Any, stopping: str, effort: Effort, only_kept: bool = False
-) -> list[Row]:
-    """The runs of one algorithm on one instance, from disk where they are there.
+@cache
+def with_descriptors(misspecification: float) -> Problem:
+    """200 arms, six standard normal descriptors; of many seeds the one with the largest gap."""
+    K, d, m = 200, 6, 3
 
-    With `only_kept` nothing is run: unless all runs are on disk there is none.
-    """
-    question = {
-        "seed": effort.seed,
-        "delta": DELTA,
-        "algorithm": as_algorithm(algorithm),
-        "stopping": stopping,
-        "max_samples": int(effort.budget * problem.bound),
-    }
-    asked = replicate_settings(problem.instance, problem.m, runs=1, **question)
-    folder = Path(os.environ.get("MISLID_RUNS", RUNS)) / digest(sorted(asked.items()))
-    runs = effort.runs(stopping)
-    if only_kept and kept(folder) < runs:
-        return []
-    return replicate_rows(problem.instance, problem.m, runs=runs, output=folder, **question)
+    def draw(seed: int) -> tuple[float, Model, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        features, theta = rng.normal(size=(K, d)), rng.normal(size=d)
+        linear = features @ theta / np.linalg.norm(theta)
+        ordered = np.sort(linear)[::-1]
+        means = linear + misspecification * rng.uniform(-1, 1, size=K)
+        return float(ordered[m - 1] - ordered[m]), Model(features, misspecification), means
+
+    _, model, means = max((draw(seed) for seed in SEEDS), key=lambda drawn: drawn[0])
+    return as_problem(Instance(model, means, noise=0.5), m)
 
 
-def kept(folder: Path) -> int:
-    """How many runs are there."""
-    file = folder / "runs.csv"
-    return len(file.read_text(encoding="utf-8").splitlines()) - 1 if file.exists() else 0
+def cases(published_runs: int, descriptor_runs: int, family_runs: int) -> Iterator[Case]:
+    """Published instances, 200 arms, and the random families."""
+    for name, instance, m in published():
+        budget = 25 if name in "DE" else 40
+        runs = published_runs if name not in "DE" else max(10, published_runs // 20)
+        yield Case(name, [as_problem(instance, m)], runs, budget)
+    for eps in MISSPECIFICATIONS:
+        yield Case(f"200 arms, eps {eps:g}", [with_descriptors(eps)], descriptor_runs)
+    for family in FAMILIES:
+        yield Case(family.name, of_family(family, 4), family_runs)
 
 
-def cases(quick: bool) -> Iterator[tuple[str, list[Problem], Effort]]:
-    """Name, instances and effort of everything that is compared; quick ones take seconds."""
+def quick_cases() -> list[Case]:
+    """Some that take seconds."""
+    return [Case(FAMILIES[3].name, of_family(FAMILIES[3], 1), 2)]
+
+
+def measured(case: Case, name: str, stopping: str, seed: int) -> Result | None:
+    """All runs of a rule on a case; None for a rule that does not answer such questions."""
+    algorithm: Any = name
+    if case.name == "E" and name in SLOW_ON_E:
+        algorithm, case = SLOW_ON_E[name], case._replace(budget=6)
+    folder = Path(os.environ.get("MISLID_RUNS", RUNS)) / f"{stopping}-{name}-{seed}"
+    tables = []
+    for number, problem in enumerate(case.problems):
+        place = "".join(c if c.isalnum() else "-" for c in f"{case.name}-{number}")
+        try:
+            table = replicate(
+                problem.instance,
+                problem.m,
+                runs=case.runs,
+                seed=seed,
+                delta=DELTA,
+                algorithm=algorithm,
+                stopping=stopping,
+                max_samples=int(case.budget * problem.bound),
+                output=folder / place,
+            )
+        except ProblemError:
+            return None
+        tables.append(table)
+    correct = list(chain.from_iterable(table["correct"] for table in tables))
+    samples = np.array([table["samples"] for table in tables], dtype=float)
+    seconds = sum(float(table["seconds"].sum()) for table in tables)
+    result = Result(
+        samples,
+        np.array([problem.bound for problem in case.problems]),
+        float(np.mean([one is False or one == 0 for one in correct if one is not None])),
+        float(np.mean([one is None or one != one for one in correct])),
+        1e6 * seconds / float(samples.sum()),
+    )
+    progress(f"{stopping}: {case.name} | {name} | {result}")
+    return result
+
+
+def proof_line(case: Case) -> list[str]:
+    """The default beside two rivals, all with `guaranteed`."""
+    own, *rivals = (
+        measured(case, name, "guaranteed", 888) for name in (DEFAULT, "lucb", "lingape")
+    )
+    assert own is not None
+    best = min(rival.mean for rival in rivals if rival is not None)
+    return [
+        case.name,
+        digits(float(own.bounds.mean())),
+        f"{own.samples.size}",
+        str(own),
+        f"{np.quantile(own.samples, 0.99):,.0f}",
+        f"{own.wrong:.3f}",
+        digits(float(np.mean(own.samples / own.bounds[:, None]))),
+        *(str(rival or "") for rival in rivals),
+        f"{own.mean / best:.2f}",
+    ]
+
+
+def proof(quick: bool) -> Tables:
+    """How many samples a proof takes."""
+    found = quick_cases() if quick else list(cases(400, 200, 25))
     if not quick:
-        for name, problem in published_problems("samples"):
-            yield name, [problem], EFFORTS.get(name, PUBLISHED_EFFORT)
-    for family in FAMILIES[3:5] if quick else FAMILIES:
-        problems = family_problems(family, 1 if quick else INSTANCES)
-        yield family.name, problems, QUICK if quick else EFFORTS.get(family.name, FAMILY_EFFORT)
+        found += [Case(family.name, of_family(family, 3), 10) for family in MANY_ARMS]
+        demo = demo_instance()
+        for level in LEVELS:
+            means = demo.means + level * float(demo.noise[0])
+            problem = as_problem(Instance(demo.model, means, noise=demo.noise), DEMO_M)
+            found.append(Case(f"demonstration + {level:,.0f}", [problem], 200))
+    header = (
+        *("case", "bound", "runs", "mislid, mean", "p99", "wrong", "over the bound"),
+        *("lucb", "lingape", "over the best rival"),
+    )
+    return {"proof": (header, [proof_line(case._replace(budget=60)) for case in found])}
 
 
-def compare(stopping: str, quick: bool) -> list[Result]:
-    """All algorithms on all cases under one stopping rule."""
-    results = []
-    for name, problems, effort in cases(quick):
-        if effort.runs(stopping) == 0:
-            continue
-        for algorithm in ALGORITHMS:
-            rows = [
-                (row, problem.bound)
-                for problem in problems
-                for row in finished(problem, algorithm, stopping, effort)
-            ]
-            results.append(Result.of(name, algorithm, rows))
-            progress(f"samples, {stopping}: {' | '.join(results[-1].line())}")
-    return results
+def rivals_table(found: Sequence[Case], stopping: str) -> tuple[list[str], list[list[str]]]:
+    """A row for each rule, a column for each case: samples over those of the default."""
+    header, columns, times = ["rule"], [], []
+    for case in found:
+        results = {name: measured(case, name, stopping, 4321) for name in (DEFAULT, *RIVALS)}
+        own = results[DEFAULT]
+        assert own is not None
+        header.append(f"{case.name} ({own.samples.size})")
+        cells = {name: result.over(own) if result else "" for name, result in results.items()}
+        columns.append(cells | {DEFAULT: str(own)})
+        times.append({name: one.microseconds if one else np.nan for name, one in results.items()})
+    rows = [
+        [
+            name,
+            *(column[name] for column in columns),
+            digits(float(np.nanmedian([time[name] for time in times]))),
+        ]
+        for name in (DEFAULT, *RIVALS)
+    ]
+    return [*header, "µs a sample"], rows
 
 
-def advantages(results: Sequence[Result]) -> str:
-    """Each algorithm's mean and 99th percentile over those of the default, a line for each case."""
-    found = {(result.case, result.algorithm): result for result in results}
-    rivals = [name for name in ALGORITHMS if name != "mislid"]
-    rows = []
-    for case in dict.fromkeys(result.case for result in results):
-        own = found[case, "mislid"]
-        row = [case]
-        for rival in rivals:
-            other = found.get((case, rival))
-            if other is None:
-                row.append("not measured")
-                continue
-            mean, tail = other.mean / own.mean, other.quantile(0.99) / own.quantile(0.99)
-            cut = "≥ " if other.unanswered > 0 else ""
-            wrong = " †" if other.wrong > 2 * DELTA else ""
-            row.append(f"{cut}{mean:.2f} ({tail:.2f}){wrong}")
-        rows.append(row)
-    return table(["case", *(f"`{name}`" for name in rivals)], rows)
-
-
-def run(quick: bool) -> str:
-    """Both tables, each after its summary."""
-    header = [
-        "case", "algorithm", "runs", "mean samples", "p95", "p99", "wrong", "out of budget",
-        "mean / bound",
-    ]  # fmt: skip
-    parts = []
-    for stopping in STOPPING:
-        results = compare(stopping, quick)
-        parts.append(
-            f"Stopping `{stopping}`. Mean samples over those of `mislid`, 99th percentiles over "
-            f"its own in brackets; † wrong in over a tenth of the runs:\n\n{advantages(results)}"
-        )
-        parts.append(table(header, [result.line() for result in results]))
-    return "\n\n".join(parts)
+def rivals(quick: bool) -> Tables:
+    """All rules under both stopping rules."""
+    found = quick_cases() if quick else list(cases(200, 25, 40))
+    if not quick:
+        found += [Case(family.name, of_family(family, 2), 3) for family in MANY_ARMS[:4]]
+    names = ("guaranteed",) if quick else ("guaranteed", "heuristic")
+    return {f"rivals-{stopping}": rivals_table(found, stopping) for stopping in names}

@@ -1,103 +1,49 @@
-"""Ask and tell: seconds a pair, whatever the storage and the number of measurements before it."""
+"""Studies: seconds of an ask and a tell, and of opening a long log in a new process."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import sqlalchemy as sa
+import numpy as np
 from tests.helpers.postgresql import programs, running_server
 
 import mislid
 from mislid.study import Study
-from mislid.study.storage import Storage, as_storage
 
-from . import opening
-from .measuring import timed
-from .opening import ARMS, TOP, made_up
-from .report import Spread, digits, progress, table, version
+from .measuring import in_own_process, timed
+from .report import Spread, Tables, digits, duration, progress, version
 
+ARMS, DIMENSION, TOP, NOISE = 100, 10, 5, 20.0
+# Measurements before the pairs of ask and tell that are timed, and how many of these.
 SIZES, PAIRS = (0, 1_000, 10_000, 100_000), 200
-QUICK_SIZES, QUICK_PAIRS = (0, 20, 40, 60), 5
-# The size whose pairs are also given by the second.
-COUNTED = 2
 # Optuna takes its history trial by trial; more of it would take longer than all the rest.
-OPTUNA_MOST = 10_000
-
-Pair = Callable[[int], object]
-
-
-def new_study(storage: Storage | str | None, history: int) -> Study:
-    rng, features, means = made_up(history)
-    study = mislid.create_study(
-        study_name=f"after-{history}",
-        candidates=features,
-        intercept=False,
-        m=TOP,
-        misspecification=0.5,
-        storage=storage,
-        noise=1.0,
-    )
-    arms = rng.integers(ARMS, size=history)
-    study.add_observations(zip(arms, means[arms] + rng.normal(size=history), strict=True))
-    study.tell(study.ask(), 0.0)  # compiles, or loads
-    return study
-
-
-def seconds_a_pair(pair: Pair, count: int) -> Spread:
-    return Spread.of(timed(partial(pair, number)).wall for number in range(count))
-
-
-def ask_and_tell(study: Study) -> Pair:
-    return lambda number: study.tell(study.ask(), 0.01 * (number % 7))
-
-
-def optuna_pair(address: str, history: int) -> Pair:
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    name, sampler = f"after-{history}", optuna.samplers.RandomSampler(0)
-    optuna_history(address, name, history)
-    study = optuna.load_study(storage=address, study_name=name, sampler=sampler)
-
-    def pair(number: int) -> None:
-        trial = study.ask()
-        trial.suggest_categorical("arm", list(range(ARMS)))
-        study.tell(trial, 0.01 * (number % 7))
-
-    return pair
-
-
-def optuna_history(address: str, name: str, history: int) -> None:
-    """A study with so many trials, which it takes one by one; not waiting for the disk here."""
-    import optuna
-
-    storage = optuna.storages.RDBStorage(address)
-    lax = "PRAGMA synchronous=OFF" if "sqlite" in address else "SET synchronous_commit TO off"
-
-    @sa.event.listens_for(storage.engine, "connect")
-    def hurry(connection: Any, _record: Any) -> None:
-        connection.execute(lax)
-        connection.commit()
-
-    storage.engine.dispose()
-    study = optuna.create_study(storage=storage, study_name=name)
-    choice = optuna.distributions.CategoricalDistribution(list(range(ARMS)))
-    for number in range(history):
-        study.add_trial(
-            optuna.trial.create_trial(
-                params={"arm": number % ARMS}, distributions={"arm": choice}, value=0.0
-            )
-        )
-    storage.engine.dispose()
+OPTUNA_SIZES = (0, 1_000, 10_000)
+# Pairs of ask and tell in a log that is opened.
+LOGS, REPEATS = (0, 10_000, 100_000), 3
+WORK = """
+import json, sys, time
+import mislid
+from benchmarks.measuring import peak_bytes
+address, name = sys.argv[1:]
+mislid.create_study(candidates=range(3), m=1, noise=1.0).ask()  # loads the compiled code
+mislid.list_studies(storage=address)
+begin = time.perf_counter()
+study = mislid.load_study(study_name=name, storage=address)
+study.samples
+looked = time.perf_counter()
+trial = study.ask()
+done = time.perf_counter()
+study.tell(trial, 0.0)
+print(json.dumps([looked - begin, done - looked, peak_bytes() / 2**20]))
+"""
 
 
 @contextmanager
 def storages() -> Iterator[dict[str, str | None]]:
+    """Addresses by name: memory, a file, and a server where its programs are installed."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         found: dict[str, str | None] = {"memory": None, "SQLite": f"sqlite:///{folder / 'lab.db'}"}
@@ -107,51 +53,94 @@ def storages() -> Iterator[dict[str, str | None]]:
         yield found
 
 
-def own_row(name: str, address: str | None, sizes: tuple[int, ...], pairs: int) -> list[str]:
-    spreads = []
-    for size in sizes:
-        progress(f"studies: {name} after {size}")
-        study = new_study(None if address is None else as_storage(address), size)
-        spreads.append(seconds_a_pair(ask_and_tell(study), pairs))
-        study._storage.close()
-    return [f"mislid, {name}", *map(str, spreads), rate(spreads[COUNTED])]
+def new_study(name: str, seed: int, storage: str | None = None) -> tuple[Study, Callable[[], None]]:
+    """A study of a random problem, and a function that asks, measures and tells once."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(ARMS, DIMENSION))
+    means = features @ rng.normal(size=DIMENSION)
+    study = mislid.create_study(
+        study_name=name,
+        candidates=features,
+        intercept=False,
+        m=TOP,
+        misspecification=0.5,
+        noise=NOISE,
+        storage=storage,
+    )
+
+    def pair() -> None:
+        trial = study.ask()
+        study.tell(trial, means[trial.arm] + NOISE * rng.standard_normal())
+
+    return study, pair
 
 
-def rate(spread: Spread | None) -> str:
-    """Pairs a second, by the median."""
-    return "not measured" if spread is None else digits(1.0 / spread.median)
+def pairs(storage: str | None, size: int, count: int) -> Spread:
+    """Seconds of a pair after so many measurements."""
+    study, pair = new_study(f"after-{size}", size, storage)
+    rng = np.random.default_rng(size)
+    values = NOISE * rng.standard_normal(size)
+    study.add_observations(list(zip((np.arange(size) % ARMS).tolist(), values, strict=True)))
+    pair()
+    return Spread.of(timed(pair).wall for _ in range(count))
 
 
-def optuna_row(name: str, address: str, sizes: tuple[int, ...], pairs: int) -> list[str]:
-    spreads = []
-    for size in sizes:
-        progress(f"studies: Optuna, {name} after {size}")
-        measured = size <= OPTUNA_MOST
-        spreads.append(seconds_a_pair(optuna_pair(address, size), pairs) if measured else None)
-    cells = ["not measured" if spread is None else str(spread) for spread in spreads]
-    return [f"Optuna {version('optuna')}, random sampler, {name}", *cells, rate(spreads[COUNTED])]
+def optuna_pairs(storage: str, size: int, count: int) -> Spread:
+    """The same for Optuna's random sampler, which has nothing to decide."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = optuna.samplers.RandomSampler(0)
+    study = optuna.create_study(storage=storage, study_name=f"after-{size}", sampler=sampler)
+
+    def pair() -> None:
+        trial = study.ask()
+        trial.suggest_categorical("arm", list(range(ARMS)))
+        study.tell(trial, 0.0)
+
+    for _ in range(size + 1):
+        pair()
+    return Spread.of(timed(pair).wall for _ in range(count))
 
 
-def optuna_addresses(places: dict[str, str | None], folder: str) -> dict[str, str]:
-    """The same server and disk."""
-    found = {"SQLite": f"sqlite:///{Path(folder) / 'optuna.db'}"}
-    server = places.get("PostgreSQL")
-    if server is not None:
-        found["PostgreSQL"] = server.replace("postgresql", "postgresql+psycopg", 1)
-    return found
+def opened(storages_of: dict[str, str | None], size: int, repeats: int) -> Iterator[list[str]]:
+    """Rows: a new process until the number of measurements is known, and on to the first ask."""
+    study, pair = new_study(f"log-{size}", size)
+    for _ in range(size):
+        pair()
+    with tempfile.TemporaryDirectory() as folder:
+        origin = f"sqlite:///{folder}/origin.db"
+        copy, _ = new_study(f"log-{size}", size, origin) if size == 0 else (study, pair)
+        for name, address in storages_of.items():
+            if address is None:
+                continue
+            mislid.copy_study(
+                from_study_name=f"log-{size}",
+                from_storage=origin if size == 0 else copy._storage,
+                to_storage=address,
+            )
+            found = [in_own_process("-c", WORK, address, f"log-{size}") for _ in range(repeats)]
+            look, ask, peak = np.median(found, axis=0).tolist()
+            progress(f"studies: {name}, {size} pairs opened in {look:.2f} s")
+            yield [f"mislid, {name}, {size:,}", duration(look), duration(ask), f"{peak:,.0f} MiB"]
 
 
-def run(quick: bool) -> str:
-    """The tables."""
-    sizes, pairs = (QUICK_SIZES, QUICK_PAIRS) if quick else (SIZES, PAIRS)
-    rows = []
+def run(quick: bool) -> Tables:
+    """Both tables."""
+    sizes, count = ((0, 20), 5) if quick else (SIZES, PAIRS)
+    logs, repeats = ((20,), 1) if quick else (LOGS, REPEATS)
+    rows, opening = [], []
     with storages() as places, tempfile.TemporaryDirectory() as folder:
         for name, address in places.items():
-            rows.append(own_row(name, address, sizes, pairs))
-        others = optuna_addresses(places, folder) if version("optuna") != "missing" else {}
-        for name, address in others.items():
-            rows.append(optuna_row(name, address, sizes, pairs))
-        counted = f"pairs a second after {sizes[COUNTED]:,}"
-        header = ["storage", *(f"after {size:,} values" for size in sizes), counted]
-        kept = [size for size in sizes if size <= OPTUNA_MOST]
-        return f"{table(header, rows)}\n\n{opening.run(places, others, (kept[0], kept[-1]), quick)}"
+            progress(f"studies: {name}")
+            rows.append([f"mislid, {name}", *(str(pairs(address, n, count)) for n in sizes)])
+        if version("optuna") != "missing":
+            place = f"sqlite:///{folder}/optuna.db"
+            taken = [optuna_pairs(place, n, count) for n in sizes if n in OPTUNA_SIZES]
+            empty = [""] * (len(sizes) - len(taken))
+            rows.append([f"Optuna {version('optuna')}, SQLite", *map(str, taken), *empty])
+        for size in logs:
+            opening += opened(places, size, repeats)
+    columns = [f"after {digits(size) if size < 1 else f'{size:,}'} values" for size in sizes]
+    header = ("opening after so many pairs", "to its size", "on to the first ask", "peak memory")
+    return {"studies": (("storage", *columns), rows), "opening": (header, opening)}
