@@ -32,8 +32,8 @@ async function follow(id, seen, signal) {
   let last = 0;
   while (!signal.aborted) {
     try {
-      const answer = await fetch(`${site}/api/studies/${id}/stream?after=0`, {
-        headers: { ...headers, "last-event-id": String(last) },
+      const answer = await fetch(`${site}/api/studies/${id}/events?after=0`, {
+        headers: { ...headers, accept: "text/event-stream", "last-event-id": String(last) },
         signal,
       });
       let text = "";
@@ -71,7 +71,7 @@ while (status === "running") {
     ({ status } = await call("POST", `/api/studies/${id}/tell`, told, `trial ${trial.id}`));
   }
 }
-const { state } = await call("GET", `/api/studies/${id}/state`);
+const { state } = await call("GET", `/api/studies/${id}`);
 while (numbers.length < state.events) await wait(0.05);
 ending.abort();
 await following;

@@ -18,6 +18,7 @@ from helpers.serving import MEANS, Command, new_study, serving, tell_some
 from mislid.study import Study
 from mislid.study.storage import as_storage
 
+pytestmark = pytest.mark.slow
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HOSTILE = {
     "markup": "<img src=x onerror=\"document.title='broken'\"><script>alert(1)</script>",
@@ -67,34 +68,20 @@ def numbers_shown(opened: Window) -> list[int]:
     return [int(text.replace(",", "")) for text in cells]
 
 
-def test_what_is_told_elsewhere_appears_without_reload(
-    server: Command, study: Study, opened: Window
-) -> None:
-    opened.page.goto(f"{server.url}/studies/1")
-    opened.wait("document.getElementById('live').textContent === 'live'")
-    opened.page.evaluate("window.untouched = true")
-    tell_some(study, 3)
-    opened.wait(f"{SHOWN} === '7'")
-    opened.wait("document.querySelector('main').innerText.includes('trial 2')")
-    assert opened.page.evaluate("window.untouched")
-    assert numbers_shown(opened) == list(range(7, 0, -1))
-
-
-def test_a_page_asks_for_nothing_more_while_events_come(
+def test_what_is_told_elsewhere_appears_without_a_request(
     server: Command, study: Study, opened: Window
 ) -> None:
     """So that a room full of browsers behind one address meets no limit."""
-    tell_some(study, 3)
     opened.page.goto(f"{server.url}/studies/1")
-    opened.wait("document.querySelectorAll('svg.chart').length >= 3")
+    opened.wait("document.querySelectorAll('svg.chart').length >= 1")
     asked: list[str] = []
     opened.page.on("request", lambda request: asked.append(request.url))
     estimates = "document.querySelector('section[id^=estimates]').innerText"
     before = opened.page.evaluate(estimates)
     tell_some(study, 10)
-    opened.wait(f"{SHOWN} === '27'")
+    opened.wait(f"{SHOWN} === '21'")
     opened.wait(f"{estimates} !== {json.dumps(before)}")
-    opened.page.wait_for_timeout(2000)
+    assert numbers_shown(opened) == list(range(21, 0, -1))
     assert asked == []
 
 
@@ -102,29 +89,16 @@ def test_old_corrections_are_listed(server: Command, study: Study, opened: Windo
     tell_some(study, 1)
     study.correct(row=0, value=0.4, reason="comma forgotten")
     study.add_observations(list(MEANS.items()))
-    for row in range(1, 5):
-        study.void(row=row, reason=f"plate {row}")
     tell_some(study, 60)
     opened.page.goto(f"{server.url}/studies/1")
     place = opened.page.locator("section[id^=revisions]")
     place.locator("summary").click(timeout=30_000)
     assert "comma forgotten" in place.inner_text()
     assert "comma forgotten" not in opened.page.locator("section[id^=log]").inner_text()
-    study.void(row=5, reason="just now")
+    study.void(row=4, reason="just now")
     opened.wait("document.querySelector('section[id^=revisions]').textContent.includes('just now')")
-    assert place.locator("tbody tr").count() == 6
+    assert place.locator("tbody tr").count() == 2
     assert place.locator("details").get_attribute("open") is not None  # it was opened above
-
-
-def test_more_corrections_than_a_page_has(server: Command, study: Study, opened: Window) -> None:
-    study.add_observations([("a", 0.1)] * 130)
-    for row in range(120):
-        study.void(row=row)
-    opened.page.goto(f"{server.url}/studies/1")
-    opened.page.get_by_role("button", name="Show older").click(timeout=30_000)
-    rows = "document.querySelectorAll('table.revisions tbody tr').length"
-    opened.wait(f"{rows} === 120")
-    assert opened.page.get_by_role("button", name="Show older").count() == 0
 
 
 def test_a_study_that_is_decided_gets_a_certificate_that_holds(
@@ -156,36 +130,10 @@ def test_a_killed_server_leaves_no_gap(server: Command, study: Study, opened: Wi
     opened.wait(f"{SHOWN} === '15'")
     opened.wait("document.getElementById('live').textContent === 'live'")
     assert numbers_shown(opened) == list(range(15, 0, -1))
+    opened.wait("/\\b7\\b/.test(document.querySelector('section[id^=words]').innerText)")
     # The browser complains of the server that was away, and of nothing else.
     assert all("ERR_" in text for text in opened.complaints), opened.complaints
     opened.complaints.clear()
-
-
-def test_the_state_catches_up_as_well(server: Command, study: Study, opened: Window) -> None:
-    opened.page.goto(f"{server.url}/studies/1")
-    opened.wait("document.getElementById('live').textContent === 'live'")
-    server.kill()
-    tell_some(study, 6)
-    server.start()
-    samples = "document.querySelector('section[id^=words]').innerText"
-    opened.wait(f"/\\b6\\b/.test({samples})")
-    opened.complaints.clear()
-
-
-def test_no_page_complains(
-    server: Command, study: Study, lab: Path, chromium: Any, opened: Window
-) -> None:
-    tell_some(study, 5)
-    other = new_study(study._storage, "other")
-    tell_some(other, 2)
-    for path in ("/", "/studies/1", "/compare?id=1&id=2", "/compare", "/login"):
-        opened.page.goto(f"{server.url}{path}")
-        opened.page.wait_for_load_state("load")
-        opened.page.wait_for_timeout(700)
-        assert opened.complaints == [], path
-    assert opened.page.goto(f"{server.url}/nothing").status == 404
-    assert "Nothing" in opened.page.title()
-    opened.complaints.clear()  # the browser reports the 404 itself
 
 
 def test_a_walk_with_the_keyboard_alone(server: Command, study: Study, opened: Window) -> None:
@@ -259,9 +207,6 @@ def test_hostile_names_are_text(lab: Path, chromium: Any, opened: Window) -> Non
             assert opened.page.locator("main script, main img").count() == 0
             assert opened.wide() == 0, key
             assert opened.page.title() != "broken"
-        opened.page.goto(f"{server.url}/compare?id=1&id=4")
-        opened.page.wait_for_timeout(1500)
-        assert opened.wide() == 0
 
 
 def test_a_token_is_asked_for_once(lab: Path, study: Study, opened: Window, tmp_path: Path) -> None:
@@ -279,24 +224,10 @@ def test_a_token_is_asked_for_once(lab: Path, study: Study, opened: Window, tmp_
         page.goto(f"{server.url}/studies/1")
         opened.wait("document.getElementById('live').textContent === 'live'")
         assert page.evaluate("document.cookie") == ""
-        said = server.stop()
-    assert said.count(server.token) == 1
-    opened.complaints.clear()  # of the 401, and of the server that was away
-
-
-def test_a_page_asks_for_a_token_that_is_new(lab: Path, study: Study, opened: Window) -> None:
-    with serving(lab, "--write") as server:
-        page = opened.page
-        page.goto(server.url)
-        page.get_by_label("Token").fill(server.token or "")
-        page.keyboard.press("Enter")
-        page.wait_for_url(f"{server.url}/")
-        page.goto(f"{server.url}/studies/1")
-        opened.wait("document.getElementById('live').textContent === 'live'")
         server.kill()
-        server.start()
+        server.start()  # with another token
         page.wait_for_url(f"{server.url}/login")
-    opened.complaints.clear()  # of the connection that was lost
+    opened.complaints.clear()  # of the 401, and of the connection that was lost
 
 
 def test_another_site_gets_nothing_out_of_a_browser(
@@ -309,7 +240,7 @@ def test_another_site_gets_nothing_out_of_a_browser(
           const sent = await fetch(`${url}/api/studies/1/ask`, { method: 'POST', body: '{}',
             mode: 'no-cors' }).then((answer) => answer.type, () => 'refused');
           const streamed = await new Promise((resolve) => {
-            const source = new EventSource(`${url}/api/studies/1/stream?after=0`);
+            const source = new EventSource(`${url}/api/studies/1/events?after=0`);
             source.addEventListener('logged', () => resolve('read'));
             source.addEventListener('error', () => { source.close(); resolve('refused'); });
           });
@@ -344,14 +275,14 @@ def test_pages_fit_and_follow_the_scheme(
     width, height = SIZES[size]
     options: dict[str, Any] = {"width": width, "height": height, "color_scheme": scheme}
     with serving(lab) as server, window(chromium, **options) as found:
-        for path in ("/", "/studies/1", "/compare?id=1&id=2"):
+        for path in ("/", "/studies/1"):
             found.page.goto(f"{server.url}{path}")
             found.page.wait_for_timeout(1000)
             if path != "/":
                 found.page.wait_for_selector("svg.chart", timeout=30_000)
                 found.page.wait_for_timeout(1500)
             assert found.wide() == 0, path
-            assert found.complaints == []
+            assert found.complaints == [], path
             light = found.page.evaluate(
                 "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
             )

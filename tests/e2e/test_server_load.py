@@ -37,8 +37,9 @@ class Listener:
     async def _visit(self, last: asyncio.Future[int]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         known = f"Last-Event-ID: {self.seen[-1]}\r\n" if self.seen else ""
-        asked = f"/api/studies/1/stream?after=0{self.query}"
+        asked = f"/api/studies/1/events?after=0{self.query}"
         head = f"GET {asked} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+        head += "Accept: text/event-stream\r\n"
         writer.write(f"{head}{known}\r\n".encode())
         begun, patience = time.monotonic(), 1.0 + self.number % 7
         try:

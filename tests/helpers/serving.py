@@ -127,10 +127,10 @@ class Site:
 
     @contextmanager
     def stream(self, key: int, **headers: str) -> Iterator[Iterator[Message]]:
-        """The messages of a study; `after` and other headers as keywords."""
-        after = headers.pop("after", None)
-        query = {} if after is None else {"after": after}
-        path = f"/api/studies/{key}/stream"
+        """The messages of a study; `after`, `views` and headers as keywords."""
+        query = {name: headers.pop(name) for name in ("after", "views") if name in headers}
+        headers["accept"] = "text/event-stream"
+        path = f"/api/studies/{key}/events"
         with self.client.stream("GET", path, params=query, headers=headers) as answer:
             assert answer.status_code == 200, answer.read()
             yield messages(answer.iter_lines())

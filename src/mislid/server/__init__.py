@@ -1,10 +1,5 @@
-"""`mislid serve`: studies on pages that follow them, and for programs of any language.
+"""`mislid serve`: studies in a browser, and over HTTP for programs of any language.
 
-`access` says who may talk to it, `live` follows logs, `views` computes what is shown, `reading`
-and `writing` are the HTTP interface, `pages` what a browser gets first; docs/server.md tells more.
+`access` checks requests, `api` answers programs, `app` has pages and addresses, `live` follows
+logs, `views` computes what is shown, and `running` starts it all; docs/server.md describes it.
 """
-
-from mislid.server.app import new_app
-from mislid.server.running import serve
-
-__all__ = ["new_app", "serve"]

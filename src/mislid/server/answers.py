@@ -1,15 +1,19 @@
-"""What the server says: JSON, in one form for errors, and pages."""
+"""JSON answers, errors, and the bodies of requests."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
 import time
 from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
 from typing import Any
 
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mislid.errors import (
@@ -20,50 +24,42 @@ from mislid.errors import (
     LockedStorageError,
     MislidError,
     MissingPackageError,
+    ProblemError,
     ReadOnlyStorageError,
     StorageError,
     UnknownOutcomeError,
     UnknownStudyError,
     UnknownTrialError,
 )
-from mislid.server.bodies import RequestTooLargeError, RequestTooSlowError
-
-
-class BusyError(MislidError):
-    """More is asked for than can be computed."""
-
+from mislid.study.events import Entry
 
 LOG = logging.getLogger("mislid.server")
-# The first that fits says how an error is answered.
-_STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (UnknownStudyError, 404),
-    (UnknownTrialError, 404),
-    (ConflictingTellError, 409),
-    (DuplicatedStudyError, 409),
-    (MissingPackageError, 501),
-    (StorageError, 503),
-    (BusyError, 503),
-    (RequestTooLargeError, 413),
-    (RequestTooSlowError, 408),
-    (MislidError, 422),
-)
-
-# What clients are told of a storage. Its own words name the place, and are for the log.
-_TOLD: tuple[tuple[type[Exception], str], ...] = (
-    (UnknownOutcomeError, "whether this was written is not known: call again with the same key"),
-    (LockedStorageError, "others have held the storage for too long: try again later"),
-    (FullStorageError, "the storage has no room left, and nothing was added"),
-    (ReadOnlyStorageError, "the storage cannot be written to"),
-    (CorruptStorageError, "the storage is damaged, and has to be restored from a backup"),
-    (StorageError, "the storage does not do its work now: try again later"),
-)
-# Seconds in which the same words are logged once, and how many are remembered.
-_QUIET, _REMEMBERED = 60.0, 100
-_logged: dict[str, float] = {}
+# Bytes of a request's body, and seconds in which all of them have to come.
+MOST_BYTES, PATIENCE = 2**20, 10.0
+_STATUS: dict[type, int] = {
+    UnknownStudyError: 404,
+    UnknownTrialError: 404,
+    ConflictingTellError: 409,
+    DuplicatedStudyError: 409,
+    MissingPackageError: 501,
+    StorageError: 503,
+    MislidError: 422,
+    Exception: 500,
+}
+# Errors whose own words name paths and addresses: those are for the log.
+_TOLD: dict[type, str] = {
+    UnknownOutcomeError: "whether this was written is not known: call again with the same key",
+    LockedStorageError: "others have held the storage for too long: try again later",
+    FullStorageError: "the storage is full, and nothing was added",
+    ReadOnlyStorageError: "the storage cannot be written to",
+    CorruptStorageError: "the storage is damaged: restore it from a backup",
+    StorageError: "the storage does not respond: try again later",
+    Exception: "the server failed",
+}
 
 
 def packed(value: Any) -> bytes:
-    """JSON as it is sent.
+    """JSON in its shortest form.
 
     >>> packed({"a": [1, None]})
     b'{"a":[1,null]}'
@@ -71,8 +67,21 @@ def packed(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
+def event_json(entry: Entry) -> dict[str, object]:
+    """An event as programs get it.
+
+    >>> event_json(Entry(3, 12.5, "told", '{"trial":0,"value":0.7}'))
+    {'number': 3, 'time': 12.5, 'kind': 'told', 'body': {'trial': 0, 'value': 0.7}}
+    """
+    try:
+        body = json.loads(entry.body)
+    except (ValueError, RecursionError):
+        raise CorruptStorageError(f"event {entry.sequence} of the study is damaged") from None
+    return {"number": entry.sequence, "time": entry.time, "kind": entry.kind, "body": body}
+
+
 def answer(request: Request, content: bytes, media_type: str = "application/json") -> Response:
-    """The content, or word that the client has it already."""
+    """The content with its ETag, or 304 if the client has it already."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
@@ -81,41 +90,67 @@ def answer(request: Request, content: bytes, media_type: str = "application/json
 
 
 def refusal(
-    status: int, kind: str, message: str, headers: Mapping[str, str] | None = None, **more: Any
+    status: int, message: str, kind: str = "", headers: Mapping[str, str] | None = None, **more: str
 ) -> Response:
-    """The form of all errors."""
-    content = packed({"error": {"kind": kind, "message": message, **more}})
-    return Response(content, status, dict(headers or {}), "application/json")
+    """An error as JSON; its kind is the phrase of its status unless it has another."""
+    error = {"kind": kind or HTTPStatus(status).phrase, "message": message, **more}
+    return Response(packed({"error": error}), status, headers, "application/json")
 
 
 def refused(problem: Exception) -> Response:
-    """An error of the package as an answer; nothing of others is told, but logged."""
-    for kind, status in _STATUS:
-        if isinstance(problem, kind):
-            name, said = type(problem).__name__, _said(problem)
-            more = {"key": problem.key} if isinstance(problem, UnknownOutcomeError) else {}
-            # What is still being sent is not read.
-            ends = {"connection": "close"} if status in (408, 413) else None
-            return refusal(status, name, said, ends, **more)
-    LOG.error("a request failed", exc_info=problem)
-    return refusal(500, "ServerError", "something went wrong here; the server's log says what")
+    """An exception as an answer, without anything that only the log may know."""
+    if isinstance(problem, HTTPException):
+        return refusal(problem.status_code, problem.detail, headers=problem.headers)
+    kinds = type(problem).__mro__
+    status = next(_STATUS[kind] for kind in kinds if kind in _STATUS)
+    if status not in (500, 503):
+        return refusal(status, str(problem), type(problem).__name__)
+    told = next(_TOLD[kind] for kind in kinds if kind in _TOLD)
+    _log(f"{type(problem).__name__}: {problem}", int(time.monotonic() // 60.0))
+    more: dict[str, str] = {}
+    if isinstance(problem, UnknownOutcomeError) and problem.key is not None:
+        more["key"] = problem.key
+    kind = type(problem).__name__ if status == 503 else ""
+    ends = {"connection": "close"} if status == 500 else None  # as uvicorn does
+    return refusal(status, f"{told}; the server's log says more", kind, ends, **more)
 
 
-def _said(problem: Exception) -> str:
-    """What clients may know of an error of the package."""
-    for kind, told in _TOLD:
-        if isinstance(problem, kind):
-            _log(f"{type(problem).__name__}: {problem}")
-            return f"{told}; the server's log says more"
-    return str(problem)
-
-
-def _log(words: str) -> None:
-    """Log this, but not with every look at a storage that is away."""
-    now = time.monotonic()
-    if now - _logged.get(words, -_QUIET) < _QUIET:
-        return
+@lru_cache(maxsize=100)
+def _log(words: str, minute: int) -> None:
+    """Log the same words once a minute: a storage that is away is looked at every second."""
     LOG.error("%s", words)
-    _logged[words] = now
-    if len(_logged) > _REMEMBERED:
-        _logged.pop(next(iter(_logged)))
+
+
+async def content_of(request: Request) -> bytes:
+    """The body of a request, within a size and a time."""
+    too_large = _closing(413, f"a request may have at most {MOST_BYTES} bytes")
+    if int(request.headers.get("content-length", "0")) > MOST_BYTES:
+        raise too_large
+    content = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise too_large
+    except TimeoutError:
+        raise _closing(408, f"a request must be complete within {PATIENCE:g} seconds") from None
+    except ClientDisconnect:
+        raise _closing(400, "the request is incomplete") from None
+    return content
+
+
+def _closing(status: int, message: str) -> HTTPException:
+    """A refusal that ends the connection, since the rest of the body is not read."""
+    return HTTPException(status, message, {"connection": "close"})
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object in the body of a request."""
+    try:
+        found = json.loads(await content_of(request))
+    except (ValueError, RecursionError):
+        raise ProblemError("the request must be JSON") from None
+    if not isinstance(found, dict):
+        raise ProblemError("the request must be a JSON object")
+    return found

@@ -1,55 +1,48 @@
-"""The server: addresses, and what answers them."""
+"""The application: pages, and the addresses of the HTTP interface."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
+from html import escape
 from pathlib import Path
-from typing import Any
+from string import Template
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from mislid._words import shown
-from mislid.errors import MislidError, ProblemError
-from mislid.server import pages, reading, writing
-from mislid.server.access import LOGIN, Gate, Policy
-from mislid.server.answers import answer, packed, refusal, refused
-from mislid.server.describe import description
-from mislid.server.live import Hub
+from mislid import __version__
+from mislid._html import Html, element
+from mislid._words import visible
+from mislid.errors import MislidError
+from mislid.report.style import style_sheet
+from mislid.server import api
+from mislid.server.access import LOGIN, Gate, Policy, logged_in
+from mislid.server.answers import answer, content_of, refused
+from mislid.server.live import LATER, SOON, Hub
+from mislid.server.views import PROOFS
 
-STATIC = Path(__file__).parent / "static"
-STUDY = "/api/studies/{id}"
+_STATIC = Path(__file__).parent / "static"
+_STUDY = "/api/studies/{study}"
+_FIELD = '<input id="token" name="token" type="password" autocomplete="current-password" required>'
+_WAIT = (
+    element("p", "Loading...", class_="note"),
+    element("noscript", element("p", "This page needs JavaScript; a report does not.")),
+)
 
 
 def new_app(hub: Hub, policy: Policy) -> ASGIApp:
     """An ASGI application that shows the studies of a storage, and changes them if it may.
 
-    Parameters
-    ----------
-    hub
-        Where the studies are, and who follows them.
-    policy
-        Who may ask for what.
-
-    Returns
-    -------
-    starlette.types.ASGIApp
-        The application, for a server such as uvicorn.
-
-    Raises
-    ------
-    ProblemError
-        Where `hub` is no `Hub`, or `policy` no `Policy`.
-
-    Examples
-    --------
     Without a server, httpx can ask it directly:
 
     >>> import asyncio
@@ -60,87 +53,116 @@ def new_app(hub: Hub, policy: Policy) -> ASGIApp:
     >>> study = mislid.create_study(
     ...     study_name="tea", candidates=["oolong", "sencha"], m=1, noise=1.0, storage=storage
     ... )
-    >>> study.add_observations([("oolong", 6.0), ("sencha", 7.5)])
     >>> async def asked(address):
-    ...     hub = Hub(storage)
-    ...     app = new_app(hub, Policy(hosts=frozenset({"lab.example"})))
+    ...     app = new_app(Hub(storage), Policy(hosts=frozenset({"lab.example"})))
     ...     client = httpx.AsyncClient(
     ...         transport=httpx.ASGITransport(app), base_url="http://lab.example"
     ...     )
-    ...     async with hub.running(), client:
+    ...     async with client:
     ...         return (await client.get(address)).json()
-    >>> state = asyncio.run(asked("/api/studies/1/state"))["state"]
-    >>> state["samples"], state["best_now"]
-    (2, ['sencha'])
-    >>> asyncio.run(asked("/api/studies/2/state"))["error"]["message"]
-    'there is no study with the id 2 here'
+    >>> asyncio.run(asked("/api/studies/tea"))["state"]["status"]
+    'running'
+    >>> asyncio.run(asked("/api/studies/coffee"))["error"]["message"]
+    "there is no study 'coffee' here"
     """
-    if not isinstance(hub, Hub):
-        raise ProblemError(f"hub must be a mislid.server.live.Hub; got {shown(hub)}")
-    if not isinstance(policy, Policy):
-        raise ProblemError(f"policy must be a mislid.server.access.Policy; got {shown(policy)}")
 
     @asynccontextmanager
     async def alive(_app: Starlette) -> AsyncIterator[None]:
-        async with hub.running():
-            yield
+        yield
+        hub.views.close()
 
     app = Starlette(
-        routes=[*_routes(policy.write), Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[
+            Route("/", _studies),
+            Route("/studies/{study}", _study),
+            Route(LOGIN, _login, methods=["GET", "POST"]),
+            Route("/static/style.css", _style),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+            Route("/api/studies", api.studies),
+            Route("/api/studies", api.create, methods=["POST"]),
+            Route(_STUDY, api.view("state")),
+            *(Route(f"{_STUDY}/{kind}", api.view(kind)) for kind in (*SOON, *LATER, *PROOFS)),
+            Route(f"{_STUDY}/events", api.events),
+            Route(f"{_STUDY}/what-if", api.what_if),
+            *(Route(f"{_STUDY}/{name}", api.call(name), methods=["POST"]) for name in api.CALLS),
+        ],
         lifespan=alive,
-        exception_handlers={MislidError: _refused, HTTPException: _unknown, Exception: _refused},
+        exception_handlers=dict.fromkeys((MislidError, HTTPException, Exception), _refused),
     )
     app.router.redirect_slashes = False
     app.state.hub, app.state.policy = hub, policy
     return Gate(app, policy)
 
 
-def _routes(write: bool) -> list[Route]:
-    found = [
-        Route("/", pages.studies),
-        Route("/studies/{id}", pages.study),
-        Route("/compare", pages.compare),
-        Route("/static/style.css", pages.style),
-        Route(LOGIN, pages.login, methods=["GET", "POST"]),
-        Route("/api/openapi.json", _description(write)),
-        Route("/api/studies", reading.studies),
-        *(Route(f"{STUDY}/{kind}", reading.view(kind)) for kind in reading.KINDS),
-        Route(f"{STUDY}/events", reading.events),
-        Route(f"{STUDY}/revisions", reading.revisions),
-        Route(f"{STUDY}/stream", reading.stream),
-        Route(f"{STUDY}/certificate", reading.certificate),
-        Route(f"{STUDY}/verification", reading.verification),
-        Route(f"{STUDY}/what-if", reading.what_if),
-    ]
-    if write:
-        found.append(Route("/api/studies", writing.create, methods=["POST"]))
-        found += [
-            Route(f"{STUDY}/{name}", writing.call(name), methods=["POST"]) for name in writing.CALLS
-        ]
-    return found
-
-
-def _description(write: bool) -> Any:
-    async def described(request: Request) -> Response:
-        return answer(request, packed(description(write)))
-
-    return described
-
-
 async def _refused(request: Request, problem: Exception) -> Response:
+    """An error as JSON or, where a page is not there, as a page."""
     answered = refused(problem)
     if request.url.path.startswith("/api/") or answered.status_code not in (404, 503):
         return answered
-    said: str = json.loads(bytes(answered.body))["error"]["message"]
-    return pages.problem(answered.status_code, said)
+    said = json.loads(bytes(answered.body))["error"]["message"]
+    back = element("p", element("a", "All studies", href="/"))
+    return _page("Error", element("h1", said), back, status=answered.status_code)
 
 
-async def _unknown(request: Request, problem: Exception) -> Response:
-    status = problem.status_code if isinstance(problem, HTTPException) else 500
-    said = {
-        404: "there is nothing at this address",
-        405: "this cannot be done here; a server that changes studies is started with --write",
-    }.get(status, "the request cannot be answered")
-    if request.url.path.startswith("/api/"):
-        return refusal(status, "Address", said)
-    return pages.problem(status, said)
+@cache
+def _template() -> Template:
+    return Template((_STATIC / "page.html").read_text(encoding="utf-8"))
+
+
+def _page(
+    title: str, *parts: str, status: int = 200, data: Mapping[str, str] | None = None
+) -> Response:
+    given = (data or {}).items()
+    marks = "".join(f' data-{name}="{escape(visible(value))}"' for name, value in given)
+    main = "".join(parts)
+    text = _template().substitute(
+        title=escape(visible(title)), version=__version__, data=marks, main=main
+    )
+    return HTMLResponse(text, status)
+
+
+async def _studies(_request: Request) -> Response:
+    return _page("Studies", element("h1", "Studies"), *_WAIT, data={"page": "studies"})
+
+
+async def _study(request: Request) -> Response:
+    line = await api.line_of(request)
+    data = {"page": "study", "id": str(line.key), "name": line.name, "after": str(line.last)}
+    return _page(f"{line.name}: a study", element("h1", line.name), *_WAIT, data=data)
+
+
+async def _login(request: Request) -> Response:
+    """Ask for the token, and give the browser a cookie."""
+    policy: Policy = request.app.state.policy
+    wrong = Html()
+    if request.method == "POST":
+        if policy.knows(_token_of(await content_of(request))):
+            return logged_in(policy, request.scope)
+        await asyncio.sleep(0.5)
+        wrong = element("p", "This is not the token.", role="alert")
+    form = element(
+        "form",
+        element("label", "Token", for_="token"),
+        Html(_FIELD),
+        element("button", "Show the studies", type="submit"),
+        method="post",
+        action=LOGIN,
+        class_="login",
+    )
+    words = element("p", "The server printed a token at its start, or reads it from a file.")
+    title = element("h1", "Token")
+    return _page("Token", title, words, wrong, form, status=401 if wrong else 200)
+
+
+def _token_of(form: bytes) -> str:
+    try:
+        given = parse_qs(form.decode("utf-8", "replace"), max_num_fields=5)
+    except ValueError:
+        return ""
+    return given.get("token", [""])[0].strip()
+
+
+async def _style(request: Request) -> Response:
+    """The rules of reports, and those of pages."""
+    own = (_STATIC / "app.css").read_text(encoding="utf-8")
+    return answer(request, (style_sheet() + own).encode(), "text/css")

@@ -1,28 +1,23 @@
-"""Let the server listen, until it is told to end."""
+"""Run the server: token, address, limits of connections, and its end."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import ipaddress
 import os
 import secrets
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mislid._words import shown
 from mislid.errors import ProblemError
-from mislid.server.access import HEADERS, Policy, host_names
-from mislid.server.answers import refusal
+from mislid.server.access import Policy, host_names
 from mislid.server.app import new_app
 from mislid.server.live import Hub
 from mislid.study.storage import Storage
@@ -31,83 +26,70 @@ from mislid.study.storage import Storage
 PATIENCE, LONGEST_HEAD = 10.0, 32 * 1024
 # Seconds in which a client has to read something of what it is sent.
 STALLED = 60.0
-# Connections at once: streams, and some more. Files that may be open: these, those that are about
-# to be refused, and the storage's.
-MOST_CONNECTIONS, FILES = 1_200, 4_096
+# Connections at once, fewer than the 1,024 files that a process may usually open.
+MOST_CONNECTIONS = 900
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Letters and digits that a token has at least, and at most.
 SHORTEST, _LONGEST = 20, 1_000
 
 
 class Patient(H11Protocol):
-    """HTTP for which nobody waits for ever: a head that does not come ends the connection."""
+    """HTTP that closes connections of clients who are slow to write a head or to read an answer."""
 
     _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Wait for the first request."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
         self._wait()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request, or for the rest of this one, which nobody needs."""
+        """Wait for the next request, or for the rest of this one."""
         self._wait()
         super().on_response_complete()
 
     def _wait(self) -> None:
         self.loop.call_later(PATIENCE, self._give_up, self.cycle)
 
+    def _give_up(self, cycle: Any) -> None:
+        if self.cycle is cycle and not self.transport.is_closing():
+            self.transport.close()
+
     def pause_writing(self) -> None:
-        """Begin to wait for a client that does not read."""
+        """Wait for a client that does not read."""
         super().pause_writing()
         self._stalled = self.loop.call_later(STALLED, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Wait no longer."""
         if self._stalled is not None:
             self._stalled.cancel()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Wait no longer."""
         if self._stalled is not None:
             self._stalled.cancel()
         super().connection_lost(exc)
-
-    def _give_up(self, cycle: Any) -> None:
-        if self.cycle is cycle and not self.transport.is_closing():
-            self.transport.close()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, in the form of all errors."""
-        said = refusal(400, "Request", msg, {"connection": "close", **HEADERS})
-        parts = (
-            h11.Response(status_code=400, headers=said.raw_headers),
-            h11.Data(data=bytes(said.body)),
-            h11.EndOfMessage(),
-        )
-        for part in parts:
-            self.transport.write(self.conn.send(part) or b"")
-        self.transport.close()
 
 
 class Server(uvicorn.Server):
     """A server whose streams end when it does."""
 
-    def __init__(self, config: uvicorn.Config, end: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
         super().__init__(config)
-        self._end = end
+        self._hub = hub
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let streams end, then wait for the rest."""
-        self._end()
+        """End all streams, then wait for other requests."""
+        self._hub.end()
         await super().shutdown(sockets)
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """A random token."""
     return secrets.token_urlsafe(24)
 
 
@@ -140,12 +122,12 @@ def policy_for(
     names: Iterable[str] = (),
     proxies: Iterable[str] = (),
 ) -> Policy:
-    """What is asked of requests; another address than this computer's, or writing, needs a token.
+    """The policy of a server; writing, and listening to other computers, needs a token.
 
     Raises
     ------
     ProblemError
-        Where a token is needed, and none is given; where a proxy has no address.
+        Where a token is needed and none is given, or a proxy has no address.
     """
     if token is None and (write or host not in LOCAL):
         raise ProblemError("a token must be given to write, or to listen to other computers")
@@ -166,7 +148,7 @@ def listen(host: str, port: int) -> socket.socket:
     Raises
     ------
     ProblemError
-        Where that is not possible, such as when another program does already.
+        Where the address is not of this computer, or another program listens to it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -178,96 +160,32 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def server_of(storage: Storage, policy: Policy, **options: Any) -> Server:
-    """A server that is not started yet, with options of `uvicorn.Config`."""
-    if not isinstance(storage, Storage):
-        raise ProblemError(
-            "storage must be an open one, as mislid.study.storage.as_storage gives it; got "
-            f"{shown(storage)}"
-        )
+def server_of(storage: Storage, policy: Policy) -> Server:
+    """A server that has not been started."""
     hub = Hub(storage)
-    app = new_app(hub, policy)
-    own: dict[str, Any] = {
-        "http": Patient,
-        "ws": "none",
-        "lifespan": "on",
-        "access_log": False,
-        "server_header": False,
-        "date_header": False,
-        "log_level": "warning",
-        "limit_concurrency": MOST_CONNECTIONS,
-        "timeout_keep_alive": 10,
-        "timeout_graceful_shutdown": 2,
-        "h11_max_incomplete_event_size": LONGEST_HEAD,
+    config = uvicorn.Config(
+        new_app(hub, policy),
+        http=Patient,
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        log_level="warning",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
         # Anybody can send the headers of a proxy: only those of a declared one are believed.
-        "proxy_headers": bool(policy.proxies),
-        "forwarded_allow_ips": list(policy.proxies),
-    }
-    _refuse_other_options(options, {"app", *own})
-    return Server(uvicorn.Config(app, **own, **options), hub.end)
+        proxy_headers=bool(policy.proxies),
+        forwarded_allow_ips=list(policy.proxies),
+    )
+    return Server(config, hub)
 
 
-def _refuse_other_options(options: Iterable[str], own: set[str]) -> None:
-    known = inspect.signature(uvicorn.Config).parameters.keys() - own
-    for name in options:
-        if name not in known:
-            raise ProblemError(
-                "options must be those of uvicorn.Config that the server does not set itself; got "
-                f"{name!r}"
-            )
-
-
-def allow_files() -> None:
-    """Let this process have a file for every connection, as far as the system lets it."""
-    try:
-        import resource
-    except ImportError:  # not a Unix
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def serve(storage: Storage, policy: Policy, at: socket.socket, **options: Any) -> None:
-    """Answer requests until SIGINT or SIGTERM.
-
-    Parameters
-    ----------
-    storage
-        Where the studies are.
-    policy
-        Who may ask for what.
-    at
-        Where it listens.
-    **options
-        Of `uvicorn.Config`.
-
-    Raises
-    ------
-    ProblemError
-        Before it listens: where `storage`, `policy` or `at` is something else, where the server
-        sets an option itself or uvicorn has none of that name, or in a thread other than the main
-        one, which alone gets signals.
-
-    Examples
-    --------
-    The command `mislid serve` does the same, with a policy for its address:
-
-    >>> policy = policy_for("127.0.0.1", 8600, write=False, token=None)
-    >>> with listen("127.0.0.1", 0) as at:
-    ...     serve("lab.db", policy, at)
-    Traceback (most recent call last):
-    ...
-    mislid.errors.ProblemError: storage must be an open one, as mislid.study.storage.as_storage
-    gives it; got 'lab.db'
-    """
-    if not isinstance(at, socket.socket):
-        raise ProblemError(f"at must be a socket, as `listen` gives it; got {shown(at)}")
-    if threading.current_thread() is not threading.main_thread():
-        raise ProblemError("serve must be called in the main thread, which alone gets signals")
-    server = server_of(storage, policy, **options)
-    allow_files()
+def serve(storage: Storage, policy: Policy, at: socket.socket) -> None:
+    """Answer requests at a socket that listens, until SIGINT or SIGTERM."""
+    server = server_of(storage, policy)
 
     def end(number: int, _frame: object) -> None:
         # After the server has ended: the process ends by the signal, but with a closed storage.

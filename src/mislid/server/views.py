@@ -1,18 +1,18 @@
-"""What is shown of a study, computed once for all who look, as JSON that can be sent.
+"""Views: what the server shows of a study, as JSON, computed once for all who look.
 
-What is quick is computed when it is asked for; what is not, by one worker, while the last result
-is shown with its age.
+Quick views are computed when they are asked for. Slow ones are computed one after the other;
+meanwhile the last result is shown with its age.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from mislid.forecast.history import EvidenceOverTime
@@ -20,20 +20,23 @@ from mislid.forecast.overview import Overview
 from mislid.forecast.questions import estimate_rows_of
 from mislid.io import as_plain
 from mislid.report.summary import cautions, headline, key_numbers, question
-from mislid.server.answers import packed, refused
-from mislid.server.workers import Worker
+from mislid.server.answers import event_json, packed
 from mislid.study import Study
+from mislid.study.events import Entry
 from mislid.study.storage import Storage
+from mislid.study.storage.interface import Line
 from mislid.verification import verify
 
-# Studies whose state is kept in memory.
+# Studies that are kept in memory.
 _MOST = 32
-# Requests that may wait for the worker of what takes long.
-_MOST_WAITING = 16
+# Events that are read at once, and revisions that are shown.
+_AT_ONCE, _REVISIONS = 5_000, 100
+# Kinds of events that revise what was known.
+REVISIONS = ("corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted")
 
 
 def state_of(overview: Overview) -> Any:
-    """How the study stands, without any forecast: in numbers, and in words."""
+    """The state of the study without a forecast, in numbers and in words."""
     overview.without_forecast()
     words = {
         "question": question(overview),
@@ -44,24 +47,27 @@ def state_of(overview: Overview) -> Any:
     return overview.to_dict() | {"words": words}
 
 
+def estimates_of(overview: Overview) -> Any:
+    """A row for every candidate."""
+    return [row.to_dict() for row in estimate_rows_of(overview.claims)]
+
+
 def forecast_of(overview: Overview) -> Any:
-    """What is left to do, as asked and for other questions."""
-    progress = overview.progress.to_dict()
-    return progress | {"what_ifs": [one.to_dict() for one in overview.what_ifs]}
+    """Measurements to go, for this question and others."""
+    what_ifs = [one.to_dict() for one in overview.what_ifs]
+    return overview.progress.to_dict() | {"what_ifs": what_ifs}
 
 
 def sensitivity_of(overview: Overview) -> Any:
-    """The dial; None where features prove nothing."""
+    """The answer for other misspecifications; None where features prove nothing."""
     if overview.is_large:
-        return {
-            "note": "With so many candidates this takes minutes: `study.sensitivity()` does it."
-        }
+        return {"note": "`study.sensitivity()` computes it, in minutes: there are many candidates."}
     found = overview.sensitivity
     return None if found is None else found.to_dict() | {"statement": found.statement}
 
 
 def allocation_of(overview: Overview) -> Any:
-    """Where measurements went, and where they would go if the estimates were true."""
+    """Shares of the measurements, and those that are optimal if the estimates are true."""
     optimal = overview.optimal
     return {
         "labels": overview.labels,
@@ -72,7 +78,7 @@ def allocation_of(overview: Overview) -> Any:
 
 
 def evidence_of(overview: Overview) -> Any:
-    """How the evidence of pairs grew, as shares of what each needs, by the best of the proofs."""
+    """The evidence of pairs over time, as shares of what each needs."""
     history = overview.history
     if history is None:
         return {"pairs": [], "note": overview.no_history, "undrawn": 0}
@@ -85,12 +91,12 @@ def evidence_of(overview: Overview) -> Any:
 
 
 def _pair(overview: Overview, evidence: EvidenceOverTime, p: int) -> Any:
-    challenger, incumbent = evidence.pairs[p].tolist()
+    challenger, incumbent = overview.names(evidence.pairs[p].tolist())
     proof, statistics, thresholds = evidence.of_pair(p)
     since = float(evidence.since[p])
     return as_plain({
-        "challenger": overview.labels[challenger],
-        "incumbent": overview.labels[incumbent],
+        "challenger": challenger,
+        "incumbent": incumbent,
         "proof": proof,
         "times": evidence.times.tolist(),
         "shares": evidence.shares[:, p].tolist(),
@@ -100,41 +106,24 @@ def _pair(overview: Overview, evidence: EvidenceOverTime, p: int) -> Any:
     })  # fmt: skip
 
 
-def share_of(overview: Overview) -> float | None:
-    """How much the hardest pair has of the evidence that it needs; None where nobody knows."""
-    overview.without_forecast()
-    statistic, threshold = overview.progress.statistic, overview.progress.threshold
-    if statistic is None or threshold is None or not 0.0 < threshold < math.inf:
-        return None
-    return min(statistic / threshold, 1.0)
-
-
-def estimates_of(overview: Overview) -> Any:
-    """A row for every candidate."""
-    return [row.to_dict() for row in estimate_rows_of(overview.claims)]
-
-
 def certificate_of(study: Study) -> Any:
-    """The certificate of a study that has decided; None of one that has not."""
-    result = study.result
-    return None if result is None else result.certificate.to_dict()
+    """The certificate of a decision; None before there is one."""
+    return None if study.result is None else study.result.certificate.to_dict()
 
 
 def verification_of(study: Study) -> Any:
-    """What the independent check says of it."""
+    """The verification of the certificate."""
     found = certificate_of(study)
     return None if found is None else verify(found).to_dict()
 
 
 QUICK: dict[str, Callable[[Overview], Any]] = {"state": state_of, "estimates": estimates_of}
 SLOW: dict[str, Callable[[Overview], Any]] = {
-    "share": share_of,
-    "forecast": forecast_of,
-    "sensitivity": sensitivity_of,
     "allocation": allocation_of,
     "evidence": evidence_of,
+    "forecast": forecast_of,
+    "sensitivity": sensitivity_of,
 }
-# Those of a decision, as they are; JSON's null without one.
 PROOFS: dict[str, Callable[[Study], Any]] = {
     "certificate": certificate_of,
     "verification": verification_of,
@@ -143,101 +132,104 @@ PROOFS: dict[str, Callable[[Study], Any]] = {
 
 @dataclass(frozen=True)
 class View:
-    """JSON of a study after so many events, and when it was computed."""
+    """JSON of a study after a number of events, and when it was computed."""
 
     events: int
     content: bytes
     at: float
 
 
-class Views:
-    """Computes and keeps what is shown.
+@dataclass
+class Seen:
+    """A study in memory, with its last views and those that are being computed."""
 
-    `quick` and `slow` are one thread each: however many look, no more than two processors are busy.
+    study: Study
+    events: int = 0
+    views: dict[str, View] = field(default_factory=dict)
+    running: dict[str, asyncio.Future[View]] = field(default_factory=dict)
+    revisions: list[Entry] = field(default_factory=list)
+    searched: int = 0  # events among which the revisions are
+
+    def ended(self, kind: str, done: asyncio.Future[View]) -> None:
+        """Keep a view that has been computed."""
+        del self.running[kind]
+        if not done.cancelled() and done.exception() is None:
+            view = self.views[kind] = done.result()
+            self.events = max(self.events, view.events)
+
+
+class Views:
+    """Studies and their views in memory.
+
+    There is a thread for quick views, one for slow ones and one for changes of studies, so that
+    many who look cost what one does.
     """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._studies: dict[tuple[str, int], Study] = {}
-        self._kept: dict[tuple[int, str], View] = {}
-        self._running: dict[tuple[int, str], asyncio.Future[View]] = {}
-        self._alone = threading.Lock()
-        self.quick = ThreadPoolExecutor(1, "mislid-quick")
-        busy = "too much is being computed: ask again in some seconds"
-        self.slow = Worker("mislid-slow", _MOST_WAITING, busy)
+        self._seen: dict[tuple[str, int], Seen] = {}
+        self.quick, self.slow, self.writer = (ThreadPoolExecutor(1) for _ in range(3))
 
     def close(self) -> None:
-        """Wait for nothing: what is computed is lost."""
-        for pool in (self.quick, self.slow.pool):
-            pool.shutdown(wait=False, cancel_futures=True)
+        """Give up what is being computed; changes that were begun are made."""
+        for pool in (self.quick, self.slow, self.writer):
+            pool.shutdown(wait=False, cancel_futures=pool is not self.writer)
 
-    def study(self, name: str, key: int) -> Study:
-        """The study, as this process knows it."""
-        with self._alone:
-            found = self._studies.pop((name, key), None) or Study(name, key, self._storage)
-            self._studies[name, key] = found
-            if len(self._studies) > _MOST:
-                self._studies.pop(next(iter(self._studies)))
+    def events(self) -> dict[tuple[str, int], int]:
+        """After how many events of each study something was computed."""
+        return {place: seen.events for place, seen in self._seen.items()}
+
+    def of(self, line: Line) -> Seen:
+        """A study, opened if it is not in memory."""
+        place = line.name, line.key
+        found = self._seen.pop(place, None) or Seen(Study(*place, self._storage))
+        self._seen[place] = found
+        if len(self._seen) > _MOST:
+            self._seen.pop(next(iter(self._seen)))
         return found
 
-    def kept(self, key: int, kind: str) -> View | None:
-        """What was computed last."""
-        return self._kept.get((key, kind))
+    def forget(self, line: Line) -> None:
+        """Read the log again from its beginning, since a backup took its place."""
+        self._seen.pop((line.name, line.key), None)
 
-    def known(self, key: int) -> int:
-        """Events of a study that something was computed after."""
-        return max((view.events for (of, _), view in self._kept.items() if of == key), default=0)
-
-    def is_of_another(self, name: str, key: int) -> bool:
-        """Whether what is known under this key is about a study of another name."""
-        with self._alone:
-            return any(of == key and other != name for other, of in self._studies)
-
-    def forget(self, key: int) -> None:
-        """Read the log anew, from its beginning."""
-        with self._alone:
-            self._studies = {at: one for at, one in self._studies.items() if at[1] != key}
-        self._kept = {at: view for at, view in self._kept.items() if at[0] != key}
-
-    async def fresh(self, name: str, key: int, kind: str, events: int) -> View:
-        """A view after at least so many events; who asks meanwhile waits for the same one."""
-        kept = self._kept.get((key, kind))
-        if kept is not None and kept.events >= events:
+    async def view(self, line: Line, kind: str, *, old: bool = False) -> View:
+        """A view after all events of the line; a slow one may be `old`, and is then renewed."""
+        seen = self.of(line)
+        kept = seen.views.get(kind)
+        if kept is not None and kept.events >= line.last:
             return kept
-        running = self._running.get((key, kind))
-        if running is not None:  # it may have begun before these events
-            found = await asyncio.shield(running)
-            if found.events >= events:
+        if kept is not None and kind in SLOW and old:
+            self._begin(seen, line.key, kind)
+            return kept
+        if kind in seen.running:  # it may have begun before the last event
+            found = await asyncio.shield(seen.running[kind])
+            if found.events >= line.last:
                 return found
-        return await asyncio.shield(self._begun(name, key, kind))
+        return await asyncio.shield(self._begin(seen, line.key, kind))
 
-    def _begun(self, name: str, key: int, kind: str) -> asyncio.Future[View]:
-        running = self._running.get((key, kind))
-        if running is None:
-            running = asyncio.ensure_future(self._computed(name, key, kind))
-            self._running[key, kind] = running
-            running.add_done_callback(lambda _: self._running.pop((key, kind), None))
-        return running
+    def _begin(self, seen: Seen, key: int, kind: str) -> asyncio.Future[View]:
+        if kind not in seen.running:
+            pool = self.slow if kind in SLOW or kind in PROOFS else self.quick
+            work = partial(self._compute, seen, key, kind)
+            seen.running[kind] = asyncio.get_running_loop().run_in_executor(pool, work)
+            seen.running[kind].add_done_callback(partial(seen.ended, kind))
+        return seen.running[kind]
 
-    async def _computed(self, name: str, key: int, kind: str) -> View:
-        pool = self.quick if kind in QUICK else self.slow.pool
-        loop = asyncio.get_running_loop()
-        view = await loop.run_in_executor(pool, self._compute, name, key, kind)
-        self._kept[key, kind] = view
-        if len(self._kept) > _MOST * 8:
-            self._kept.pop(next(iter(self._kept)))
-        return view
-
-    def _compute(self, name: str, key: int, kind: str) -> View:
-        study = self.study(name, key)
-        overview = study.overview()
+    def _compute(self, seen: Seen, key: int, kind: str) -> View:
+        if kind == "revisions":
+            found = self._revisions(seen, key)
+            return View(seen.searched, packed(found), time.monotonic())
+        overview = seen.study.overview()
         if kind in PROOFS:
-            content = packed(PROOFS[kind](study))
+            content = packed(PROOFS[kind](seen.study))
         else:
             content = packed({"events": overview.events, kind: (QUICK | SLOW)[kind](overview)})
         return View(overview.events, content, time.monotonic())
 
-
-def failed(problem: Exception) -> bytes:
-    """An error as a message of a stream."""
-    return bytes(refused(problem).body)
+    def _revisions(self, seen: Seen, key: int) -> Any:
+        """The last revisions of the log, the newest first, and how many there are."""
+        while entries := self._storage.read(key, seen.searched, _AT_ONCE):
+            seen.revisions += [one for one in entries if one.kind in REVISIONS]
+            seen.searched = entries[-1].sequence
+        newest = [event_json(one) for one in reversed(seen.revisions[-_REVISIONS:])]
+        return {"events": seen.searched, "revisions": newest, "count": len(seen.revisions)}

@@ -31,7 +31,7 @@ def look(place, ask):
     with running(storage, write=True) as site:
         for _ in range(2):
             rows = site.json("/api/studies")["studies"]
-            events = site.json("/api/studies/1/state")["events"]
+            events = site.json("/api/studies/1")["events"]
             seen = site.numbers(1, 3, after="0")
             asked = site.post("/api/studies/1/ask").status_code
             print(len(rows), events, len(seen), asked, flush=True)

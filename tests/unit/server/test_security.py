@@ -14,24 +14,24 @@ import pytest
 
 from helpers.serving import TOKEN, Site, running
 from mislid.errors import ProblemError
-from mislid.server import access, bodies
+from mislid.server import access, answers
 from mislid.server import running as run
 from mislid.server.access import Policy, Rates
-from mislid.server.running import allow_files, listen, policy_for, read_token
+from mislid.server.running import listen, policy_for, read_token
 from mislid.study import Study
 from mislid.study.storage import Storage
 
-PAGES = ("/", "/studies/1", "/compare?id=1", "/login", "/static/app.js", "/nothing")
-READS = ("/api/studies", "/api/studies/1/state", "/api/studies/1/events", "/api/openapi.json")
-STREAM = "/api/studies/1/stream"
+PAGES = ("/", "/studies/1", "/login", "/static/app.js", "/nothing")
+READS = ("/api/studies", "/api/studies/1", "/api/studies/1/events", "/api/studies/1/estimates")
+STREAM = "/api/studies/1/events"
 CALLS = ("", "/1/ask", "/1/tell", "/1/correct", "/1/void")
 
 
-def kind(answer: httpx.Response) -> str:
-    """What a refusal is about, in the one form that all have."""
+def refused(answer: httpx.Response) -> int:
+    """The status of a refusal in the one form that all have."""
     assert set(answer.json()) == {"error"}
     assert {"kind", "message"} <= set(answer.json()["error"])
-    return str(answer.json()["error"]["kind"])
+    return answer.status_code
 
 
 def log_in(site: Site, token: str = TOKEN) -> httpx.Client:
@@ -64,20 +64,18 @@ def _head(site: Site, method: str, path: str, *more: str) -> bytes:
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8600", "127.0.0.1", "", "[::1]"])
 def test_a_foreign_name_is_refused_everywhere(site: Site, host: str) -> None:
     """A name of an attacker that leads here (DNS rebinding)."""
-    for path in (*PAGES, *READS, STREAM):
+    for path in (*PAGES, *READS):
         answer = site.get(path, headers={"host": host})
-        assert (answer.status_code, kind(answer)) == (421, "Host")
-
-
-def test_browsers_leave_out_the_usual_port() -> None:
-    assert {"localhost", "localhost:80", "lab"} <= access.host_names("127.0.0.1", 80, ["Lab"])
-    assert "localhost" not in access.host_names("127.0.0.1", 8600)
+        assert refused(answer) == 421
 
 
 def test_names_that_the_server_knows(site: Site) -> None:
     port = urlsplit(site.url).port
     for name in (f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
         assert site.get("/", headers={"host": name}).status_code == 200
+    # Browsers leave out the usual port.
+    assert {"localhost", "localhost:80", "lab"} <= access.host_names("127.0.0.1", 80, ["Lab"])
+    assert "localhost" not in access.host_names("127.0.0.1", 8600)
 
 
 FOREIGN = [
@@ -94,19 +92,19 @@ FOREIGN = [
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_other_sites_get_nothing(writing: Site, headers: dict[str, str]) -> None:
     """Not even with the token: a browser of somebody who knows it is what they use."""
-    for path in (*PAGES, *READS, STREAM):
-        assert kind(writing.get(path, headers=headers)) == "Origin", path
+    for path in (*PAGES, *READS):
+        assert refused(writing.get(path, headers=headers)) == 403, path
     for call in CALLS:
-        assert kind(writing.post(f"/api/studies{call}", headers=headers)) == "Origin"
-    assert kind(writing.post("/login", headers=headers)) == "Origin"
+        assert refused(writing.post(f"/api/studies{call}", headers=headers)) == 403
+    assert refused(writing.post("/login", headers=headers)) == 403
 
 
 def test_links_of_other_sites_lead_to_pages_and_to_nothing_else(site: Site) -> None:
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     assert site.get("/studies/1", headers=link).status_code == 200
-    assert kind(site.get("/api/studies", headers=link)) == "Origin"
-    assert kind(site.get(STREAM, headers=link)) == "Origin"
-    assert kind(site.post("/login", headers=link)) == "Origin"
+    assert refused(site.get("/api/studies", headers=link)) == 403
+    assert refused(site.get(STREAM, headers=link)) == 403
+    assert refused(site.post("/login", headers=link)) == 403
 
 
 def test_browsers_are_told_to_refuse_the_rest(writing: Site) -> None:
@@ -142,10 +140,10 @@ WRONG = [
 def test_nobody_without_the_token(writing: Site) -> None:
     client = writing.stranger
     for headers in ({}, *({"authorization": value.encode("latin-1")} for value in WRONG)):
-        for path in (*READS, STREAM):
-            assert kind(client.get(path, headers=headers)) == "Token"
+        for path in READS:
+            assert refused(client.get(path, headers=headers)) == 401
         for call in CALLS:
-            assert kind(client.post(f"/api/studies{call}", json={}, headers=headers)) == "Token"
+            assert refused(client.post(f"/api/studies{call}", json={}, headers=headers)) == 401
     assert not client.cookies
 
 
@@ -177,10 +175,7 @@ def test_the_cookie_is_for_https_only_where_that_is_used(study: Study, storage: 
 
 
 def test_who_asks_is_believed_of_declared_proxies_alone(
-    study: Study,
-    storage: Storage,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access.Rates.__init__, "__defaults__", (0.1, 3.0))
     for proxies, allowed in (((), 3), (("127.0.0.1",), 6), (("192.0.2.1",), 3)):
@@ -188,8 +183,6 @@ def test_who_asks_is_believed_of_declared_proxies_alone(
             names = [{"x-forwarded-for": f"203.0.113.{number}"} for number in range(6)]
             answers = [site.get("/static/icon.svg", headers=name) for name in names]
         assert [one.status_code for one in answers].count(200) == allowed, proxies
-    # Once by the server that was told of none.
-    assert caplog.text.count("--trusted-proxy") == 1
 
 
 @pytest.mark.parametrize("proxy", ["*", "", "localhost", "10.0.0.1/8", "1.2.3"])
@@ -218,7 +211,7 @@ def test_a_cookie_without_an_origin_cannot_write(writing: Site) -> None:
     browser = log_in(writing)
     del browser.headers["origin"]
     assert browser.get("/api/studies").status_code == 200
-    assert kind(browser.post("/api/studies/1/ask", json={})) == "Origin"
+    assert refused(browser.post("/api/studies/1/ask", json={})) == 403
 
 
 def test_a_stolen_cookie_is_of_no_use(study: Study, storage: Storage) -> None:
@@ -230,16 +223,15 @@ def _try_stolen(site: Site) -> None:
     browser = log_in(site)
     ((name, value),) = dict(browser.cookies).items()
     stranger = site.stranger
-    assert kind(stranger.get("/api/studies", headers={"authorization": f"Bearer {value}"})) == (
-        "Token"
-    )
+    as_token = {"authorization": f"Bearer {value}"}
+    assert refused(stranger.get("/api/studies", headers=as_token)) == 401
     stolen = {"cookie": f"{name}={value}"}
     assert stranger.get("/api/studies", headers=stolen).status_code == 200  # at this address
     elsewhere = stolen | {"x-forwarded-for": "203.0.113.7"}
-    assert kind(stranger.get("/api/studies", headers=elsewhere)) == "Token"
+    assert refused(stranger.get("/api/studies", headers=elsewhere)) == 401
     for forged in (f"{value}0", f"9{value}", value[::-1], "", "9999999999.", "x.y", value[:-1]):
         answer = stranger.get("/api/studies", headers={"cookie": f"{name}={forged}"})
-        assert kind(answer) == "Token", forged
+        assert refused(answer) == 401, forged
 
 
 def test_cookies_hold_for_a_time_and_for_one_token() -> None:
@@ -270,8 +262,8 @@ def test_nothing_that_is_logged_has_the_token(
         browser = log_in(site)
         ((_, cookie),) = dict(browser.cookies).items()
         log_in(site, "wrong-token-of-somebody")
-        site.get("/api/studies/1/state")
-        site.get("/api/studies/999/state")
+        site.get("/api/studies/1")
+        site.get("/api/studies/999")
         site.post("/api/studies/1/tell", {"trial": "x"})
         site.get("/", headers={"host": TOKEN})
         site.client.post("/login", content=f"token={TOKEN}&" * 20)
@@ -294,9 +286,9 @@ def test_errors_of_the_server_are_not_told(
 
     monkeypatch.setattr(storage, "lines", broken)
     with running(storage) as site:
-        for path in ("/api/studies/1/state", "/studies/1", STREAM):
+        for path in ("/api/studies/1", "/studies/1", STREAM):
             answer = site.get(path)
-            assert (answer.status_code, kind(answer)) == (500, "ServerError")
+            assert answer.status_code == 500
             assert "secret" not in answer.text
             assert "Traceback" not in answer.text
 
@@ -344,17 +336,16 @@ def test_an_address_that_is_taken_is_refused_in_one_sentence() -> None:
 
 
 def test_requests_that_bring_too_much(writing: Site) -> None:
-    long = b'{"trial": "' + b"x" * bodies.MOST_BYTES + b'"}'
+    long = b'{"trial": "' + b"x" * answers.MOST_BYTES + b'"}'
     answer = writing.client.post("/api/studies/1/tell", content=long)
-    assert (answer.status_code, kind(answer)) == (413, "RequestTooLargeError")
+    assert refused(answer) == 413
 
     def parts() -> Iterator[bytes]:
         for _ in range(40):
             yield b"x" * 50_000
 
     for path in ("/api/studies/1/tell", "/login"):
-        answer = writing.client.post(path, content=parts())
-        assert (answer.status_code, kind(answer)) == (413, "RequestTooLargeError")
+        assert writing.client.post(path, content=parts()).status_code == 413
 
 
 def test_lengths_that_are_none(site: Site) -> None:
@@ -369,13 +360,8 @@ def test_a_long_head_is_refused(site: Site) -> None:
     assert said.startswith(b"HTTP/1.1 400")
 
 
-def test_what_is_not_http_gets_the_one_form_of_errors(site: Site) -> None:
-    head, _, body = raw(site, b"\x16\x03\x01\x02\x00\x01\x00 nonsense\r\n\r\n").partition(
-        b"\r\n\r\n"
-    )
-    assert head.startswith(b"HTTP/1.1 400")
-    assert b"content-security-policy" in head
-    assert body.startswith(b'{"error":{"kind":"Request"')
+def test_what_is_not_http_is_refused(site: Site) -> None:
+    assert raw(site, b"\x16\x03\x01\x02 nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
 
 
 def test_slow_heads_end(study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,13 +401,12 @@ def test_a_head_that_trickles_ends(
 def test_slow_bodies_end(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setattr(bodies, "PATIENCE", 0.3)
+    monkeypatch.setattr(answers, "PATIENCE", 0.3)
     monkeypatch.setattr(run, "PATIENCE", 0.5)
     with running(storage, write=True) as site:
         more = (f"Authorization: Bearer {TOKEN}", "Content-Length: 100")
         said = raw(site, _head(site, "POST", path, *more) + b"{")
     assert said.startswith(b"HTTP/1.1 408")
-    assert b"RequestTooSlowError" in said
 
 
 def test_who_does_not_read_is_left(
@@ -441,7 +426,7 @@ def test_who_does_not_read_is_left(
         with socket.socket() as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             line.connect((place.hostname, place.port))
-            line.sendall(_head(site, "GET", f"{STREAM}?after=0"))
+            line.sendall(_head(site, "GET", f"{STREAM}?after=0", "Accept: text/event-stream"))
             time.sleep(1.5)
             line.settimeout(5)
             with contextlib.suppress(ConnectionResetError):
@@ -465,17 +450,9 @@ def test_too_many_requests_are_told_to_wait(
 ) -> None:
     monkeypatch.setattr(access.Rates.__init__, "__defaults__", (0.1, 3.0))
     with running(storage) as site:
-        answers = [site.get("/static/icon.svg") for _ in range(5)]
-    assert [one.status_code for one in answers][-1] == 429
-    assert answers[-1].headers["retry-after"] == "1"
-    assert kind(answers[-1]) == "Rate"
-
-
-def test_requests_at_once_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "MOST_AT_ONCE", 1)
-    with site.stream(1) as told:
-        next(told)
-        assert kind(site.get("/")) == "Busy"
+        last = [site.get("/static/icon.svg") for _ in range(5)][-1]
+    assert refused(last) == 429
+    assert last.headers["retry-after"] == "1"
 
 
 # --- paths ----------------------------------------------------------------------------------
@@ -523,17 +500,6 @@ def test_connections_at_once_are_bounded(
         assert extra.recv(1) == b""  # closed at once
 
 
-def test_there_are_files_for_all_connections() -> None:
-    resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (1_024, before[1]))
-        allow_files()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 1_024
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
 def test_tricks_with_paths_give_nothing(writing: Site) -> None:
     """Neither to strangers nor to those who know the token."""
     for path in TRICKS:
@@ -551,21 +517,12 @@ def test_a_second_server_on_this_computer_keeps_its_own_visits(
     with running(storage, write=True) as one, running(storage, write=True, token="z" * 30) as two:
         browser = log_in(one)
         cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-        assert kind(two.stranger.get("/api/studies", headers={"cookie": cookies})) == "Token"
-
-
-def test_strange_numbers_in_addresses_are_none(site: Site) -> None:
-    assert site.get("/compare?id=%C2%B2&id=x&id=" + "9" * 5000).status_code == 200
-    for query in ("after=-1", "after=x", "most=1e9", "after=" + "9" * 5000, "after=%C2%B2"):
-        assert site.get(f"/api/studies/1/events?{query}").status_code == 422
-        if "most" not in query:
-            assert site.get(f"{STREAM}?{query}").status_code == 422
+        assert refused(two.stranger.get("/api/studies", headers={"cookie": cookies})) == 401
 
 
 def test_nothing_is_written_without_write(site: Site, study: Study) -> None:
     for call in CALLS:
-        answer = site.post(f"/api/studies{call}")
-        assert (answer.status_code, kind(answer)) == (405 if call == "" else 404, "Address")
+        assert refused(site.post(f"/api/studies{call}")) == 405
     for method in ("PUT", "DELETE", "PATCH", "TRACE"):
-        assert site.client.request(method, "/api/studies/1/state").status_code == 405
+        assert site.client.request(method, "/api/studies/1").status_code == 405
     assert len(study.events()) == 1

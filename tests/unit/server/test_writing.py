@@ -78,7 +78,7 @@ def test_two_servers_of_one_file(writing: Site, study: Study, tmp_path: Path) ->
         assert study.samples == 16
         for site in sites:
             assert site.numbers(1, last, after="0") == list(range(1, last + 1))
-            assert site.json("/api/studies/1/state")["state"]["samples"] == 16
+            assert site.json("/api/studies/1")["state"]["samples"] == 16
         another = {"trial": trials[0], "value": 0.7, "key": "ask 0"}
         assert other.post(TELL, another).status_code == 422
 

@@ -4,7 +4,7 @@ import { bars, intervals, lines } from "./charts.js";
 
 const MEND = new Set(["corrected", "voided", "redeclared", "accepted", "added", "retired", "contradicted"]);
 // What streams bring besides events.
-const KINDS = ["state", "estimates", "evidence", "allocation", "forecast", "sensitivity"];
+const KINDS = ["state", "estimates", "revisions", "evidence", "allocation", "forecast", "sensitivity"];
 const LOG_ROWS = 100;
 const LOG_FIRST = 15;
 const TABLE_ROWS = 25;
@@ -99,21 +99,13 @@ function say(text) {
 
 async function studiesPage(main) {
   const list = make("div");
-  const chosen = new Set();
-  const beside = make("button", { type: "button", disabled: "", onclick: () => {
-    location.href = `/compare?${[...chosen].map((id) => `id=${id}`).join("&")}`;
-  } }, "Compare two");
-  main.replaceChildren(make("h1", {}, "Studies"), list, make("p", {}, beside));
+  main.replaceChildren(make("h1", {}, "Studies"), list);
   let shown = "";
-  const choose = (id, on) => {
-    if (on) chosen.add(id); else chosen.delete(id);
-    beside.disabled = chosen.size !== 2;
-  };
   const draw = async () => {
     try {
       const { studies } = await get("/api/studies");
       const text = JSON.stringify(studies) + Math.floor(Date.now() / 30000);
-      if (text !== shown) list.replaceChildren(studiesTable(studies, chosen, choose));
+      if (text !== shown) list.replaceChildren(studiesTable(studies));
       shown = text;
       say("up to date");
     } catch (problem) {
@@ -124,29 +116,19 @@ async function studiesPage(main) {
   setInterval(draw, 2000);
 }
 
-function meter(share) {
-  if (share === null || share === undefined) return "–";
-  const text = percent(Math.min(1, share));
-  return make("meter", { min: 0, max: 1, value: Math.min(1, share), title: text, "aria-label": `${text} of the evidence needed` }, text);
-}
-
-function studiesTable(studies, chosen, choose) {
+function studiesTable(studies) {
   if (!studies.length) return make("p", { class: "note" }, "There is no study here yet.");
   const now = Date.now() / 1000;
   const rows = studies.map((one) => [
     make("a", { href: `/studies/${one.id}` }, named(one.name)),
     one.status,
-    make("span", {}, meter(one.status === "decided" ? 1 : one.share)),
     one.m === undefined ? "–" : `the best ${one.m === 1 ? "" : one.m} of ${number(one.candidates)}`.replace("  ", " "),
     number(one.observations),
     number(one.pending),
     one.updated === undefined ? "–" : ago(now - one.updated),
-    make("input", { type: "checkbox", "aria-label": `compare ${one.name.slice(0, 80)}`,
-      ...(chosen.has(one.id) ? { checked: "" } : {}),
-      onchange: (event) => choose(one.id, event.target.checked) }),
   ]);
-  const heads = ["study", "status", "evidence", "question", "measurements", "open trials", "last event", "compare"];
-  return table(heads, rows, { marks: studies.map((one) => (one.status === "decided" ? "in" : "")), left: [1, 2, 3] });
+  const heads = ["study", "status", "question", "measurements", "open trials", "last event"];
+  return table(heads, rows, { marks: studies.map((one) => (one.status === "decided" ? "in" : "")), left: [1, 2] });
 }
 
 // --- one study ------------------------------------------------------------------------------
@@ -158,8 +140,6 @@ class StudyView {
     this.seen = Math.max(0, after - LOG_ROWS); // the number of the last one that came
     this.state = null;
     this.asked = new Map(); // what is drawn soon
-    this.revisions = []; // the newest first
-    this.earlier = false;
     this.place = {};
     for (const name of ["words", "evidence", "estimates", "allocation", "forecast", "sensitivity", "ask", "certificate", "revisions", "log"]) {
       this.place[name] = make("section", { id: `${name}-${id}` });
@@ -171,14 +151,9 @@ class StudyView {
 
   get path() { return `/api/studies/${this.id}`; }
 
-  async begin() {
-    this.listen();
-    await this.loadRevisions();
-  }
-
   listen() {
     // All that is shown comes by the stream, so that many who look cost what one does.
-    const source = new EventSource(`${this.path}/stream?after=${this.seen}&views=1`);
+    const source = new EventSource(`${this.path}/events?after=${this.seen}&views=1`);
     source.addEventListener("open", () => say("live"));
     source.addEventListener("error", () => {
       say("not connected: trying again");
@@ -195,7 +170,7 @@ class StudyView {
 
   ask() {
     // Why the stream was refused: perhaps the token is another one.
-    get(`${this.path}/state`).then((found) => this.take("state", found), (problem) => this.trouble(problem.message));
+    get(this.path).then((found) => this.take("state", found), (problem) => this.trouble(problem.message));
   }
 
   trouble(text) {
@@ -208,7 +183,6 @@ class StudyView {
     this.seen = event.number;
     this.last = Math.max(this.last, event.number);
     this.events = [...this.events, event].slice(-LOG_ROWS);
-    if (MEND.has(event.kind)) this.revised([event]);
     this.soon("log", () => this.drawLog(), 50);
   }
 
@@ -218,33 +192,15 @@ class StudyView {
     this.asked.set(name, setTimeout(() => { this.asked.delete(name); work(); }, wait));
   }
 
-  async loadRevisions() {
-    const oldest = this.revisions.at(-1)?.number;
-    const before = oldest === undefined ? "" : `?before=${oldest}`;
-    try {
-      const found = await get(`${this.path}/revisions${before}`);
-      this.earlier = found.revisions.length === 100;
-      this.revised(found.revisions);
-    } catch (problem) { this.trouble(problem.message); }
-  }
-
-  revised(some) {
-    // The same event may come by the stream and by the list.
-    const known = new Set(this.revisions.map((one) => one.number));
-    this.revisions = [...this.revisions, ...some.filter((one) => !known.has(one.number))].sort((a, b) => b.number - a.number);
-    this.soon("revisions", () => this.drawRevisions(), 50);
-  }
-
-  drawRevisions() {
-    if (!this.revisions.length) return;
-    const older = make("button", { type: "button", onclick: () => this.loadRevisions() }, "Show older");
+  drawRevisions(some) {
+    if (!some.length) return;
     put(this.place.revisions, make("h2", {}, "Corrections and changes"),
-      make("details", {}, make("summary", {}, `The last ${number(this.revisions.length)}, of the whole log`),
-        eventTable(this.revisions, "revisions")), this.earlier ? older : "");
+      make("details", {}, make("summary", {}, `The last ${number(some.length)}, of the whole log`), eventTable(some, "revisions")));
   }
 
   take(kind, found) {
-    const draw = { state: this.drawState, estimates: this.drawEstimates, evidence: this.drawEvidence,
+    say("live");
+    const draw = { state: this.drawState, estimates: this.drawEstimates, revisions: this.drawRevisions, evidence: this.drawEvidence,
       allocation: this.drawAllocation, forecast: this.drawForecast, sensitivity: this.drawSensitivity }[kind];
     draw.call(this, found[kind], found.events);
   }
@@ -416,27 +372,16 @@ function described(event) {
   }
 }
 
-async function studyPage(main) {
+function studyPage(main) {
   const view = new StudyView(Number(main.dataset.id), Number(main.dataset.after));
   const title = make("h1", { class: main.dataset.name.length > 200 ? "cut" : null }, named(main.dataset.name));
   const { words, evidence, estimates, allocation, forecast, sensitivity, ask, certificate, revisions, log } = view.place;
   main.replaceChildren(title, words,
     evidence, make("div", { class: "pair" }, estimates, allocation),
     make("div", { class: "pair" }, forecast, sensitivity), ask, certificate, revisions, log);
-  await view.begin();
-}
-
-async function comparePage(main) {
-  const ids = main.dataset.id.split(" ").filter(Boolean).map(Number);
-  const lasts = main.dataset.after.split(" ").map(Number);
-  const views = ids.map((id, at) => new StudyView(id, lasts[at]));
-  const title = main.querySelector("h1");
-  main.replaceChildren(title, make("div", { class: "pair" },
-    ...views.map((view) => make("section", {}, make("p", {}, make("a", { href: `/studies/${view.id}` }, "This study alone")),
-      ...["words", "evidence", "estimates", "forecast", "revisions", "log"].map((name) => view.place[name])))));
-  await Promise.all(views.map((view) => view.begin()));
+  view.listen();
 }
 
 const main = document.getElementById("main");
-const page = { studies: studiesPage, study: studyPage, compare: comparePage }[main.dataset.page];
+const page = { studies: studiesPage, study: studyPage }[main.dataset.page];
 if (page) page(main);
