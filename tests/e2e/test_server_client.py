@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import playwright
+import pytest
 
 from helpers.serving import serving
 from mislid.study import load_study
@@ -16,22 +17,8 @@ PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "client.mjs"
 NODE = shutil.which("node") or str(Path(playwright.__file__).parent / "driver" / "node")
 
 
-<<<<<<< HEAD
-def test_the_client_runs_a_study_to_its_end(tmp_path: Path) -> None:
-=======
-@pytest.fixture
-def client(tmp_path: Path) -> Path:
-    """The program as the document has it."""
-    (code,) = re.findall(r"(?ms)^```js client\.mjs\n(.*?)^```", DOCUMENT.read_text("utf-8"))
-    assert len(code.splitlines()) <= 100
-    file = tmp_path / "client.mjs"
-    file.write_text(code, encoding="utf-8")
-    return file
-
-
 @pytest.mark.slow
-def test_the_client_runs_a_study_to_its_end(client: Path, tmp_path: Path) -> None:
->>>>>>> 3b20c1f (Serve studies with less code: one place for views, streams at /events, and studies by id or name)
+def test_the_client_runs_a_study_to_its_end(tmp_path: Path) -> None:
     lab = tmp_path / "lab.db"  # which the server makes
     with serving(lab, "--write") as server:
         command = [NODE, PROGRAM, server.url, str(server.token)]
