@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,9 @@ class Identification:
         What the noise model asks for besides counts and means, as in `Engine.scatter` (K,).
     cost
         What all measurements cost; None where no costs were given.
+    settled
+        Measurements by which each pair (challenger, incumbent) of the answer was proved; empty
+        for stopping rules that settle no single pairs.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Identification:
     question: Question = field(repr=False)
     scatter: Vector = field(repr=False)
     cost: float | None = None
+    settled: Mapping[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     @property
     def intervals(self) -> Matrix:
@@ -351,6 +356,7 @@ class Run:
             unsolved=engine.unsolved,
             question=engine.question,
             scatter=engine.scatter,
+            settled=engine.settled(),
         )
 
     def _evidence(self) -> Evidence:

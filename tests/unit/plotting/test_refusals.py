@@ -16,8 +16,8 @@ from mislid.plotting import (
     draw_evidence,
     draw_forecast,
     draw_trade_off,
-    plot_allocation,
-    plot_evidence,
+    plot_counts,
+    plot_proved,
     plot_runs,
     save,
     save_runs,
@@ -86,8 +86,6 @@ def test_what_is_no_group_of_runs(axes: Any, groups: Any, tmp_path: Path) -> Non
         plot_runs(axes, groups, 0.05)
     with pytest.raises(ProblemError, match="groups must hold at least one algorithm"):
         save_runs(tmp_path / "runs.png", groups, 0.05)
-    with pytest.raises(ProblemError, match=r"runs must hold at least one run, .*; got"):
-        plot_evidence(axes, groups)
 
 
 def test_numbers_and_names_that_are_none(axes: Any) -> None:
@@ -97,20 +95,16 @@ def test_numbers_and_names_that_are_none(axes: Any) -> None:
     for dashed in (5, "mislid"):
         with pytest.raises(ProblemError, match="dashed must be a list of names; got"):
             plot_runs(axes, RUNS, 0.05, dashed=dashed)  # type: ignore[arg-type]
-    seen: list[Any] = []
-    mislid.identify(INSTANCE, 1, callback=seen.append)
-    with pytest.raises(ProblemError, match=r"bound must be a number at least 0 .*; got 'x'"):
-        plot_evidence(axes, {"mislid": seen}, bound="x")  # type: ignore[arg-type]
     with pytest.raises(ProblemError, match=r"instance must be what mislid.Instance\(\) gives"):
-        plot_allocation(axes, None, 1, [1, 2])  # type: ignore[arg-type]
+        plot_counts(axes, None, 1, [1, 2])  # type: ignore[arg-type]
 
 
 def test_what_nothing_can_be_drawn_on() -> None:
     several = Figure().subplots(2)
     for draw in (
         lambda: plot_runs(several, RUNS, 0.05),
-        lambda: plot_evidence(several, {}),
-        lambda: plot_allocation(several, INSTANCE, 1, [1, 2]),
+        lambda: plot_proved(several, {}),
+        lambda: plot_counts(several, INSTANCE, 1, [1, 2]),
     ):
         with pytest.raises(ProblemError, match=r"axes must be what Figure.add_subplot\(\) gives"):
             draw()

@@ -1,13 +1,14 @@
-"""A first look: one identification on an embedded instance, beside its rivals and the lower bound.
+"""The demonstration: one identification on an embedded instance, beside its rivals.
 
-The instance is made up so that the features help and mislead at once. They spare most of the
-measurements that a method without them needs; and a method that trusts them picks a wrong answer.
+The features of the instance help and mislead: they save most of the measurements of a method
+without features, and a method that trusts them gives a wrong answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 M, DELTA, MISSPECIFICATION, NOISE = 3, 0.05, 0.25, 0.5
-# Rivals may never be sure; mislid takes about 1,400.
+# Rivals may never stop; mislid takes about 1,400 measurements.
 BUDGET = 50_000
 EVERY = 20
 # Three standardised descriptors, and the gain in potency over a reference in log units.
@@ -43,7 +44,7 @@ COMPOUNDS = {
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """An algorithm with a stopping rule, and what the sampling makes of the descriptors."""
+    """An algorithm with a stopping rule, and how it uses the descriptors."""
 
     algorithm: str
     stopping: str
@@ -60,19 +61,16 @@ METHODS: Mapping[str, Method] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demo:
-    """What the demonstration found: by method the outcome and how the run went, and two bounds."""
+    """The runs of the demonstration by method, and the characteristic times of its instance."""
 
     instance: Instance
     found: Mapping[str, Identification]
-    seen: Mapping[str, list[Progress]]
     time: CharacteristicTime
     time_without_features: CharacteristicTime
 
 
 def demo_instance() -> Instance:
     """Twelve compounds whose potency is linear in three descriptors to within 0.25.
-
-    They are made up so that descriptors help and mislead at once.
 
     Examples
     --------
@@ -90,13 +88,7 @@ def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
     """Identify with every method; `tell` gets a method's name and progress now and then."""
     instance = demo_instance()
     found: dict[str, Identification] = {}
-    seen: dict[str, list[Progress]] = {name: [] for name in METHODS}
     for name, method in METHODS.items():
-
-        def look(progress: Progress, name: str = name) -> None:
-            seen[name].append(progress)
-            tell(name, progress)
-
         found[name] = identify(
             instance,
             M,
@@ -105,36 +97,33 @@ def run_demo(tell: Callable[[str, Progress], object], seed: int = 0) -> Demo:
             stopping=method.stopping,
             seed=seed,
             max_samples=BUDGET,
-            callback=look,
+            callback=partial(tell, name),
             every=EVERY,
         )
         if found[name].status == INTERRUPTED:
             raise KeyboardInterrupt
     models = instance.model, Model(instance.model.features, np.inf)
     times = [characteristic_time(m, instance.means, M, noise=instance.noise) for m in models]
-    return Demo(instance, found, seen, *times)
+    return Demo(instance, found, *times)
 
 
 def draw_demo(demo: Demo) -> Figure:
-    """Draw where mislid measured, and how the evidence of every method grew, side by side."""
-    from mislid.plotting import plot_allocation, plot_evidence
-    from mislid.plotting.run import name_lines
-    from mislid.plotting.theme import CONTRAST, drawing, new_figure
+    """Draw how often mislid measured each compound, and what each method proved."""
+    from mislid.plotting import plot_counts, plot_proved
+    from mislid.plotting.theme import drawing, new_figure
 
-    found, unproven = demo.found["mislid"], demo.found["LinGapE"]
-    proven = {name: demo.seen[name] for name in METHODS if name != "LinGapE"}
+    found, runs = demo.found["mislid"], {}
+    for name, run in demo.found.items():
+        runs[name if run.correct else f"{name}, wrong answer"] = run
     with drawing():
-        figure = new_figure(4.8, 11.5)
+        figure = new_figure(4.6, 11.5)
         left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
-        plot_allocation(left, demo.instance, M, found.counts, optimal=demo.time.allocation)
-        left.set_title(f"Where mislid measured ({found.samples:,} measurements)")
+        plot_counts(left, demo.instance, M, found.counts)
+        left.set_title(f"Where mislid measured: most at the border of the best {M}")
         left.set_xlabel("compound, most potent first")
-        plot_evidence(right, proven, bound=demo.time.samples(DELTA))
-        if unproven.correct is False:
-            label = f"LinGapE, by its own test: {unproven.samples:,}, wrong"
-            (mark,) = right.plot([unproven.samples], [0.0], "X", color=CONTRAST, label=label)
-            mark.set(ms=9, clip_on=False)
-            name_lines(right)
-        right.set_title(f"Evidence for the answer, at error rate {DELTA:g}")
-        figure.suptitle(f"The {M} most potent of {demo.instance.K} compounds")
+        plot_proved(right, runs)
+        right.set_title("What each method has proved")
+        figure.suptitle(
+            f"The {M} most potent of {demo.instance.K} compounds, at error rate {DELTA:g}"
+        )
     return figure

@@ -38,10 +38,9 @@ def demo(told):
 
 
 def test_every_method_is_run_and_heard(demo, told) -> None:
-    assert list(demo.found) == list(demo.seen) == list(METHODS)
-    assert told == [(name, progress) for name, seen in demo.seen.items() for progress in seen]
+    assert list(demo.found) == list(METHODS)
     for name, found in demo.found.items():
-        samples = [progress.samples for progress in demo.seen[name]]
+        samples = [progress.samples for heard, progress in told if heard == name]
         assert samples == [*range(EVERY, found.samples, EVERY), found.samples]
 
 
@@ -65,24 +64,19 @@ def test_the_bounds_are_those_of_the_instance(demo) -> None:
     assert demo.time.samples(DELTA) < demo.found["mislid"].samples
 
 
-def test_the_picture_shows_allocation_and_evidence(demo) -> None:
-    figure = draw_demo(demo)
-    left, right = figure.axes
-    assert sum(bar.get_height() for bar in left.patches) == pytest.approx(1.0)
-    order = np.argsort(-demo.instance.means, kind="stable")
-    optimal = left.lines[0].get_ydata()
-    np.testing.assert_allclose(optimal, demo.time.allocation[order], rtol=1e-12)
+def test_the_picture_shows_counts_and_what_was_proved(demo) -> None:
+    left, right = draw_demo(demo).axes
+    assert sum(bar.get_height() for bar in left.patches) == demo.found["mislid"].samples
     assert [label.get_text() for label in left.get_xticklabels()][:3] == ["MX-07", "MX-04", "MX-12"]
     legend = [text.get_text() for text in right.get_legend().get_texts()]
     counts = {name: f"{found.samples:,}" for name, found in demo.found.items()}
     assert legend == [
         *(f"{name}: {counts[name]}" for name in ("mislid", "LUCB", "uniform")),
-        f"lower bound: {demo.time.samples(DELTA):,.0f}",
-        f"LinGapE, by its own test: {counts['LinGapE']}, wrong",
+        f"LinGapE, wrong answer: {counts['LinGapE']}",
     ]
-    # What is enough, a curve and its end for three methods, the bound, and LinGapE's end.
-    assert len(right.lines) == 9
-    assert all(axes.get_title(loc="left") and axes.get_ylabel() for axes in figure.axes)
+    for name in ("mislid", "LUCB", "uniform"):  # every pair, the last one when the run stopped
+        times = demo.found[name].settled.values()
+        assert (len(times), max(times)) == (27, demo.found[name].samples)
 
 
 def test_an_interrupted_save_leaves_what_was_there(demo, tmp_path, monkeypatch) -> None:
@@ -140,7 +134,7 @@ def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys
     assert "guaranteed  none, budget exhausted" in said
     assert "own test    MX-07, MX-04, MX-12\n" in said
     assert "wrong" not in said
-    assert not any("LinGapE" in line.get_label() for line in draw_demo(other).axes[1].lines)
+    assert not any("wrong" in str(line.get_label()) for line in draw_demo(other).axes[1].lines)
 
 
 class Terminal(io.StringIO):
