@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,8 +69,9 @@ def plot_counts(axes: Axes, instance: Instance, m: int, counts: npt.ArrayLike) -
     axes.axhline(even, color=GREY, lw=0.9, ls="--", label=f"even share: {even:,.0f}")
     labels = [str(instance.label(int(arm))) for arm in order]
     upright = max(map(len, labels)) <= 2
-    style = {"rotation": 0 if upright else 45, "ha": "center" if upright else "right"}
-    axes.set_xticks(place.tolist(), labels, rotation_mode="anchor", **style)
+    axes.set_xticks(place.tolist(), labels, rotation_mode="anchor")
+    for label in axes.get_xticklabels():
+        label.set(rotation=0 if upright else 45, ha="center" if upright else "right")
     axes.set_xlabel("arm, largest mean first")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylabel("measurements")
@@ -109,26 +110,21 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     True
     """
     refuse_other_axes(axes)
-    if not isinstance(runs, Mapping) or not runs:
-        raise ProblemError("runs must hold at least one run by its name, as identify() gives it")
-    for name, found in runs.items():
-        refuse_others(found, Identification, f"runs[{name!r}]", "mislid.identify()")
+    _refuse_other_runs(runs)
     question = next(iter(runs.values())).question
     pairs = question.m * (question.K - question.m)
     axes.axhline(pairs, color=GREY, lw=0.9, ls="--")
     for at, (name, found) in enumerate(runs.items()):
-        colour, times = LINES[at % len(LINES)], sorted(found.settled.values())
-        marker = {"color": colour, "ms": 8, "clip_on": False, "zorder": 4}
-        if not times:
-            marker["color"] = CONTRAST
-            axes.plot([found.samples], [0.0], "X", label=f"{name}: {found.samples:,}", **marker)
-            continue
-        label = f"{name}: {found.samples:,}" + ("" if found.status == "stopped" else ", not proved")
-        proved = [0, *range(1, len(times) + 1), len(times)]
-        line = {"lw": 2.4 if at == 0 else 1.6, "zorder": 3 if at == 0 else 2}
-        steps = [0, *times, found.samples]
-        axes.plot(steps, proved, color=colour, drawstyle="steps-post", label=label, **line)
-        axes.plot([found.samples], [len(times)], "o", **marker)
+        end, times = found.samples, sorted(found.settled.values())
+        label = f"{name}: {end:,}"
+        if times:
+            colour, label = LINES[at % len(LINES)], label + _verdict(found)
+            proved = [0, *range(1, len(times) + 1), len(times)]
+            (line,) = axes.plot([0, *times, end], proved, color=colour, label=label)
+            line.set(drawstyle="steps-post", lw=2.4 if at == 0 else 1.6, zorder=3 if at == 0 else 2)
+            axes.plot([end], [len(times)], "o", color=colour, ms=8, zorder=4)
+        else:
+            axes.plot([end], [0.0], "X", color=CONTRAST, ms=8, clip_on=False, label=label)
     axes.set_xlim(0.0, 1.05 * max(found.samples for found in runs.values()))
     axes.set_ylim(0.0, 1.08 * pairs)
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -137,3 +133,14 @@ def plot_proved(axes: Axes, runs: Mapping[str, Identification]) -> None:
     axes.text(0.0, pairs, f" all {pairs}: the answer is proved", va="bottom", color=GREY)
     axes.legend(loc="lower right", title="measurements until it stops")
     tidy(axes)
+
+
+def _verdict(found: Identification) -> str:
+    return "" if found.status == "stopped" else ", not proved"
+
+
+def _refuse_other_runs(runs: Any) -> None:
+    if not isinstance(runs, Mapping) or not runs:
+        raise ProblemError("runs must hold at least one run by its name, as identify() gives it")
+    for name, found in runs.items():
+        refuse_others(found, Identification, f"runs[{name!r}]", "mislid.identify()")

@@ -114,7 +114,7 @@ def draw_demo(demo: Demo) -> Figure:
 
     found, runs = demo.found["mislid"], {}
     for name, run in demo.found.items():
-        runs[name if run.correct else f"{name}, wrong answer"] = run
+        runs[f"{name}, wrong answer" if run.correct is False else name] = run
     with drawing():
         figure = new_figure(4.6, 11.5)
         left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
