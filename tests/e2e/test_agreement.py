@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from mislid.paper.experiments import EXPERIMENTS, run_experiment
-from mislid.paper.experiments.comparison import compare
-from mislid.paper.experiments.published import published_runs, published_statistics
+from mislid.paper.experiments.published import compare, published_runs, published_statistics
 
 REPRODUCED = os.environ.get("MISLID_REPRODUCED")
 FEW = {"A": 40, "B": 20, "C": 20, "D": 6, "E": 4}

@@ -54,7 +54,10 @@ def test_the_command_knows_the_experiments():
     assert tuple(EXPERIMENTS) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    ["C", *(pytest.param(name, marks=pytest.mark.slow) for name in ("A", "B", "D", "E"))],
+)
 def test_every_experiment_from_end_to_end(name, data, tmp_path, capsys):
     output = tmp_path / "out"
     assert reproduce(name, "--runs", 2, "--data", data, "--output", output) == 0
@@ -76,17 +79,7 @@ def test_without_data_the_paper_s_recipe_is_used(tmp_path, capsys):
     assert "another instance" in capsys.readouterr().out
 
 
-def test_the_variable_names_the_data_too(data, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("MISLID_DATA", str(data))
-    output = tmp_path / "out"
-    assert reproduce("C", "--runs", 1, "--output", output) == 0
-    settings = json.loads((output / "C" / "settings.json").read_text())
-    assert settings["instances"] == "published"
-    monkeypatch.setenv("MISLID_DATA", str(tmp_path / "nowhere"))
-    assert reproduce("C", "--runs", 1, "--output", output) == 1
-    assert "no instances/B.npz in" in capsys.readouterr().err
-
-
+@pytest.mark.slow
 def test_the_same_call_again_does_nothing_again_and_more_runs_go_on(data, tmp_path, capsys):
     output = tmp_path / "out"
     seen = []
@@ -146,6 +139,7 @@ def test_wrong_calls(arguments, status, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_progress_is_on_stderr(data, tmp_path, capsys):
     arguments = ["C", "--runs", "1", "--data", str(data), "--output", str(tmp_path / "out")]
     # The second time all runs are there already.

@@ -16,6 +16,7 @@ from mislid.cli import main
 from mislid.paper.experiments import EXPERIMENTS, Method
 
 RUNS = 6
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`mislid reproduce`: the paper's experiments, and tables of others."""
+"""`mislid reproduce`: the paper's experiments."""
 
 from __future__ import annotations
 
@@ -23,23 +23,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from mislid.paper.experiments import Case, Method, Result
-    from mislid.paper.experiments.until_right import Race, Racer
 
 NAMES = ("A", "B", "C", "D", "E")
-SUITES = ("elimination", "peps")
 OUTPUT = "mislid-reproduce"
 
 
 @click.command("reproduce")
-@click.argument(
-    "name", metavar="[A|B|C|D|E|all]", required=False, type=click.Choice([*NAMES, "all"])
-)
-@click.option(
-    "--suite",
-    type=click.Choice(SUITES),
-    help="A table that others have published, in the place of an experiment: elimination "
-    "(Tirinzoni and Degenne 2022) or peps (Li, Jamieson and Jain 2024).",
-)
+@click.argument("name", metavar="A|B|C|D|E|all", type=click.Choice([*NAMES, "all"]))
 @click.option(
     "--runs",
     type=click.IntRange(1),
@@ -59,8 +49,7 @@ OUTPUT = "mislid-reproduce"
 @quiet_option("No progress bars.")
 @one_sentence_errors
 def command(
-    name: str | None,
-    suite: str | None,
+    name: str,
     output: str,
     page: str | None,
     jobs: int,
@@ -68,21 +57,17 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Run an experiment of the paper again, or all, or a table of others, and print tables with the
-    published numbers beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md,
-    report.md, figure.png and figure.svg.
+    """Run an experiment of the paper again, or all, and print tables with the published numbers
+    beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md, report.md, figure.png
+    and figure.svg.
     """
-    if (name is None) == (suite is None):
-        raise click.UsageError("Name one experiment (A, B, C, D, E or all) or one --suite.")
-    if suite == "peps":
-        return _race(suite, Path(output) / suite, page, jobs, dask, quiet, **options)
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
     from mislid.paper.experiments.report import table_text, write_page
 
     results, status = [], 0
     with cluster(dask, jobs) as client, _processes(jobs) as executor:
-        for chosen in NAMES if name == "all" else [name or str(suite)]:
+        for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:
                 result = _result(chosen, folder, quiet, client=client, executor=executor, **options)
@@ -101,36 +86,6 @@ def command(
     return status
 
 
-def _race(
-    name: str,
-    folder: Path,
-    page: str | None,
-    jobs: int,
-    dask: str | None,
-    quiet: bool,
-    *,
-    runs: int | None,
-    seed: int,
-    data: str | None,
-) -> int:
-    """Samples until answers are right: another table, with a report of its own."""
-    if page is not None:
-        raise ProblemError(f"page must not be given with --suite {name}; got {page!r}")
-    from mislid.io import write_whole
-    from mislid.paper.experiments.suites import RACES
-    from mislid.paper.experiments.until_right import race_text, run_race
-
-    race = RACES[name]
-    with cluster(dask, jobs) as client, _processes(jobs) as processes, _Bars(quiet) as bars:
-        executor = processes if client is None else client.get_executor(pure=False)
-        found = run_race(race, folder, runs=runs, seed=seed, executor=executor, tell=bars)
-    text = race_text(race, found)
-    write_whole(folder / "report.md", text.encode())
-    click.echo(text)
-    click.echo(f"Report: {folder / 'report.md'}")
-    return 0
-
-
 def _processes(jobs: int) -> AbstractContextManager[Executor | None]:
     """One set of processes for all methods of all experiments, where there are to be several."""
     from mislid.simulation.executors import processes
@@ -140,14 +95,9 @@ def _processes(jobs: int) -> AbstractContextManager[Executor | None]:
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
     from mislid.paper.experiments import EXPERIMENTS, run_experiment
-    from mislid.paper.experiments.published import published_runs
-    from mislid.paper.experiments.suites import SUITES
 
-    earlier = published_runs(options["data"])
     with _Bars(quiet) as bars:
-        return run_experiment(
-            {**EXPERIMENTS, **SUITES}[name], folder, published_runs=earlier, tell=bars, **options
-        )
+        return run_experiment(EXPERIMENTS[name], folder, tell=bars, **options)
 
 
 def _write(result: Result) -> None:
@@ -175,7 +125,7 @@ class _Bars:
             self.bar.close()
             self.bar = None
 
-    def __call__(self, case: Case | Race, method: Method | Racer, done: int, runs: int) -> None:
+    def __call__(self, case: Case, method: Method, done: int, runs: int) -> None:
         """Show so many finished runs; called with none before the first."""
         if self.quiet:
             return

@@ -1,4 +1,4 @@
-"""The figure of an experiment: our boxes beside the published ones."""
+"""Figures of experiments: boxes of our samples beside the published ones."""
 
 from __future__ import annotations
 

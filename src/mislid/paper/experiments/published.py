@@ -1,4 +1,4 @@
-"""What was published: statistics, which are part of the package, and the single runs.
+"""Published runs, and comparisons with ours.
 
 The statistics come from the authors' result files (clreda/misspecified-top-m, MIT licence).
 Standard deviations divide by n - 1, as the paper's do.
@@ -14,31 +14,30 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from mislid.errors import FileFormatError
-from mislid.paper.datasets import locate
+from mislid.errors import MissingDataError
+from mislid.paper.datasets.directory import published_bytes
 from mislid.simulation.replicate import Row, summarise
 
 RUNS = "published/runs.csv"
-_HEADING = ["experiment", "method", "samples", "error", "seconds"]
+# Confidence of intervals; a test rejects at 1 - LEVEL.
+LEVEL = 0.99
 Runs = dict[tuple[str, str], list[Row]]
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What some runs say together.
-
-    Those of published runs are from their files, or from a printed table.
+    """Statistics of several runs.
 
     Attributes
     ----------
     runs
-        How many.
+        Number of runs.
     mean, std
         Of their samples.
     wrong
-        Number of wrong answers; None where nobody said.
+        Number of wrong answers.
     seconds
-        The mean of their times; None where nobody said.
+        The mean of their times; None where it was not published.
     unanswered
         Runs that gave up, which makes the mean a lower bound.
     """
@@ -46,7 +45,7 @@ class Statistics:
     runs: int
     mean: float
     std: float
-    wrong: int | None
+    wrong: int
     seconds: float | None
     unanswered: int = 0
 
@@ -103,23 +102,92 @@ def published_runs(data: str | os.PathLike[str] | None) -> Runs:
     `data` is the data directory; by default that of MISLID_DATA, else the cache.
     """
     try:
-        place = locate(RUNS, data)
-    except FileNotFoundError:
+        content = published_bytes(RUNS, data)
+    except MissingDataError:
         return {}
-    lines = csv.reader(place.read_text(encoding="utf-8").splitlines())
-    heading = next(lines, [])
-    if heading != _HEADING:
-        raise FileFormatError(
-            f"{str(place)!r} must begin with {','.join(_HEADING)!r}; got {','.join(heading)!r}"
-        )
     found: Runs = {}
-    for number, line in enumerate(lines, start=2):
-        try:
-            case, method, samples, error, seconds = line
-            rows = found.setdefault((case, method), [])
-            rows.append(Row(len(rows), int(samples), error == "0", "stopped", float(seconds)))
-        except ValueError:
-            raise FileFormatError(
-                f"{str(place)!r} must hold published runs; got {','.join(line)!r} in line {number}"
-            ) from None
+    for line in csv.DictReader(content.decode().splitlines()):
+        rows = found.setdefault((line["experiment"], line["method"]), [])
+        samples, right = int(line["samples"]), line["error"] == "0"
+        rows.append(Row(len(rows), samples, right, "stopped", float(line["seconds"])))
     return found
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours less the published.
+
+    `low` and `high` are the ends of Welch's interval for the difference of the mean samples,
+    `relative` is the difference as a share of the published mean, and `p_wrong` the probability of
+    error counts as far apart as these if both had one rate (Fisher's exact test).
+    """
+
+    relative: float
+    low: float
+    high: float
+    p_wrong: float
+
+    def agrees(self, margin: float) -> bool:
+        """Whether the means differ by less than this share, or by no more than chance explains."""
+        return abs(self.relative) <= margin or self.by_chance
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the runs leave it open that the means are equal."""
+        return self.low <= 0.0 <= self.high
+
+    @property
+    def errors_agree(self) -> bool:
+        """Whether the runs leave it open that the error rates are equal."""
+        return self.p_wrong >= 1.0 - LEVEL
+
+
+def compare(ours: Statistics, published: Statistics) -> Comparison:
+    """Compare samples and wrong answers.
+
+    Examples
+    --------
+    >>> ours = Statistics(500, 579.0, 350.0, 0, 0.1)
+    >>> found = compare(ours, Statistics(500, 577.0, 348.0, 0, 13.0))
+    >>> round(found.low), round(found.high), found.p_wrong
+    (-55, 59, 1.0)
+    """
+    from scipy.stats import fisher_exact
+
+    difference, half = ours.mean - published.mean, _welch_half_width(ours, published)
+    table = [[sample.wrong, sample.runs - sample.wrong] for sample in (ours, published)]
+    return Comparison(
+        relative=difference / published.mean,
+        low=difference - half,
+        high=difference + half,
+        p_wrong=float(fisher_exact(table).pvalue),
+    )
+
+
+def _welch_half_width(first: Statistics, second: Statistics) -> float:
+    """Half the length of Welch's interval for a difference of means; infinite from single runs."""
+    from scipy.special import stdtrit
+
+    if min(first.runs, second.runs) < 2:
+        return math.inf
+    parts = [sample.std**2 / sample.runs for sample in (first, second)]
+    total = sum(parts)
+    if total == 0.0:
+        return 0.0
+    freedom = total**2 / (parts[0] ** 2 / (first.runs - 1) + parts[1] ** 2 / (second.runs - 1))
+    return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(total)
+
+
+def rate_interval(wrong: int, runs: int) -> tuple[float, float]:
+    """Exact interval for an error rate (Clopper and Pearson 1934).
+
+    Examples
+    --------
+    >>> low, high = rate_interval(0, 500)
+    >>> low, round(high, 4)
+    (0.0, 0.0105)
+    """
+    from scipy.stats import binomtest
+
+    found = binomtest(wrong, runs).proportion_ci(LEVEL, method="exact")
+    return float(found.low), float(found.high)

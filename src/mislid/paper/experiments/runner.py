@@ -1,11 +1,12 @@
-"""Run an experiment: every method on every case, kept on disk and taken up again where it ended."""
+"""Runs of experiments, kept on disk and continued where they ended."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from mislid.io import as_path
 from mislid.model import Instance, load_instance
 from mislid.paper.datasets import locate
 from mislid.paper.datasets.directory import VARIABLE
-from mislid.paper.experiments.published import Runs, Statistics, published_statistics, statistics_of
-from mislid.paper.experiments.spec import (
-    Case,
-    Experiment,
-    Method,
+from mislid.paper.experiments.published import (
+    Runs,
+    Statistics,
+    published_runs,
+    published_statistics,
+    statistics_of,
 )
+from mislid.paper.experiments.spec import Case, Experiment, Method
 from mislid.simulation.replicate import Row, replicate_rows, replicate_settings
 
 # Called with a case, a method, the number of finished runs and of all: before the first, after
@@ -35,16 +38,14 @@ ORIGIN = "the files come from the authors' https://github.com/clreda/misspecifie
 class Outcome:
     """The runs of one method on one case.
 
-    A `Result` has one for every method on every case.
-
     Attributes
     ----------
     case, method, instance
-        What was run.
+        The question and the rule.
     rows
         One for every run.
     settings
-        What the runs depend on, as they are kept beside them.
+        Everything that the runs depend on.
     """
 
     case: Case
@@ -55,12 +56,12 @@ class Outcome:
 
     @property
     def statistics(self) -> Statistics:
-        """What the runs say together."""
+        """Statistics of the runs."""
         return statistics_of(self.rows)
 
     @property
     def published(self) -> Statistics | None:
-        """What the authors found; None where they did not say."""
+        """The authors' statistics; None where they did not say."""
         return _published(self.case, self.method)
 
 
@@ -71,29 +72,17 @@ class Result:
     Attributes
     ----------
     experiment
-        What was run.
+        Its record.
     folder
-        Where the runs are kept.
+        The directory of the runs.
     seed
         Of all random numbers.
     exact
-        Whether the instances are those that were published, or drawn by a published recipe.
+        Whether the instances are those that were published.
     outcomes
         One for every method on every case.
     published_runs
         The single published runs by case and method, as far as they are at hand.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from mislid.paper.experiments.spec import Recipe
-    >>> methods = Method("ours", "mislid"), Method("LUCB", "lucb")
-    >>> case = Case("tiny", "four arms", "", 2, 0.0, methods, Recipe(4, 2, 2, gap=0.5))
-    >>> experiment = Experiment("T", "An example", (case,), runs=2)
-    >>> with TemporaryDirectory() as folder:
-    ...     result = run_experiment(experiment, folder)
-    >>> [(one.method.name, one.statistics.runs) for one in result.of(case)]
-    [('ours', 2), ('LUCB', 2)]
     """
 
     experiment: Experiment
@@ -109,7 +98,7 @@ class Result:
         Parameters
         ----------
         case
-            One of the experiment's own.
+            One of the experiment's cases.
 
         Returns
         -------
@@ -129,7 +118,6 @@ def run_experiment(
     client: Any = None,
     executor: Executor | None = None,
     data: str | os.PathLike[str] | None = None,
-    published_runs: Runs | None = None,
     tell: Tell = lambda case, method, done, runs: None,
 ) -> Result:
     """Do the runs that `output` does not have yet; the same call can be made again at any time.
@@ -151,9 +139,6 @@ def run_experiment(
         `concurrent.futures.Executor`, as in `mislid.replicate`.
     data
         The data directory; by default that of MISLID_DATA, else the cache.
-    published_runs
-        Single published runs for the figure, by case and method, as
-        `mislid.paper.experiments.published.published_runs` reads them.
     tell
         Called with a case, a method, the number of finished runs and of all.
 
@@ -192,16 +177,21 @@ def run_experiment(
     True
     """
     folder = as_path(output, "output")
-    _refuse_unfit(experiment, published_runs, tell)
+    if not isinstance(experiment, Experiment):
+        raise ProblemError(
+            f"experiment must be an Experiment, such as EXPERIMENTS['A']; got {shown(experiment)}"
+        )
+    pairs = [(case, method) for case in experiment.cases for method in case.methods]
+    for case, method in pairs:
+        _published(case, method)
     runs = experiment.runs if runs is None else as_count(runs, "runs", 1)
     seed = experiment.seed if seed is None else as_count(seed, "seed", 0)
     instances, exact = find_instances(experiment, seed, data)
     outcomes = []
-    for case, method in _methods(experiment):
+    for case, method in pairs:
         instance = instances[case.name]
-        options = method.options(experiment.delta)
         wanted = method.runs_of(runs)
-        asked = {"runs": wanted, "seed": seed, **options}
+        asked = {"runs": wanted, "seed": seed, **method.options(experiment.delta)}
         tell(case, method, 0, wanted)
         rows = replicate_rows(
             instance,
@@ -211,41 +201,24 @@ def run_experiment(
             client=client,
             executor=executor,
             output=folder / PARTS / case.name / method.slug,
-            progress=_teller(tell, case, method),
+            progress=partial(tell, case, method),
         )
         tell(case, method, len(rows), wanted)
         settings = replicate_settings(instance, case.m, **asked)
         outcomes.append(Outcome(case, method, instance, rows, settings))
-    return Result(experiment, folder, seed, exact, outcomes, published_runs or {})
-
-
-def _refuse_unfit(experiment: Any, published_runs: Any, tell: Any) -> None:
-    if not isinstance(experiment, Experiment):
-        raise ProblemError(
-            f"experiment must be an Experiment, such as EXPERIMENTS['A']; got {shown(experiment)}"
-        )
-    if not isinstance(published_runs, Mapping | None):
-        raise ProblemError(f"published_runs must be a dict of rows; got {shown(published_runs)}")
-    if not callable(tell):
-        raise ProblemError(f"tell must be a function of four arguments; got {shown(tell)}")
-    for case, method in _methods(experiment):
-        _published(case, method)
+    return Result(experiment, folder, seed, exact, outcomes, published_runs(data))
 
 
 def _published(case: Case, method: Method) -> Statistics | None:
-    """What was published of a method on a case; refuses what was not."""
-    if method.reported is not None:
-        return method.reported
+    """The published statistics of a method on a case; refuses unknown names."""
     key, known = case.published_key(method), published_statistics()
-    if key is None:
-        return None
-    if key not in known:
+    if key is not None and key not in known:
         names = ", ".join(repr(name) for one, name in known if one == key[0]) or "none"
         raise ProblemError(
             f"published must be the name of a method whose runs on {key[0]} were published, "
             f"{names}; got {shown(key[1])}"
         )
-    return known[key]
+    return None if key is None else known[key]
 
 
 def find_instances(
@@ -256,7 +229,6 @@ def find_instances(
     Without data they are drawn with the seed; `MissingDataError` where one has no recipe, or where
     the data directory was named and lacks it.
     """
-    recipes = {case.name: case.recipe for case in experiment.cases}
     try:
         found = {
             case.name: load_instance(locate(case.path, data), case.misspecification)
@@ -266,25 +238,12 @@ def find_instances(
     except MissingDataError as problem:
         problem.add_note(ORIGIN)
         named = data is not None or os.environ.get(VARIABLE)
-        if named or None in recipes.values():
+        if named or any(case.recipe is None for case in experiment.cases):
             raise
-        return _drawn(experiment.cases, seed), False
-    return found | _drawn([case for case in experiment.cases if not case.instance], seed), True
-
-
-def _drawn(cases: Iterable[Case], seed: int) -> dict[str, Instance]:
-    return {
+        found = {}
+    drawn = {
         case.name: case.recipe.draw(seed, case.misspecification)
-        for case in cases
-        if case.recipe is not None
+        for case in experiment.cases
+        if case.recipe is not None and case.name not in found
     }
-
-
-def _methods(experiment: Experiment) -> Iterator[tuple[Case, Method]]:
-    for case in experiment.cases:
-        for method in case.methods:
-            yield case, method
-
-
-def _teller(tell: Tell, case: Case, method: Method) -> Callable[[int, int], object]:
-    return lambda done, runs: tell(case, method, done, runs)
+    return found | drawn, not drawn

@@ -1,13 +1,9 @@
-"""What an experiment is: instances, or recipes for them, methods, numbers of runs.
-
-Plain records that run nothing.
-"""
+"""Records of experiments: instances or recipes for them, methods, numbers of runs."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,17 +11,15 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from mislid._validation import Matrix, Vector, as_count, as_number, as_text
-from mislid._words import shown
 from mislid.algorithms import Algorithm, as_algorithm
 from mislid.errors import ProblemError
 from mislid.model import Instance, Model
-from mislid.paper.experiments.published import Statistics
 from mislid.stopping.rules import as_stopping_rule
 
 HEURISTIC, GUARANTEED = "heuristic", "guaranteed"
 # The published runs with tricks tested when samples had grown by more than this.
 PUBLISHED_GRID = 1.2
-# How often an instance is drawn anew.
+# Most draws of an instance.
 ATTEMPTS = 10_000
 # Tells an instance's random numbers from those of runs, which are the children 0, 1, ...
 BRANCH = 2**31
@@ -89,12 +83,12 @@ def _scaled(values: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm with a stopping rule, and what its runs are compared with.
+    """An algorithm with a stopping rule, and the published runs to compare it with.
 
     Attributes
     ----------
     name
-        What tables and figures call it.
+        Its name in tables and figures.
     algorithm, stopping
         As in `mislid.identify`.
     published
@@ -106,18 +100,16 @@ class Method:
         Whether the published runs were of the same instance and settings; without that there is no
         verdict.
     remark
-        What is known of a mean that differs, for the report.
+        A known reason for a mean that differs, for the report.
     tolerance, gamma, max_samples
         As in `mislid.identify`; without `max_samples`, its default.
     most
         Most runs of a slow method, however many the others do.
-    reported
-        Statistics of runs that are known from a printed table only.
 
     Raises
     ------
     ProblemError
-        If there is no such rule, the name has no letter or digit, or another field cannot be.
+        If there is no such rule, or the name has no letter or digit.
 
     Examples
     --------
@@ -137,19 +129,12 @@ class Method:
     gamma: float = 1.0
     max_samples: int | None = None
     most: int | None = None
-    reported: Statistics | None = None
 
     def __post_init__(self) -> None:
         as_algorithm(self.algorithm)
         as_stopping_rule(self.stopping)
-        as_text(self.name, "name")
         if not self.slug.strip("."):
-            raise ProblemError(f"name must have a letter or a digit; got {shown(self.name)}")
-        as_number(self.margin, "margin", low=0, high=math.inf)
-        if self.most is not None:
-            as_count(self.most, "most", 1)
-        if not isinstance(self.reported, Statistics | None):
-            raise ProblemError(f"reported must be Statistics or None; got {shown(self.reported)}")
+            raise ProblemError(f"name must have a letter or a digit; got {self.name!r}")
 
     @property
     def label(self) -> str:
@@ -170,13 +155,12 @@ class Method:
         return re.sub(r"[^\w.]+|_+", "-", self.label.lower()).strip("-")
 
     def runs_of(self, runs: int) -> int:
-        """How many of so many runs are done.
+        """The number of runs of this method where the others do so many.
 
         Parameters
         ----------
         runs
-            How many the experiment asks for, of every method that is not too slow to do so many
-            of them.
+            Number of runs of the experiment.
 
         Returns
         -------
@@ -186,17 +170,17 @@ class Method:
         return runs if self.most is None else min(runs, self.most)
 
     def options(self, delta: float) -> dict[str, Any]:
-        """What `replicate` is called with.
+        """Keyword arguments of `replicate`.
 
         Parameters
         ----------
         delta
-            The error rate that is asked for, as `replicate` checks it.
+            The error rate.
 
         Returns
         -------
         dict
-            Keyword arguments.
+            Without `max_samples` where the default is meant.
         """
         options: dict[str, Any] = {
             "algorithm": self.algorithm,
@@ -214,20 +198,18 @@ class Case:
 
     Attributes
     ----------
-    name
-        What tables call it; the directory of its runs has this name.
-    title
-        What it is, in words.
+    name, title
+        Its name in tables and for the directory of its runs, and a description.
     instance
         The name of a published instance; empty where only a recipe was published.
     m
         Number of best arms to find.
     misspecification
-        What the algorithms are told.
+        The one that algorithms are told.
     methods
-        Each with a name of its own.
+        Each with another name.
     recipe
-        What draws an instance like the published one where that is not at hand: an object with
+        Draws an instance like the published one where that is missing: an object with
         `draw(seed, misspecification)`, which gives a `mislid.Instance`. None where only the
         published instance will do.
     published
@@ -236,8 +218,8 @@ class Case:
     Raises
     ------
     ProblemError
-        If the name cannot be that of a directory, two methods have the same name, or nothing says
-        where the instance comes from.
+        If the name cannot be that of a directory, two methods have the same name, or there is
+        neither an instance nor a recipe.
 
     Examples
     --------
@@ -261,10 +243,7 @@ class Case:
             raise ProblemError(f"name must be one that a directory can have; got {self.name!r}")
         if self.recipe is None and not self.instance:
             raise ProblemError("instance must be the name of a published one where recipe is None")
-        if self.recipe is not None and not callable(getattr(self.recipe, "draw", None)):
-            raise ProblemError(f"recipe must have a method draw; got {shown(self.recipe)}")
-        methods = _all_of("methods", self.methods, Method)
-        _refuse_repeats("methods", [method.slug for method in methods])
+        _refuse_repeats("methods", [method.slug for method in self.methods])
 
     @property
     def path(self) -> str:
@@ -272,13 +251,12 @@ class Case:
         return f"instances/{self.instance}.npz"
 
     def published_key(self, method: Method) -> tuple[str, str] | None:
-        """Under which names runs were published.
+        """The names under which runs were published.
 
         Parameters
         ----------
         method
-            One of the case's own, or another with a name under which somebody published runs on
-            this case.
+            One of the case's methods.
 
         Returns
         -------
@@ -297,19 +275,17 @@ class Experiment:
     Attributes
     ----------
     name, title
-        What commands call it, and what it is.
+        Its name for commands, and a description.
     cases
-        Each with a name of its own.
+        Each with another name.
     runs
         Number of runs of every method, unless `Method.most` is less.
     delta
-        The error rate that is asked for.
+        The error rate.
     seed
         Of all random numbers.
     notes
-        Sentences on what a reader should know.
-    source
-        What the runs are on, in words, where it is not the published instances.
+        Sentences for the report.
     """
 
     name: str
@@ -319,28 +295,13 @@ class Experiment:
     delta: float = 0.05
     seed: int = 0
     notes: tuple[str, ...] = ()
-    source: str = ""
 
     def __post_init__(self) -> None:
         as_count(self.runs, "runs", 1)
         as_number(self.delta, "delta", low=0, high=1, low_open=True, high_open=True)
-        as_count(self.seed, "seed", 0)
-        _refuse_repeats("cases", [case.name for case in _all_of("cases", self.cases, Case)])
-        _all_of("notes", self.notes, str)
+        _refuse_repeats("cases", [case.name for case in self.cases])
 
 
-def _all_of(what: str, values: Any, kind: type) -> list[Any]:
-    """The values of a tuple or list, all of one kind."""
-    whole = isinstance(values, tuple | list)
-    if not whole or not all(isinstance(value, kind) for value in values):
-        raise ProblemError(f"{what} must be a tuple of {kind.__name__}; got {shown(values)}")
-    return list(values)
-
-
-def _refuse_repeats(what: str, names: Iterable[str]) -> None:
-    names = list(names)
-    if not names:
-        raise ProblemError(f"{what} must not be empty")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ProblemError(f"{what} must have different names; got {repeated[0]!r} twice")
+def _refuse_repeats(what: str, names: Sequence[str]) -> None:
+    if not names or len(set(names)) < len(names):
+        raise ProblemError(f"{what} must have different names, at least one; got {list(names)}")

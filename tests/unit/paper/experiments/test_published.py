@@ -1,9 +1,19 @@
-"""The published statistics in the package are those of the published runs."""
+"""Published statistics are those of the published runs; two samples side by side."""
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from mislid.errors import FileFormatError
-from mislid.paper.experiments.published import published_runs, published_statistics, statistics_of
+from mislid.paper.experiments.published import (
+    LEVEL,
+    Comparison,
+    Statistics,
+    compare,
+    published_runs,
+    published_statistics,
+    statistics_of,
+)
 from mislid.simulation.replicate import Row
 
 
@@ -25,19 +35,10 @@ def test_no_file_no_runs(tmp_path):
     assert published_runs(tmp_path) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n", "must begin with 'experiment,method,samples,error,seconds'; got 'a,b'"),
-        ("", "must begin with"),
-        ("experiment,method,samples,error,seconds\nA,x,many,0,1\n", "got 'A,x,many,0,1' in line 2"),
-        ("experiment,method,samples,error,seconds\nA,x,3\n", "got 'A,x,3' in line 2"),
-    ],
-)
-def test_other_files_are_refused(tmp_path, text, message):
+def test_another_file_is_refused(tmp_path):
     (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "runs.csv").write_text(text)
-    with pytest.raises(FileFormatError, match=message):
+    (tmp_path / "published" / "runs.csv").write_text("a,b\n")
+    with pytest.raises(FileFormatError, match="is not the published file; get it again with"):
         published_runs(tmp_path)
 
 
@@ -49,3 +50,65 @@ def test_runs_without_an_answer_are_counted_apart():
 
 def test_one_run_has_no_spread():
     assert statistics_of([Row(0, 5, True, "stopped", 0.1)]).std == 0.0
+
+
+def statistics(samples, wrong=0):
+    values = np.asarray(samples, dtype=float)
+    return Statistics(values.size, values.mean(), values.std(ddof=1), wrong, 0.1)
+
+
+def test_the_interval_is_welch_s(rng):
+    one, other = rng.gamma(2.0, 300.0, 40), rng.gamma(2.0, 350.0, 90)
+    expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(LEVEL)
+    found = compare(statistics(one), statistics(other))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def misses(rng, width, trials=400):
+    """How often an interval for the difference of two equal means does not hold 0."""
+    missed = 0
+    for _ in range(trials):
+        one, other = (statistics(rng.normal(100.0, spread, 25)) for spread in (5.0, 20.0))
+        missed += abs(one.mean - other.mean) > width(one, other)
+    return missed
+
+
+def width(one, other):
+    found = compare(one, other)
+    return (found.high - found.low) / 2.0
+
+
+def test_equal_means_are_told_apart_as_seldom_as_promised(rng):
+    missed = misses(rng, width)
+    assert stats.binomtest(missed, 400, 1.0 - LEVEL, alternative="greater").pvalue > 1e-3
+
+
+def test_a_width_without_the_larger_spread_would_be_noticed(rng):
+    missed = misses(rng, lambda one, other: width(one, one))
+    assert stats.binomtest(missed, 400, 1.0 - LEVEL, alternative="greater").pvalue < 1e-3
+
+
+def test_single_runs_prove_nothing():
+    alone = Statistics(1, 5.0, 0.0, 0, 0.1)
+    assert compare(alone, statistics([1.0, 2.0])).agrees(0.1)
+
+
+def test_runs_without_spread_are_told_apart():
+    assert not compare(statistics([5.0, 5.0]), statistics([9.0, 9.0])).by_chance
+
+
+@pytest.mark.parametrize(
+    ("relative", "low", "agrees"),
+    [(0.09, 1.0, True), (0.11, 1.0, False), (0.5, -1.0, True), (-0.11, 1.0, False)],
+)
+def test_a_mean_agrees_within_the_margin_or_by_chance(relative, low, agrees):
+    found = Comparison(relative, low, 9.0, 1.0)
+    assert found.agrees(0.1) is agrees
+
+
+def test_error_rates_are_told_apart():
+    assert compare(
+        statistics([5.0, 6.0] * 50, wrong=95), statistics([5.0, 6.0] * 50, 93)
+    ).errors_agree
+    found = compare(statistics([5.0, 6.0] * 50, wrong=20), statistics([5.0, 6.0] * 50))
+    assert not found.errors_agree

@@ -72,31 +72,29 @@ def result(tmp_path):
     return made_up(tmp_path, RUNS)
 
 
+def line_of(text, start):
+    (line,) = [line for line in text.splitlines() if line.startswith(f"- {start}")]
+    return line
+
+
 def test_a_mean_that_is_met_is_said_to_agree(result):
-    text = report_text(result)
-    assert "LinGapE (A_eps0): 577 samples against 577 published, 0.0% more, which may be" in text
-    assert "chance (99% interval of the difference -" in text
-    assert text.count(": agrees.") == 1
+    line = line_of(
+        report_text(result), "LinGapE (A_eps0): 577 samples against 577 published, +0.0%"
+    )
+    assert "at 99%; may be chance): agrees." in line
 
 
 def test_a_mean_that_is_missed_is_said_to_differ_and_why(result):
-    (line,) = [line for line in report_text(result).splitlines() if "**differs**" in line]
-    assert line.startswith("- LUCB (A_eps0): 577 samples against 25,804 published, 97.8% fewer")
-    assert "more than chance (99% interval" in line
-    assert "and than the 10% allowed" in line
+    line = line_of(report_text(result), "LUCB (A_eps0): 577 samples against 25,804 published, -97")
+    assert "more than chance): **differs**" in line
+    assert "Wrong answers: 75.0% against 0.0%, **which differs**" in line
     assert line.endswith("Nobody knows why.")
-    assert "Wrong answers: 75.0% against 0.0%, **which differs** beyond chance" in line
 
 
 def test_a_mean_within_the_margin_agrees_whatever_chance_says(tmp_path):
     near = [Row(run, 27_000 + run, True, "stopped", 0.1) for run in range(40)]
-    (line,) = [
-        line
-        for line in report_text(made_up(tmp_path, {FAR: near})).splitlines()
-        if line.startswith("- LUCB (A_eps0)")
-    ]
-    assert "4.7% more, more than chance" in line
-    assert "but within the 10% allowed: agrees. Wrong answers: 0.0% against 0.0%." in line
+    line = line_of(report_text(made_up(tmp_path, {FAR: near})), "LUCB (A_eps0)")
+    assert "more than chance): agrees. Wrong answers: 0.0% against 0.0%." in line
 
 
 def test_runs_that_gave_up_and_rules_that_err_are_noted(result):
@@ -128,21 +126,10 @@ def closed_up(text):
     return re.sub(" +", " ", text)
 
 
-def test_tables_are_aligned(result):
-    tables = [block for block in report_text(result).split("\n\n") if block.startswith("|")]
-    assert len(tables) == 2
-    for table in tables:
-        assert len({len(line) for line in table.splitlines()}) == 1
-
-
-def test_tables_have_a_column_for_either_stopping_rule(result):
+def test_tables_show_ours_beside_the_published(result):
     text = closed_up(report_text(result))
-    assert "| method | heuristic | guaranteed |" in text
-    assert "| our default | not run | 1,900 |" in text
-    assert "| LUCB, standard width | not run | at least 900 |" in text
-    assert (
-        "| LinGapE | heuristic | 40 | 577 ± 173 | 0.0% [0.0%, 12.4%] | 0.25 | 577 ± 348 |" in text
-    )
+    assert "| LinGapE | heuristic | 40 | 577 ± 173 | 0.0% [0.0%, 12.4%] | 0.25 | 577 ±" in text
+    assert "| LUCB, standard width | guaranteed | 40 | at least 900 ± " in text
 
 
 def test_every_file_is_written(result, tmp_path):
@@ -164,7 +151,7 @@ def test_the_same_runs_give_the_same_files(result, tmp_path):
 def test_settings_hold_seed_versions_and_options(result):
     settings = json.loads(json.dumps(settings_of(result)))
     assert settings["seed"] == 7
-    assert {"mislid", "numpy", "numba", "scipy"} == set(settings["versions"])
+    assert {"mislid", "numpy", "numba"} <= set(settings["versions"])
     method = settings["cases"]["A_eps0"]["LUCB, standard width, guaranteed"]
     assert method["options"]["max_samples"] == 900
     assert method["K"] == 3
@@ -239,9 +226,7 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     assert "| A_eps0 | LinGapE | 40 | 577 ± 27 | 577 ± 16 | +0.0%, may be chance | agrees |" in text
     assert "| **differs**, **other error rate** |" in text
     assert "](reproduction/A.png)" in text
-    # 160 runs of a quarter of a second; 500 of 13.26 and 500 of 88.37 seconds.
-    assert "The 160 runs below took 1 minutes of one processor (A 1); the authors'" in text
-    assert " took 0.6 days." in text
+    assert "1 minutes of one processor" in text  # 160 runs of a quarter of a second
     assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
 
 
