@@ -1,6 +1,5 @@
 """Experiments are run where they can be, and refused before any run where they cannot."""
 
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
