@@ -46,7 +46,7 @@ reproduce: $(READY) ## run the paper's experiments, for an hour
 		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
 docs: $(READY) ## check the documentation, run its examples, and build the site in build/site
-	$(BIN)/python -m pytest docs
+	$(BIN)/python -m pytest tests/e2e/test_pages.py
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
 clean: ## remove the environment and all caches
