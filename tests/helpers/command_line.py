@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mislid
 from mislid._jit.notice import MESSAGE
+
+import mislid
 
 SOURCE = Path(mislid.__file__).parents[1]
 TESTS = Path(__file__).resolve().parents[1]

@@ -1,13 +1,12 @@
 """Compiled functions and the structs they work on."""
 
-from mislid._jit.compile import (
+from mislid._jit.kernels import (
     Kernel,
     for_python,
     inner,
     inner_loop,
     kernel,
     linked,
-    random_kernel,
 )
 from mislid._jit.structs import (
     ArmOrder,
@@ -37,5 +36,4 @@ __all__ = [
     "inner_loop",
     "kernel",
     "linked",
-    "random_kernel",
 ]

@@ -1,117 +1,63 @@
-"""Records of arrays and numbers that kernels get as one pointer.
+"""Structs: records of numbers and arrays that Python and compiled code share.
 
-numba passes a tuple of arrays as seven numbers for every array of it, on every call, which takes
-long to compile and to run. A `Struct` is a block of words of 8 bytes: a number is one word, an
-array its address and its shape, another struct its address. In Python it is an object with the
-same attributes; its numbers can be assigned to on both sides, its arrays only be filled.
+A struct is a block of words of 8 bytes, and compiled code gets its address. A number is one word,
+an array its address and its shape, another struct its address. numba would pass a tuple of arrays
+as seven numbers for each array on every call, which takes long to compile and to run.
 """
 
 from __future__ import annotations
 
 import copy
-import hashlib
 import inspect
 import typing
 from collections.abc import Callable
+from functools import cache
 from numbers import Real
-from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
+from typing import Annotated, Any, NamedTuple, NoReturn, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import types
-from numba.core.typing import signature
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
 
-from mislid._jit.arrays import FlatType, flat
-
-# Arrays in C order, of numbers and of positions, with the number of their dimensions.
+# Arrays in C order of numbers or positions, with the number of dimensions.
 Vector = Annotated[npt.NDArray[np.float64], 1]
 Matrix = Annotated[npt.NDArray[np.float64], 2]
 Indices = Annotated[npt.NDArray[np.int64], 1]
 IndexTable = Annotated[npt.NDArray[np.int64], 2]
-# The same with their shapes, by the names of their sizes: `Struct.zeros` makes these.
+# The same with a shape, for `Struct.zeros`.
 PerArm = Annotated[npt.NDArray[np.float64], 1, ("K",)]
 PerFeature = Annotated[npt.NDArray[np.float64], 1, ("d",)]
 Square = Annotated[npt.NDArray[np.float64], 2, ("d", "d")]
 ArmOrder = Annotated[npt.NDArray[np.int64], 1, ("K",)]
 
-_WORD = ir.IntType(64)
-_SCALARS: dict[Any, Any] = {
-    int: types.int64,
-    float: types.float64,
-    bool: types.boolean,
-    np.uint64: types.uint64,
-    np.random.Generator: types.npy_rng,
-}
+NUMBERS = (int, float, bool, np.uint64)
 
 
-class StructType(types.Type):
-    """What numba knows of a struct: its name, and names and types of its fields.
+class ArrayKind(NamedTuple):
+    """The type of an array field: NumPy's type of its entries, dimensions, names of their sizes."""
 
-    Without fields it is any struct, of which only the address matters.
-    """
-
-    def __init__(self, name: str, fields: tuple[tuple[str, Any], ...]) -> None:
-        self.fields = fields
-        self.places: dict[str, tuple[Any, int]] = {}
-        self.words = 0
-        for field, kind in fields:
-            self.places[field] = kind, self.words
-            self.words += 1 + kind.ndim if isinstance(kind, FlatType) else 1
-        # Compiled code repeats the name of a type many times: a short one for what it is made of.
-        text = ", ".join(f"{field}: {kind}" for field, kind in fields)
-        super().__init__(f"{name}.{hashlib.sha256(text.encode()).hexdigest()[:8]}")
-
-    @property
-    def key(self) -> Any:
-        """What makes two of them equal."""
-        return self.name
-
-    def can_convert_to(self, typing_context: Any, other: Any) -> Any:
-        """Every struct is any struct."""
-        return types.Conversion.safe if other == ANY else None
+    dtype: type
+    ndim: int
+    shape: tuple[str, ...] | None
 
 
-def numba_type(annotation: Any) -> Any:
-    """The numba type that an annotation of a kernel or of a field stands for."""
-    if annotation in _SCALARS:
-        return _SCALARS[annotation]
-    if isinstance(annotation, type) and issubclass(annotation, Struct):
-        return annotation.numba_type()
-    if typing.get_origin(annotation) is Annotated:
-        array, ndim = typing.get_args(annotation)[:2]
-        kind = types.int64 if array == npt.NDArray[np.int64] else types.float64
-        return FlatType(kind, ndim)
-    if typing.get_origin(annotation) is tuple:
-        return types.Tuple([numba_type(part) for part in typing.get_args(annotation)])
-    if isinstance(annotation, type) and issubclass(annotation, tuple):
-        parts = typing.get_type_hints(annotation, include_extras=True).values()
-        return types.NamedTuple([numba_type(part) for part in parts], annotation)
-    if annotation is type(None):
-        return types.none
-    raise TypeError(f"kernels cannot be given {annotation!r}")
+def kind_of(annotation: Any) -> Any:
+    """An `ArrayKind` for an annotated array; any other annotation as it is."""
+    if typing.get_origin(annotation) is not Annotated:
+        return annotation
+    array, ndim, *shape = typing.get_args(annotation)
+    dtype = np.int64 if array == npt.NDArray[np.int64] else np.float64
+    return ArrayKind(dtype, ndim, shape[0] if shape else None)
 
 
-def signature_of(function: Callable[..., Any]) -> Any:
-    """numba's signature of an annotated function."""
+def parameters_of(function: Callable[..., Any]) -> tuple[list[tuple[str, Any]], Any]:
+    """Name and kind of each parameter of an annotated function, and the kind that it returns."""
     hints = typing.get_type_hints(function, include_extras=True)
-    names = inspect.signature(function).parameters
-    return signature(numba_type(hints["return"]), *(numba_type(hints[name]) for name in names))
+    kinds = [(name, kind_of(hints[name])) for name in inspect.signature(function).parameters]
+    return kinds, kind_of(hints["return"])
 
 
 class _Number:
-    """An attribute that lives in the words of a struct."""
+    """A number in the words of a struct."""
 
     def __init__(self, at: int, kind: type) -> None:
         self.at, self.kind = at, kind
@@ -128,11 +74,11 @@ class _Number:
         words[self.at] = np.uint64(value).view(np.int64) if self.kind is np.uint64 else value
 
 
-@dataclass_transform(kw_only_default=True)
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Struct:
-    """A record of numbers, arrays and structs, shared by Python and kernels.
+    """A record of numbers, arrays and structs, shared by Python and compiled code.
 
-    A subclass annotates its fields; all of them are given by name when one is made.
+    A subclass annotates its fields. Numbers can be assigned, arrays and structs only filled.
 
     >>> class Walk(Struct):
     ...     steps: int
@@ -143,64 +89,41 @@ class Struct:
     (3, [0.0, 0.0, 0.0])
     """
 
-    _layout: ClassVar[StructType | None] = None
-    _blanks: ClassVar[dict[str, Any] | None] = None
     _words: npt.NDArray[np.int64]
     _reals: npt.NDArray[np.float64]
     _address: int
 
     def __init__(self, **values: Any) -> None:
-        layout = self.numba_type()
-        if values.keys() != layout.places.keys():
-            odd = sorted(values.keys() ^ layout.places.keys())
-            raise TypeError(f"{type(self).__name__} has other fields: see {', '.join(odd)}")
-        words = np.zeros(max(layout.words, 1), np.int64)
-        # Not through `__setattr__`, which keeps arrays from being replaced.
+        places, size = layout_of(type(self))
+        if values.keys() != places.keys():
+            odd = ", ".join(sorted(values.keys() ^ places.keys()))
+            raise TypeError(f"fields of {type(self).__name__} are missing or unknown: {odd}")
+        words = np.zeros(max(size, 1), np.int64)
+        # Not through `__setattr__`, which refuses to replace arrays.
         self.__dict__.update(
             _words=words, _reals=words.view(np.float64), _address=words.ctypes.data
         )
         for name, value in values.items():
-            kind, at = layout.places[name]
-            if isinstance(kind, FlatType):
-                _refuse_other_arrays(name, kind, value)
-                words[at] = value.__array_interface__["data"][0]
-                for axis, length in enumerate(value.shape, start=at + 1):
-                    words[axis] = length
-                self.__dict__[name] = value
-            elif isinstance(kind, StructType):
-                _refuse_other_structs(name, kind, value)
-                words[at] = value._address
-                self.__dict__[name] = value
-            else:
+            kind, at = places[name]
+            if kind in NUMBERS:
                 setattr(self, name, value)
+                continue
+            check_argument(name, kind, value)
+            self.__dict__[name] = value
+            if isinstance(value, Struct):
+                words[at] = value._address
+            else:
+                words[at] = value.__array_interface__["data"][0]
+                words[at + 1 : at + 1 + value.ndim] = value.shape
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not isinstance(getattr(type(self), name, None), _Number):
-            raise AttributeError(f"{name} of {type(self).__name__} can only be filled")
+            raise AttributeError(f"{name} of {type(self).__name__} can be filled, not replaced")
         object.__setattr__(self, name, value)
 
     @classmethod
-    def numba_type(cls) -> StructType:
-        """Its type in kernels."""
-        if cls is Struct:
-            return ANY
-        known: StructType | None = cls.__dict__.get("_layout")
-        if known is None:
-            hints = typing.get_type_hints(cls, include_extras=True)
-            own = {name: hints[name] for name in _fields(cls)}
-            known = StructType(
-                cls.__name__,
-                tuple((name, numba_type(hint)) for name, hint in own.items()),
-            )
-            cls._layout = known
-            for name, (_, at) in known.places.items():
-                if own[name] in (int, float, bool, np.uint64):
-                    setattr(cls, name, _Number(at, own[name]))
-        return known
-
-    @classmethod
     def zeros(cls, sizes: dict[str, int], **given: Any) -> Self:
-        """One with zeros for all fields that are not given; `sizes` are those of their shapes.
+        """A struct with zeros in all fields that are not given; `sizes` are those of the shapes.
 
         >>> class Point(Struct):
         ...     steps: int
@@ -208,52 +131,36 @@ class Struct:
         >>> Point.zeros({"d": 2}).at.tolist()
         [0.0, 0.0]
         """
-        blanks = {name: blank for name, blank in cls._zero().items() if name not in given}
-        made = {
-            name: np.zeros([sizes[size] for size in blank[1]], blank[0])
-            if isinstance(blank, tuple)
-            else blank
-            for name, blank in blanks.items()
-        }
-        return cls(**given, **made)
-
-    @classmethod
-    def _zero(cls) -> dict[str, Any]:
-        """What zero is for the fields: a number, or an array's type and the names of its sizes."""
-        known: dict[str, Any] | None = cls.__dict__.get("_blanks")
-        if known is None:
-            known = {}
-            hints = typing.get_type_hints(cls, include_extras=True)
-            for name in cls.numba_type().places:
-                parts = typing.get_args(hints[name])
-                if hints[name] in (int, float, bool):
-                    known[name] = hints[name](0)
-                elif len(parts) == 3:
-                    whole = parts[0] == npt.NDArray[np.int64]
-                    known[name] = (np.int64 if whole else np.float64, parts[2])
-            cls._blanks = known
-        return known
+        values = dict(given)
+        for name, (kind, _) in layout_of(cls)[0].items():
+            if name in given:
+                continue
+            if isinstance(kind, ArrayKind) and kind.shape is not None:
+                values[name] = np.zeros([sizes[size] for size in kind.shape], kind.dtype)
+            elif kind in (int, float, bool):
+                values[name] = kind(0)
+        return cls(**values)
 
     def fields(self) -> dict[str, Any]:
-        """The fields by name, arrays and structs themselves."""
-        return {name: getattr(self, name) for name in self.numba_type().places}
+        """The fields by name; arrays and structs are not copied."""
+        return {name: getattr(self, name) for name in layout_of(type(self))[0]}
 
     def replace(self, **changes: Any) -> Self:
-        """Another one with other values for some fields; arrays that do not change are shared."""
+        """A struct with other values in some fields; the other arrays are shared."""
         return type(self)(**{**self.fields(), **changes})
 
     def is_like(self, other: Self) -> bool:
-        """Whether another one of this class has the same shapes, so that `fill` takes it."""
-        mine, its = self.fields(), other.fields()
+        """Whether another struct of this class has the same shapes, so that `fill` takes it."""
+        mine, theirs = self.fields(), other.fields()
         return all(
-            value.is_like(its[name])
+            value.is_like(theirs[name])
             if isinstance(value, Struct)
-            else np.shape(value) == np.shape(its[name])
+            else np.shape(value) == np.shape(theirs[name])
             for name, value in mine.items()
         )
 
     def fill(self, other: Self) -> None:
-        """Take over all numbers and the contents of all arrays of another one."""
+        """Copy all numbers and the contents of all arrays of another struct."""
         for name, value in other.fields().items():
             if isinstance(value, Struct):
                 getattr(self, name).fill(value)
@@ -263,117 +170,45 @@ class Struct:
                 setattr(self, name, value)
 
     def copy(self) -> Self:
-        """Another one with arrays and structs of its own."""
+        """A struct with copies of all arrays and structs."""
         return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return type(self)(**copy.deepcopy(self.fields(), memo))
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} holds addresses of this process: make it anew")
+        raise TypeError(f"a {type(self).__name__} holds addresses and cannot be pickled")
 
 
-def _fields(cls: type) -> list[str]:
-    """Names of the fields, those of a base class first."""
-    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Struct)]
-    own = [name for base in bases if base is not Struct for name in base.__annotations__]
-    return list(dict.fromkeys(own))
+@cache
+def layout_of(struct: Any) -> tuple[dict[str, tuple[Any, int]], int]:
+    """The kind of each field and its first word, and the number of words.
+
+    Fields of base classes come first. Makes attributes of the numbers.
+    """
+    hints = typing.get_type_hints(struct, include_extras=True)
+    bases = [base for base in reversed(struct.__mro__) if issubclass(base, Struct)]
+    places, size = {}, 0
+    for name in dict.fromkeys(name for base in bases[1:] for name in base.__annotations__):
+        kind = kind_of(hints[name])
+        places[name] = kind, size
+        if kind in NUMBERS:
+            setattr(struct, name, _Number(size, kind))
+        size += 1 + kind.ndim if isinstance(kind, ArrayKind) else 1
+    return places, size
 
 
-def refuse_others(name: str, kind: Any, value: Any) -> None:
-    """Refuse what a kernel would misread."""
-    if isinstance(kind, FlatType):
-        _refuse_other_arrays(name, kind, value)
-    elif isinstance(kind, StructType):
-        _refuse_other_structs(name, kind, value)
-    elif isinstance(kind, types.Number | types.Boolean) and not isinstance(value, Real | np.bool_):
+def check_argument(name: str, kind: Any, value: Any) -> None:
+    """Refuse an array or a struct that compiled code would misread."""
+    if isinstance(kind, ArrayKind):
+        fits = isinstance(value, np.ndarray) and value.dtype == kind.dtype
+        if not (fits and value.ndim == kind.ndim and value.flags.carray):
+            raise TypeError(
+                f"{name} must be a writable array of {kind.ndim} dimension(s) of "
+                f"{kind.dtype.__name__} in C order; got {value!r}"
+            )
+    elif isinstance(kind, type) and issubclass(kind, Struct):
+        if kind is not type(value) and not (kind is Struct and isinstance(value, Struct)):
+            raise TypeError(f"{name} must be a {kind.__name__}; got {value!r}")
+    elif kind in NUMBERS and not isinstance(value, Real | np.bool_):
         raise TypeError(f"{name} must be a number; got {value!r}")
-
-
-def _refuse_other_arrays(name: str, kind: FlatType, value: Any) -> None:
-    dtype = np.int64 if kind.dtype == types.int64 else np.float64
-    fits = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == kind.ndim
-    if not (fits and value.flags.c_contiguous and value.flags.writeable):
-        raise TypeError(
-            f"{name} must be a writable array of {kind.ndim} dimension(s) of {kind.dtype} in C "
-            f"order; got {value!r}"
-        )
-
-
-def _refuse_other_structs(name: str, kind: StructType, value: Any) -> None:
-    if not isinstance(value, Struct) or kind not in (ANY, value.numba_type()):
-        wanted = kind.name.partition(".")[0]
-        raise TypeError(f"{name} must be a {wanted}; got {value!r}")
-
-
-ANY = StructType("struct", ())
-
-
-@register_model(StructType)
-class _Pointer(models.PrimitiveModel):
-    def __init__(self, data_model_manager: Any, kind: Any) -> None:
-        super().__init__(data_model_manager, kind, _WORD.as_pointer())
-
-
-@typeof_impl.register(Struct)
-def _type_of(value: Struct, context: Any) -> StructType:
-    return value.numba_type()
-
-
-@unbox(StructType)
-def _unbox(kind: Any, value: Any, c: Any) -> NativeValue:
-    address = c.pyapi.object_getattr_string(value, "_address")
-    pointer = c.builder.bitcast(c.pyapi.long_as_voidptr(address), _WORD.as_pointer())
-    c.pyapi.decref(address)
-    return NativeValue(pointer)
-
-
-@infer_getattr
-class _Attributes(AttributeTemplate):
-    key = StructType
-
-    def generic_resolve(self, kind: StructType, name: str) -> Any:
-        return kind.places[name][0] if name in kind.places else None
-
-
-def _load(context: Any, builder: Any, pointer: Any, at: int, fixed: bool) -> Any:
-    place = builder.gep(pointer, [ir.Constant(_WORD, at)], inbounds=True)
-    word = builder.load(place)
-    if fixed:
-        # Loops may keep it in a register whatever they write to.
-        word.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return word
-
-
-def _load_array(context: Any, builder: Any, kind: FlatType, pointer: Any, at: int) -> Any:
-    address = _load(context, builder, pointer, at, True)
-    shape = [_load(context, builder, pointer, at + 1 + axis, True) for axis in range(kind.ndim)]
-    entry = context.get_data_type(kind.dtype).as_pointer()
-    return flat(context, builder, kind, builder.inttoptr(address, entry), shape)
-
-
-@lower_getattr_generic(StructType)
-def _get(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
-    wanted, at = kind.places[name]
-    if isinstance(wanted, FlatType):
-        return _load_array(context, builder, wanted, pointer, at)
-    if isinstance(wanted, StructType):
-        return builder.inttoptr(_load(context, builder, pointer, at, True), _WORD.as_pointer())
-    word = _load(context, builder, pointer, at, False)
-    if wanted == types.boolean:
-        return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
-    if wanted == types.float64:
-        return builder.bitcast(word, ir.DoubleType())
-    return word
-
-
-@lower_setattr_generic(StructType)
-def _set(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
-    pointer, value = args
-    wanted, at = sig.args[0].places[name]
-    given = context.cast(builder, value, sig.args[1], wanted)
-    if wanted == types.float64:
-        given = builder.bitcast(given, _WORD)
-    elif wanted == types.boolean:
-        given = builder.zext(given, _WORD)
-    builder.store(given, builder.gep(pointer, [ir.Constant(_WORD, at)], inbounds=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Matrix, Struct, linked, random_kernel
+from mislid._jit import Matrix, Struct, kernel, linked
 
 
 class Source(Struct):
@@ -19,20 +19,20 @@ class Source(Struct):
     table: Matrix
 
 
-@random_kernel
+@kernel
 def draw_gaussian(source: Source, arm: int, generator: np.random.Generator) -> float:
     """A normal reward."""
     parameters = source.parameters
     return parameters[arm, 0] + parameters[arm, 1] * generator.standard_normal()
 
 
-@random_kernel
+@kernel
 def draw_bernoulli(source: Source, arm: int, generator: np.random.Generator) -> float:
     """1 or 0."""
     return 1.0 if generator.random() < source.parameters[arm, 0] else 0.0
 
 
-@random_kernel
+@kernel
 def draw_beta(source: Source, arm: int, generator: np.random.Generator) -> float:
     """A stretched Beta variable."""
     parameters = source.parameters
@@ -40,7 +40,7 @@ def draw_beta(source: Source, arm: int, generator: np.random.Generator) -> float
     return parameters[arm, 2] + parameters[arm, 3] * share
 
 
-@random_kernel
+@kernel
 def draw_row(source: Source, arm: int, generator: np.random.Generator) -> float:
     """A row of the table, at random."""
     table = source.table

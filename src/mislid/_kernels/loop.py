@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Struct, for_python, inner, linked, random_kernel
+from mislid._jit import Indices, Struct, for_python, inner, kernel, linked
 from mislid._kernels.draw import Source, call_draw
 from mislid.algorithms.random import uniform
 from mislid.stopping.state import Setting, State, observe
@@ -84,7 +84,7 @@ def judge(rules: Rules) -> bool:
     return _call_judge(rules.judge, rules.setting, rules.stopping, state, due)
 
 
-@random_kernel
+@kernel
 def advance(
     rules: Rules,
     source: Source,

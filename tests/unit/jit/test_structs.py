@@ -19,7 +19,6 @@ from mislid._jit.structs import (
     Square,
     Struct,
     Vector,
-    signature_of,
 )
 
 LARGE = 2**64 - 3
@@ -193,7 +192,7 @@ def test_arrays_and_structs_are_kept_alive() -> None:
 def test_arrays_and_structs_can_only_be_filled() -> None:
     walk = new_walk()
     for name, value in (("table", np.ones((3, 4))), ("here", walk.here), ("odd", 1)):
-        with pytest.raises(AttributeError, match=f"{name} of Walk can only be filled"):
+        with pytest.raises(AttributeError, match=f"{name} of Walk can be filled, not replaced"):
             setattr(walk, name, value)
     walk.table[...] = 1.0
     assert walk.table.sum() == 12.0
@@ -235,14 +234,14 @@ def test_other_structs_are_refused(value: Any) -> None:
 
 
 def test_anything_must_be_a_struct() -> None:
-    with pytest.raises(TypeError, match="anything must be a struct; got 17"):
+    with pytest.raises(TypeError, match="anything must be a Struct; got 17"):
         new_walk(anything=17)
 
 
 def test_all_fields_are_given_and_no_others() -> None:
-    with pytest.raises(TypeError, match="Point has other fields: see visits"):
+    with pytest.raises(TypeError, match="fields of Point are missing or unknown: visits"):
         Point(at=np.zeros(1))
-    with pytest.raises(TypeError, match="Point has other fields: see colour"):
+    with pytest.raises(TypeError, match="fields of Point are missing or unknown: colour"):
         Point(at=np.zeros(1), visits=0, colour=1)
 
 
@@ -279,7 +278,7 @@ def test_fields_of_base_classes_are_there() -> None:
 
 
 def test_zeros_asks_for_what_it_cannot_make() -> None:
-    with pytest.raises(TypeError, match="Point has other fields: see at"):
+    with pytest.raises(TypeError, match="fields of Point are missing or unknown: at"):
         Point.zeros({})
     with pytest.raises(KeyError, match="d"):
         Both.zeros({"K": 3})
@@ -334,19 +333,20 @@ def test_replacing_shares_the_arrays_that_stay() -> None:
     assert other.table.any()
     other.steps = 8
     assert walk.steps == 3
-    with pytest.raises(TypeError, match="see colour"):
+    with pytest.raises(TypeError, match="unknown: colour"):
         walk.replace(colour=1)
 
 
 @pytest.mark.parametrize("send", [pickle.dumps, copy.copy])
 def test_addresses_do_not_travel(send: Any) -> None:
-    with pytest.raises(TypeError, match="a Point holds addresses of this process"):
+    with pytest.raises(TypeError, match="a Point holds addresses"):
         send(Point(at=np.zeros(1), visits=0))
 
 
 def test_what_kernels_cannot_be_given_has_a_name() -> None:
+    @kernel
     def odd(text: str) -> int:
         return len(text)
 
-    with pytest.raises(TypeError, match="kernels cannot be given <class 'str'>"):
-        signature_of(odd)
+    with pytest.raises(TypeError, match="a kernel cannot take or return <class 'str'>"):
+        odd("x")

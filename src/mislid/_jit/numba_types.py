@@ -1,0 +1,286 @@
+"""The struct and its arrays as numba types, by numba's documented extension interface.
+
+Imported when the first kernel is compiled. What a new release of numba would break first is the
+naming of the base classes (`numba.core.typing.templates`), which `tests/unit/jit` would show.
+
+`StructType` is a pointer to words of 8 bytes (`mislid._jit.structs`). An attribute loads a word, an
+assignment stores one. `ArrayType` is an address and a shape: entries in C order, indices from 0,
+whole rows. numba's own arrays carry strides, an owner and a rule for negative indices, all of which
+is compiled at every access and passed in every call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import typing
+from collections.abc import Callable, Hashable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    make_attribute_wrapper,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from mislid._jit.kernels import Inner
+from mislid._jit.structs import ArrayKind, Struct, kind_of, layout_of, parameters_of
+
+_WORD = ir.IntType(64)
+_SCALARS: dict[Any, Any] = {
+    int: types.int64,
+    float: types.float64,
+    bool: types.boolean,
+    np.float64: types.float64,
+    np.int64: types.int64,
+    np.uint64: types.uint64,
+    np.random.Generator: types.npy_rng,
+    type(None): types.none,
+}
+
+
+class ArrayType(types.Type):
+    """An array of float64 or int64 with one or two dimensions."""
+
+    def __init__(self, dtype: Any, ndim: int) -> None:
+        self.dtype, self.ndim = dtype, ndim
+        super().__init__(f"array{ndim}.{dtype}")
+
+
+class StructType(types.Type):
+    """A pointer to the words of a struct of one class; of `Struct` itself, to any struct."""
+
+    def __init__(self, kind: type[Struct]) -> None:
+        self.places = {
+            name: (numba_type(field), at) for name, (field, at) in layout_of(kind)[0].items()
+        }
+        # Compiled code repeats the name many times; stored code is looked up by it.
+        layout = hashlib.sha256(str(self.places).encode()).hexdigest()[:8]
+        super().__init__(f"{kind.__name__}.{layout}")
+
+    def can_convert_to(self, typing_context: Any, other: Any) -> Any:
+        """Every struct converts to `Struct`."""
+        return types.Conversion.safe if other == numba_type(Struct) else None
+
+
+@cache
+def numba_type(annotation: Hashable) -> Any:
+    """The numba type of an annotation of a kernel or of a field."""
+    kind = kind_of(annotation)
+    if isinstance(kind, ArrayKind):
+        return ArrayType(_SCALARS[kind.dtype], kind.ndim)
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    if typing.get_origin(kind) is tuple:
+        return types.Tuple([numba_type(part) for part in typing.get_args(kind)])
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return StructType(kind)
+    raise TypeError(f"a kernel cannot take or return {annotation!r}")
+
+
+def signature_of(function: Callable[..., Any]) -> Any:
+    """numba's signature of an annotated function."""
+    given, returned = parameters_of(function)
+    return signature(numba_type(returned), *(numba_type(kind) for _, kind in given))
+
+
+@typeof_impl.register(Inner)
+def _dispatcher_of(value: Inner, context: Any) -> Any:
+    return types.Dispatcher(value.dispatcher)
+
+
+def call_by_address(function: Callable[..., Any]) -> Any:
+    """An intrinsic: call compiled code with the signature of a function through its address."""
+
+    @intrinsic
+    def call(typing_context: Any, address: Any, *arguments: Any) -> Any:
+        wanted = signature_of(function)
+        given = signature(wanted.return_type, types.int64, types.Tuple(wanted.args))
+
+        def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            # numba's convention: where to put the result, where an exception, then the arguments.
+            shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
+            code = builder.inttoptr(values[0], shape.as_pointer())
+            result = cgutils.alloca_once(builder, shape.args[0].pointee)
+            problem = cgutils.alloca_once(builder, shape.args[1].pointee)
+            packer = context.get_arg_packer(wanted.args)
+            packed = packer.as_arguments(builder, cgutils.unpack_tuple(builder, values[1]))
+            builder.call(code, [result, problem, *packed])
+            found = builder.load(result)
+            return context.get_returned_value(builder, wanted.return_type, found)
+
+        return given, build
+
+    return call
+
+
+@register_model(StructType)
+class _Pointer(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: StructType) -> None:
+        super().__init__(manager, kind, _WORD.as_pointer())
+
+
+@typeof_impl.register(Struct)
+def _type_of(value: Struct, context: Any) -> StructType:
+    found: StructType = numba_type(type(value))
+    return found
+
+
+@unbox(StructType)
+def _unbox_struct(kind: StructType, value: Any, c: Any) -> NativeValue:
+    address = c.pyapi.object_getattr_string(value, "_address")
+    pointer = c.builder.bitcast(c.pyapi.long_as_voidptr(address), _WORD.as_pointer())
+    c.pyapi.decref(address)
+    return NativeValue(pointer)
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    key = StructType
+
+    def generic_resolve(self, kind: StructType, name: str) -> Any:
+        return kind.places[name][0] if name in kind.places else None
+
+
+def _load(builder: Any, pointer: Any, at: int, fixed: bool) -> Any:
+    word = builder.load(builder.gep(pointer, [ir.Constant(_WORD, at)], inbounds=True))
+    if fixed:  # addresses and shapes never change: loops keep them in registers
+        word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+@lower_getattr_generic(StructType)
+def _get_field(context: Any, builder: Any, kind: StructType, pointer: Any, name: str) -> Any:
+    wanted, at = kind.places[name]
+    fixed = isinstance(wanted, ArrayType | StructType)
+    word = _load(builder, pointer, at, fixed)
+    if isinstance(wanted, ArrayType):
+        data = builder.inttoptr(word, context.get_data_type(wanted.dtype).as_pointer())
+        shape = [_load(builder, pointer, at + 1 + axis, fixed) for axis in range(wanted.ndim)]
+        return _array(context, builder, wanted, data, shape)
+    if isinstance(wanted, StructType):
+        return builder.inttoptr(word, _WORD.as_pointer())
+    if wanted == types.boolean:
+        return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
+    return builder.bitcast(word, ir.DoubleType()) if wanted == types.float64 else word
+
+
+@lower_setattr_generic(StructType)
+def _set_field(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
+    wanted, at = sig.args[0].places[name]
+    value = context.cast(builder, args[1], sig.args[1], wanted)
+    if wanted == types.float64:
+        value = builder.bitcast(value, _WORD)
+    elif wanted == types.boolean:
+        value = builder.zext(value, _WORD)
+    builder.store(value, builder.gep(args[0], [ir.Constant(_WORD, at)], inbounds=True))
+
+
+@register_model(ArrayType)
+class _ArrayModel(models.StructModel):
+    def __init__(self, manager: Any, kind: ArrayType) -> None:
+        shape = types.UniTuple(types.int64, kind.ndim)
+        super().__init__(manager, kind, [("data", types.CPointer(kind.dtype)), ("shape", shape)])
+
+
+make_attribute_wrapper(ArrayType, "shape", "shape")
+
+
+def _array(context: Any, builder: Any, kind: ArrayType, data: Any, shape: list[Any]) -> Any:
+    array = cgutils.create_struct_proxy(kind)(context, builder)
+    array.data, array.shape = data, cgutils.pack_array(builder, shape)
+    return array._getvalue()
+
+
+@unbox(ArrayType)
+def _unbox_array(kind: ArrayType, value: Any, c: Any) -> NativeValue:
+    whole = types.Array(kind.dtype, kind.ndim, "C")
+    native = c.unbox(whole, value)
+    array = c.context.make_array(whole)(c.context, c.builder, native.value)
+    shape = cgutils.unpack_tuple(c.builder, array.shape)
+    found = _array(c.context, c.builder, kind, array.data, shape)
+    return NativeValue(found, is_error=native.is_error, cleanup=native.cleanup)
+
+
+def _entry(kind: Any, index: Any) -> tuple[Any, Any] | None:
+    """The type of an entry, a row or a slice, and the type that its index is cast to."""
+    if isinstance(index, types.Integer):
+        return (kind.dtype if kind.ndim == 1 else ArrayType(kind.dtype, 1)), types.int64
+    if isinstance(index, types.BaseTuple) and len(index) == kind.ndim == 2:
+        return kind.dtype, types.UniTuple(types.int64, 2)
+    if index == types.slice2_type and kind.ndim == 1:
+        return kind, index
+    return None
+
+
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        found = _entry(*args) if isinstance(args[0], ArrayType) else None
+        return None if found is None else signature(found[0], args[0], found[1])
+
+
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        kind = args[0]
+        found = _entry(kind, args[1]) if isinstance(kind, ArrayType) else None
+        if found is None or found[0] != kind.dtype:
+            return None
+        return signature(types.none, kind, found[1], kind.dtype)
+
+
+def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """The address of an entry, or of the first entry of a row."""
+    array = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
+    pair = isinstance(sig.args[1], types.BaseTuple)
+    index = cgutils.unpack_tuple(builder, args[1]) if pair else [args[1]]
+    offset = index[0]
+    if sig.args[0].ndim == 2:
+        offset = builder.mul(offset, builder.extract_value(array.shape, 1), flags=["nsw"])
+    if pair:
+        offset = builder.add(offset, index[1], flags=["nsw"])
+    return builder.gep(array.data, [offset], inbounds=True)
+
+
+@lower_builtin(operator.getitem, ArrayType, types.Integer)
+@lower_builtin(operator.getitem, ArrayType, types.BaseTuple)
+def _get_entry(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    place = _place(context, builder, sig, args)
+    if not isinstance(sig.return_type, ArrayType):
+        return builder.load(place)
+    array = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
+    width = builder.extract_value(array.shape, 1)
+    return _array(context, builder, sig.return_type, place, [width])
+
+
+@lower_builtin(operator.getitem, ArrayType, types.SliceType)
+def _get_slice(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    array = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
+    part = context.make_helper(builder, sig.args[1], args[1])
+    length = builder.extract_value(array.shape, 0)
+    stop = builder.select(builder.icmp_signed("<", part.stop, length), part.stop, length)
+    data = builder.gep(array.data, [part.start], inbounds=True)
+    return _array(context, builder, sig.args[0], data, [builder.sub(stop, part.start)])
+
+
+@lower_builtin(operator.setitem, ArrayType, types.Integer, types.Any)
+@lower_builtin(operator.setitem, ArrayType, types.BaseTuple, types.Any)
+def _set_entry(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store(args[2], _place(context, builder, sig, args))
+    return context.get_dummy_value()
