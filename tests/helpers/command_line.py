@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mislid._jit.notice import MESSAGE
+from mislid._jit.kernels import MESSAGE
 
 import mislid
 

@@ -28,10 +28,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _digest_of_sources() -> str:
     """A digest of all files with kernels, as they are when they are imported."""
-    package, digest = Path(__file__).parents[1], hashlib.sha256()
-    for room in ("_jit", "geometry", "stopping", "algorithms", "engine", "_kernels"):
-        for source in sorted((package / room).rglob("*.py")):
-            digest.update(source.name.encode() + source.read_bytes())
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
+        content = source.read_bytes()
+        if b"mislid._jit" in content:
+            digest.update(source.name.encode() + content)
     return digest.hexdigest()[:16]
 
 
@@ -41,7 +42,7 @@ _PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 _functions: list[Callable[..., Any]] = [lambda: None]
 # Reductions may be reordered so that they vectorise; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "nsz"}
-_MESSAGE = "mislid: compiling, once, about 20 s; later calls start at once"
+MESSAGE = "mislid: compiling, once, about 20 s; later calls start at once"
 _PATIENCE = 1.0  # seconds before the message
 
 
@@ -222,5 +223,5 @@ def _compiling() -> Iterator[None]:
 @cache
 def _say_once() -> None:
     if sys.stderr is not None:
-        sys.stderr.write(f"\r{_MESSAGE}\n")  # a progress bar may stand in this line
+        sys.stderr.write(f"\r{MESSAGE}\n")  # a progress bar may stand in this line
         sys.stderr.flush()

@@ -14,8 +14,7 @@ from __future__ import annotations
 import hashlib
 import operator
 import typing
-from collections.abc import Callable, Hashable
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,8 +77,7 @@ class StructType(types.Type):
         return types.Conversion.safe if other == numba_type(Struct) else None
 
 
-@cache
-def numba_type(annotation: Hashable) -> Any:
+def numba_type(annotation: Any) -> Any:
     """The numba type of an annotation of a kernel or of a field."""
     kind = kind_of(annotation)
     if isinstance(kind, ArrayKind):

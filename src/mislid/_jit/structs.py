@@ -11,7 +11,6 @@ import copy
 import inspect
 import typing
 from collections.abc import Callable
-from functools import cache
 from numbers import Real
 from typing import Annotated, Any, NamedTuple, NoReturn, Self, dataclass_transform
 
@@ -180,22 +179,26 @@ class Struct:
         raise TypeError(f"a {type(self).__name__} holds addresses and cannot be pickled")
 
 
-@cache
-def layout_of(struct: Any) -> tuple[dict[str, tuple[Any, int]], int]:
+_layouts: dict[type[Struct], tuple[dict[str, tuple[Any, int]], int]] = {}
+
+
+def layout_of(struct: type[Struct]) -> tuple[dict[str, tuple[Any, int]], int]:
     """The kind of each field and its first word, and the number of words.
 
     Fields of base classes come first. Makes attributes of the numbers.
     """
-    hints = typing.get_type_hints(struct, include_extras=True)
-    bases = [base for base in reversed(struct.__mro__) if issubclass(base, Struct)]
-    places, size = {}, 0
-    for name in dict.fromkeys(name for base in bases[1:] for name in base.__annotations__):
-        kind = kind_of(hints[name])
-        places[name] = kind, size
-        if kind in NUMBERS:
-            setattr(struct, name, _Number(size, kind))
-        size += 1 + kind.ndim if isinstance(kind, ArrayKind) else 1
-    return places, size
+    if struct not in _layouts:
+        hints = typing.get_type_hints(struct, include_extras=True)
+        bases = [base for base in reversed(struct.__mro__) if issubclass(base, Struct)]
+        places, size = {}, 0
+        for name in dict.fromkeys(name for base in bases[1:] for name in base.__annotations__):
+            kind = kind_of(hints[name])
+            places[name] = kind, size
+            if kind in NUMBERS:
+                setattr(struct, name, _Number(size, kind))
+            size += 1 + kind.ndim if isinstance(kind, ArrayKind) else 1
+        _layouts[struct] = places, size
+    return _layouts[struct]
 
 
 def check_argument(name: str, kind: Any, value: Any) -> None:

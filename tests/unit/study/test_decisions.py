@@ -9,7 +9,6 @@ from numpy.random import SeedSequence
 import mislid
 from helpers.engines import assert_same, memory_of, proposal
 from mislid import Instance, Model
-from mislid._jit import compile as compiling
 from mislid.engine import Verdict, View
 from mislid.errors import ProblemError
 from mislid.study import Study
@@ -92,7 +91,7 @@ def test_nothing_is_compiled_while_a_study_is_locked(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warm_up(algorithm, "guaranteed")
-    monkeypatch.setattr(compiling.Kernel, "_compile", None)
+    monkeypatch.setattr("mislid._jit.kernels.Kernel._compile", None)
     for candidates in (FEATURES, list("abcdefg")):
         misspecification = 2.0 if candidates is FEATURES else None
         study = study_of(
