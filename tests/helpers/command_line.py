@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mislid._jit.kernels import MESSAGE
-
 import mislid
+from mislid._jit.kernels import MESSAGE
 
 SOURCE = Path(mislid.__file__).parents[1]
 TESTS = Path(__file__).resolve().parents[1]
