@@ -87,9 +87,8 @@ def test_documents_import_published_names_only():
     found = [pair for path in [*DOCS.glob("*.md"), *NOTEBOOKS] for pair in imports(path)]
     assert len(found) > 15
     for module, name in found:
-        home = importlib.import_module(module)
-        published = getattr(home, "__all__", ())
-        assert name in published or inspect.ismodule(getattr(home, name)), f"{module}.{name}"
+        if name not in getattr(importlib.import_module(module), "__all__", ()):
+            importlib.import_module(f"{module}.{name}")
 
 
 def test_columns_of_csv_are_documented():
