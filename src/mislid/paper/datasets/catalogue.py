@@ -88,6 +88,16 @@ class Collection:
     def is_complete(self, folder: Path) -> bool:
         """Whether a data directory has all files, with the right checksums.
 
+        Parameters
+        ----------
+        folder
+            The data directory.
+
+        Returns
+        -------
+        bool
+            True if `mislid data fetch` has nothing to do.
+
         Examples
         --------
         >>> from tempfile import TemporaryDirectory
