@@ -1,6 +1,6 @@
 """The paper's statements on geometry: those that hold as properties, the others by counter-example.
 
-docs/paper.md lists them with proofs. Counter-examples are in exact rational arithmetic.
+docs/geometry.md lists them with proofs. Counter-examples are in exact rational arithmetic.
 """
 
 import itertools

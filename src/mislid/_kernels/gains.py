@@ -39,7 +39,7 @@ def _leverage(setting: Setting, state: State, k: int) -> float:
 def _paper_bonus(setting: Setting, state: State, k: int) -> float:
     """c_t^k = min{8 (LK + 1)^2 eps^2 + 4 alpha_lin(t^2) |phi_k|^2, 2 alpha_uns(t^2) / N_k, 4 M^2}.
 
-    As printed; the factor LK + 1 rests on a lemma that is false (docs/paper.md).
+    As printed; the factor LK + 1 rests on a lemma that is false (docs/geometry.md).
     """
     K, d = setting.X.shape
     t = float(state.samples) ** 2

@@ -1,4 +1,4 @@
-"""Sampling rules of others, as records of options; docs/algorithms-literature.md has them all."""
+"""Sampling rules of others, as records of options; docs/algorithms.md has them all."""
 
 from __future__ import annotations
 

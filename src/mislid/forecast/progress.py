@@ -133,7 +133,7 @@ class WhatIf(PlainRecord):
         Whether the stopping rule, asked this once, is satisfied by the present data, and the m
         candidates that are best by them. Data that contradict the question satisfy nothing.
         Choosing a question after a look at the data may not be covered by its delta:
-        docs/studies-forecast.md has what is.
+        docs/planning.md has what is.
     """
 
     more: int | None

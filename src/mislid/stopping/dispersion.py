@@ -1,4 +1,4 @@
-"""Do measurements scatter more than declared? A test for all times: docs/checks-intervals.md."""
+"""Do measurements scatter more than declared? A test for all times: docs/checks.md."""
 
 from __future__ import annotations
 

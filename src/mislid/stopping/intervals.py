@@ -1,4 +1,4 @@
-"""Intervals for all means that hold at all times at once; docs/checks-intervals.md derives them.
+"""Intervals for all means that hold at all times at once; docs/checks.md derives them.
 
 They are {lambda_k : M(lambda) < 1/delta} for an M of their own, centred at the means like that of
 the rule `guaranteed` and another one: half of its weight is displacements of single arms, half is

@@ -421,7 +421,7 @@ class ReadableStudy(OpenStudy):
             ]
 
     def progress(self, *, simulations: int | None = None) -> StudyProgress:
-        """How many more measurements, and what they are needed for; see docs/studies-forecast.md.
+        """How many more measurements, and what they are needed for; see docs/planning.md.
 
         Parameters
         ----------
@@ -452,7 +452,7 @@ class ReadableStudy(OpenStudy):
     ) -> WhatIf:
         """How many more for another question, with the same data; what is left out stays.
 
-        To act on it, and keep an error rate, see docs/studies-forecast.md.
+        To act on it, and keep an error rate, see docs/planning.md.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ Beside each displacement stands a process that grows if sigma is too large: for 
     S_h = exp(1/2 sum over values of ln(1 + h (n - 1) / n) - h SS / (2 sigma^2)),
 
 the n-th value of its arm each, and SS the squared distances of all values from the means of their
-arms. `docs/certificate-noise.md` says why the product is a supermartingale. Evidence in units of
+arms. `docs/certificate-proof.md` says why the product is a supermartingale. Evidence in units of
 sigma grows with theta = 1/sigma^2, and S_h falls. So where theta is in a cell, the product is at
 least the evidence at the lower end of the cell times S_h at its upper end; the least over cells
 that cover everything counts, rounded down.

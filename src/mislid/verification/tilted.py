@@ -7,7 +7,7 @@ n values with sum S and V = sum (X - c)^2 the averages over b of
     exp(b S - n ln(1 - x + x e^b))   and   exp(b (S - n x) - psi(b) V)
 
 are supermartingales if the mean is x, large if it is above. Against means below, the same is said
-of 1 - X. `docs/certificate-noise.md` has the proofs. Doubles find where the infimum is; what it is
+of 1 - X. `docs/certificate-proof.md` has the proofs. Doubles find where the infimum is; what it is
 at least is computed between bounds.
 """
 

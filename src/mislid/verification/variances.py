@@ -3,7 +3,7 @@
 The null of an arm is a mean x and any precision theta. It is compared with precisions g theta, g ~
 Gamma(alpha, alpha), and means that are h of their own standard deviations away, h ~ N(0, rho^2)
 with a share of ETA, else |h| towards the side that speaks against the null.
-`docs/certificate-noise.md` derives the logarithm of that ratio, and how it is bounded for every
+`docs/certificate-proof.md` derives the logarithm of that ratio, and how it is bounded for every
 theta at once. Which cells are looked at is found in doubles; what they prove, between bounds.
 """
 

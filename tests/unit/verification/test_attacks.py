@@ -221,7 +221,7 @@ def test_no_witness_claims_more_than_the_truth(seed: int) -> None:
 
 
 def exact_tilted(arm: tilted.Arm, x: Fraction) -> Decimal:
-    """ln of the average of docs/certificate-noise.md, a and b, if the mean is x."""
+    """ln of the average of docs/certificate-proof.md, a and b, if the mean is x."""
     logs = []
     sizes = [Decimal("0.005") * 2**power for power in range(11)]
     kinds = [sizes] if arm.scatter is None else [sizes, sizes[:8]]

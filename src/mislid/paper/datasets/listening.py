@@ -278,7 +278,7 @@ def lastfm(
     """The paper's Last.fm data: frequent artists, active users, log scale, features by SVD.
 
     The published file gives 1,020 users and 103 artists, or 949 users with `min_artists=11`; the
-    paper prints 1,322 and 103 (see docs/data.md).
+    paper prints 1,322 and 103 (see docs/reproduce.md).
 
     Parameters
     ----------
