@@ -13,7 +13,7 @@ BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz faults bench reproduce docs clean
+.PHONY: help demo test test-all lint fuzz faults bench reproduce docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -21,8 +21,11 @@ help: ## list the commands
 demo: $(READY) ## find the best of 12 compounds and save a picture of it
 	$(BIN)/python -m mislid demo
 
-test: lint ## check style, types and layers, then run all tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+test: lint ## check style, types and layers, then run the quick tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: $(READY) ## run the slow tests: statistics, faults, fuzzing, browsers, notebooks
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 lint: $(READY) ## check style, types, layers, docstrings and what git tracks
 	$(BIN)/ruff check .

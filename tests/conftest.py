@@ -25,6 +25,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+SLOW = {"statistical", "faults", "fuzz"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whole folders as slow, and tests that need a browser or a database server."""
+    folder = Path(__file__).parent
+    for item in items:
+        above = item.path.relative_to(folder).parts[:1] if folder in item.path.parents else ()
+        if SLOW & {*above} or {"chromium", "postgresql"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Directory of the published instances, which are not part of the project."""
