@@ -9,7 +9,6 @@ REPRODUCED ?= build/reproduce
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-BENCH_READY := $(VENV)/.bench-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -27,7 +26,7 @@ test: lint ## check style, types and layers, then run the quick tests
 test-all: $(READY) ## run the slow tests: statistics, faults, fuzzing, browsers, notebooks
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
-lint: $(READY) ## check style, types, layers, docstrings and what git tracks
+lint: $(READY) ## check style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,7 +38,7 @@ fuzz: $(READY) ## try 20,000 nasty inputs on functions and commands, for ten min
 faults: $(READY) ## break processes and databases under studies, for ten minutes, or SECONDS=3600
 	PYTHONPATH=tests $(BIN)/python -m faults $(SECONDS)
 
-bench: $(BENCH_READY) ## measure against other solvers
+bench: $(READY) ## measure the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
 reproduce: $(READY) ## run the paper's experiments, for an hour
@@ -48,7 +47,7 @@ reproduce: $(READY) ## run the paper's experiments, for an hour
 	MISLID_REPRODUCED=$(REPRODUCED) $(if $(DATA),MISLID_DATA=$(DATA)) \
 		$(BIN)/python -m pytest tests/e2e/test_agreement.py
 
-docs: $(READY) ## check the documentation, run its examples, and build the site in build/site
+docs: $(READY) ## run the examples of the documents and build the site in build/site
 	$(BIN)/python -m pytest tests/e2e/test_pages.py
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 
@@ -62,10 +61,6 @@ $(READY): pyproject.toml
 		{ echo "mislid needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory venv
 	$(PIP) install --quiet --editable ".[dev]"
-	@touch $@
-
-$(BENCH_READY): $(READY)
-	$(PIP) install --quiet --editable ".[dev,bench]"
 	@touch $@
 
 # Some systems ship Python without ensurepip; their own pip can fill the environment then.

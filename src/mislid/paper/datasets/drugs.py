@@ -194,7 +194,8 @@ class Epilepsy:
 def epilepsy(data: str | os.PathLike[str] | None = None, *, known_only: bool = True) -> Epilepsy:
     """The drug-repurposing data: drugs of known effect (27), or all 509.
 
-    The paper speaks of 175 drugs of known effect; the published scores have 27 (see docs/reproduce.md).
+    The paper speaks of 175 drugs of known effect; the published scores have 27:
+    docs/reproduce.md.
 
     Parameters
     ----------
