@@ -45,9 +45,7 @@ def test_version():
     assert done.stdout == f"mislid, version {mislid.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "name", ["", "run", "merge", "bound", "reproduce", "data", "represent", "demo"]
-)
+@pytest.mark.parametrize("name", ["", "run", "bound", "reproduce", "data", "represent", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
@@ -136,6 +134,7 @@ def test_runs_as_json(ask):
     assert set(said["status"]) == {"stopped", "budget exhausted"}
     assert said["settings"]["options"] == {
         "algorithm": "mislid",
+        "assume_noise": None,
         "delta": 0.05,
         "gamma": 1.0,
         "max_samples": None,
@@ -264,7 +263,7 @@ def test_values_that_do_not_fit_the_file(file, ask):
     [
         (
             ["fly"],
-            "run, merge, bound, study, serve, reproduce, data, represent, demo; got 'fly'",
+            "run, bound, study, serve, reproduce, data, represent, demo; got 'fly'",
         ),
         (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
@@ -277,8 +276,6 @@ def test_values_that_do_not_fit_the_file(file, ask):
         (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
         (["run", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
         (["bound", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
-        (["merge", "a"], "Missing option '--output'"),
-        (["merge", "--output", "a"], "Missing argument 'DIR...'"),
         (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),
     ],
 )

@@ -25,7 +25,7 @@ ENVIRONMENT = os.environ | {
 }
 COMMANDS = (
     *("create", "ask", "tell", "import", "status", "result", "verify", "export"),
-    *("what-if", "sensitivity", "estimates", "list", "copy", "delete"),
+    *("what-if", "estimates", "list", "copy", "delete"),
 )
 PATIENCE = 300
 
@@ -125,34 +125,8 @@ def test_a_tell_that_is_killed_is_told_again(folder: Path) -> None:
 def test_watching_ends_cleanly_with_ctrl_c(folder: Path) -> None:
     process = started(folder, "status", "s", "--watch", 0.1, "--exit-code")
     assert process.stdout is not None
-    assert "running" in process.stdout.readline()
+    assert "study" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3
     assert "Traceback" not in err
-
-
-@pytest.mark.slow
-def test_a_terminal_is_repainted_until_the_decision(folder: Path) -> None:
-    pty = pytest.importorskip("pty")
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        words("status", "s", "--watch", "0.1"),
-        cwd=folder,
-        env=ENVIRONMENT,
-        stdout=follower,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(follower)
-    shown = b""
-    while b"Ctrl-C to end" not in shown:
-        shown += os.read(leader, 4096)
-    (folder / "h.csv").write_text("arm,value\n" + "A12,4\nB07,5\nC33,9\nD01,4.5\n" * 3)
-    status, out, err = command(folder, "import", "s", "h.csv")
-    assert status == 0, err
-    assert "decided" in out
-    while b"answer" not in shown:
-        shown += os.read(leader, 4096)
-    assert process.wait(PATIENCE) == 0
-    os.close(leader)
-    assert b"A\033[J" in shown

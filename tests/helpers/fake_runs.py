@@ -17,6 +17,9 @@ class FakeIdentification:
     status: str
 
 
+Identification = FakeIdentification
+
+
 def identify(
     instance,
     m,

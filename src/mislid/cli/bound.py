@@ -1,18 +1,14 @@
-"""`mislid bound`: what any method needs."""
+"""`mislid bound`: samples that any method needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from mislid._words import the_best
-from mislid.cli.options import instance_options, load, one_sentence_errors, setting
+from mislid.cli.options import instance_options, load, setting
 from mislid.cli.output import as_csv, as_json, as_table, number
-
-if TYPE_CHECKING:
-    from mislid.geometry.time import CharacteristicTime
-    from mislid.model import Instance
 
 
 @click.command("bound")
@@ -21,17 +17,10 @@ if TYPE_CHECKING:
     "--rtol",
     click.FloatRange(0, 1, min_open=True),
     1e-3,
-    "Largest relative distance between the proved sides.",
+    "Largest relative distance between the proved bounds.",
 )
-@one_sentence_errors
 def command(
-    form: str,
-    delta: float,
-    rtol: float,
-    tolerance: float,
-    m: int,
-    file: str,
-    **declared: float | None,
+    form: str, delta: float, rtol: float, tolerance: float, m: int, file: str, **declared: Any
 ) -> None:
     """Print the characteristic time of FILE (.npz or .csv), the optimal allocation of measurements,
     and the number of measurements that any method with error rate delta needs on average.
@@ -40,38 +29,23 @@ def command(
 
     instance = load(file, **declared)
     time = characteristic_time(
-        instance.model,
-        instance.means,
-        m,
-        noise=instance.noise,
-        tolerance=tolerance,
-        rtol=rtol,
+        instance.model, instance.means, m, noise=instance.noise, tolerance=tolerance, rtol=rtol
     )
-    click.echo(_PRINT[form](instance, time, delta))
-
-
-def _json(instance: Instance, time: CharacteristicTime, delta: float) -> str:
-    return as_json(
-        {
-            "characteristic_time": time.value,
-            "lower": time.lower,
-            "upper": time.upper,
-            "samples": time.samples(delta),
-            "allocation": time.allocation.tolist(),
-        }
-        | ({"note": time.note} if time.note else {})
-    )
-
-
-def _csv(instance: Instance, time: CharacteristicTime, delta: float) -> str:
-    heading = ["characteristic_time", "lower", "upper", "samples"]
-    heading += [f"allocation_{arm}" for arm in range(instance.K)]
-    row = [time.value, time.lower, time.upper, time.samples(delta), *time.allocation.tolist()]
-    return as_csv(heading, [row])
-
-
-def _table(instance: Instance, time: CharacteristicTime, delta: float) -> str:
-    samples = time.samples(delta)
+    samples, shares = time.samples(delta), time.allocation.tolist()
+    facts = {
+        "characteristic_time": time.value,
+        "lower": time.lower,
+        "upper": time.upper,
+        "samples": samples,
+    }
+    if form == "json":
+        note = {"note": time.note} if time.note else {}
+        click.echo(as_json({**facts, "allocation": shares, **note}))
+        return
+    if form == "csv":
+        heading = [*facts, *(f"allocation_{arm}" for arm in range(instance.K))]
+        click.echo(as_csv(heading, [[*facts.values(), *shares]]))
+        return
     rows = [
         ("arms, dimension", f"{instance.K}, {instance.d}"),
         ("misspecification", f"{instance.model.misspecification:g}"),
@@ -83,9 +57,6 @@ def _table(instance: Instance, time: CharacteristicTime, delta: float) -> str:
         rows.insert(2, ("tolerance", f"{time.tolerance:g}, for {the_best(time.m)}; {caution}"))
     if time.note:
         rows.append(("note", time.note))
-    order = sorted(range(instance.K), key=lambda arm: -time.allocation[arm])
-    shares = [(f"arm {instance.label(arm)}", f"{time.allocation[arm]:7.2%}") for arm in order]
-    return as_table(rows) + "\n\noptimal allocation\n" + as_table(shares)
-
-
-_PRINT = {"json": _json, "csv": _csv, "table": _table}
+    order = sorted(range(instance.K), key=lambda arm: -shares[arm])
+    allocation = [(f"arm {instance.label(arm)}", f"{shares[arm]:7.2%}") for arm in order]
+    click.echo(f"{as_table(rows)}\n\noptimal allocation\n{as_table(allocation)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mislid.cli.options import one_sentence_errors, seed_option, setting
+from mislid.cli.options import seed_option, setting
 from mislid.cli.output import as_table
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ GAUGE = 24  # characters
 @click.command("demo")
 @setting("--output", click.Path(), PICTURE, "Where to save the picture.", metavar="FILE.png")
 @seed_option
-@one_sentence_errors
 def command(output: str, seed: int) -> None:
     """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and
     the lower bound, and save a picture; needs no data.

@@ -1,21 +1,17 @@
-"""What commands share: options, the instance, warnings and errors of one sentence."""
+"""Options that commands share, each declared once."""
 
 from __future__ import annotations
 
-import functools
-import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mislid._words import without_password
-from mislid.errors import Interrupted, MislidError, MissingPackageError
-from mislid.stopping.rules import RETIRED, STOPPING_RULES, retirement
+from mislid.errors import MislidError, MissingPackageError
 
 if TYPE_CHECKING:
     from mislid.model import Instance
@@ -24,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def setting(name: str, kind: Any, default: Any, text: str, **more: Any) -> Callable[[F], F]:
-    """An option with a default, which its help shows after the text."""
+    """An option with a default, which its help shows."""
     return click.option(name, type=kind, default=default, show_default=True, help=text, **more)
 
 
@@ -33,13 +29,26 @@ def flag(option: str, text: str, *name: str) -> Callable[[F], F]:
     return click.option(option, *name, is_flag=True, help=text)
 
 
-def file_option(option: str, text: str, metavar: str = "FILE", *name: str) -> Callable[[F], F]:
+def file_option(
+    option: str, text: str, metavar: str = "FILE", *name: str, **more: Any
+) -> Callable[[F], F]:
     """An option that names a file."""
-    return click.option(option, *name, metavar=metavar, type=click.Path(), help=text)
+    return click.option(option, *name, metavar=metavar, type=click.Path(), help=text, **more)
+
+
+def all_of(*options: Any) -> Callable[[F], F]:
+    """Several options as one decorator; help lists them in this order."""
+
+    def decorated(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
 
 
 def new_picture(picture: str, option: str) -> Path:
-    """Where a picture goes, if one can be drawn and written; found out before anything is done."""
+    """Check, before anything is computed, that a picture can be drawn and written."""
     from mislid.io import new_place
 
     place = new_place(picture, option, ".png", ".svg")
@@ -50,6 +59,7 @@ def new_picture(picture: str, option: str) -> Path:
 
 file_argument = click.argument("file", type=click.Path())
 seed_option = setting("--seed", click.IntRange(0), 0, "Of all random numbers.")
+quiet_option = flag("--quiet", "No progress bar, nothing but results and errors.")
 
 
 def format_option(default: str = "table") -> Callable[[F], F]:
@@ -61,11 +71,6 @@ def format_option(default: str = "table") -> Callable[[F], F]:
     )
 
 
-def printed(default: str = "table") -> Callable[[F], F]:
-    """--format, and errors of one sentence."""
-    return lambda command: format_option(default)(one_sentence_errors(command))
-
-
 def m_option(*, required: bool = True) -> Callable[[F], F]:
     """--m."""
     text = "How many of the best to find."
@@ -73,59 +78,34 @@ def m_option(*, required: bool = True) -> Callable[[F], F]:
 
 
 def question_options(*, changes: bool = False) -> Callable[[F], F]:
-    """--m, --misspecification, --delta and --tolerance.
-
-    Where they are `changes` of a question, what is left out stays as it is.
-    """
-    option = _change if changes else setting
-    declared = "" if changes else "; by default what the file declares"
-    return lambda command: _with(
-        command,
+    """--m, --misspecification, --delta and --tolerance; none is required for `changes`."""
+    delta, tolerance = (None, None) if changes else (0.05, 0.0)
+    return all_of(
         m_option(required=not changes),
         click.option(
             "--misspecification",
             type=click.FloatRange(0),
             help="Largest deviation of the means from linearity in the features, inf for no "
-            f"structure{declared}.",
+            f"structure{'' if changes else '; by default what the file declares'}.",
         ),
-        option("--delta", click.FloatRange(0, 0.5, min_open=True), 0.05, "Error rate."),
-        option(
+        setting("--delta", click.FloatRange(0, 0.5, min_open=True), delta, "Error rate."),
+        setting(
             "--tolerance",
             click.FloatRange(0),
-            0.0,
+            tolerance,
             "How much worse than the m-th best one of the answer may be.",
         ),
     )
 
 
-def _change(name: str, kind: Any, _default: float, text: str) -> Callable[[F], F]:
-    return click.option(name, type=kind, help=text)
-
-
-class StoppingChoice(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 on
-    """Names of stopping rules; of retired ones stderr says what has taken their place."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The rule that is meant."""
-        if value in RETIRED:
-            click.echo(f"Warning: {retirement(value)}.", err=True)
-            value = "guaranteed"
-        return super().convert(value, param, ctx)
-
-
 def rule_options(*more: str) -> Callable[[F], F]:
-    """--algorithm and --stopping, with all that have a name, and `more` rules to stop by."""
-    return lambda command: _with_rules(command, more)
-
-
-def _with_rules(command: F, more: tuple[str, ...]) -> F:
+    """--algorithm and --stopping; `more` rules to stop by."""
     from mislid.algorithms import algorithm_names
+    from mislid.stopping.rules import STOPPING_RULES
 
     names = algorithm_names()
     unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
-    unproven += more
-    return _with(
-        command,
+    return all_of(
         setting(
             "--algorithm",
             click.Choice(names),
@@ -135,22 +115,19 @@ def _with_rules(command: F, more: tuple[str, ...]) -> F:
         ),
         setting(
             "--stopping",
-            StoppingChoice([*STOPPING_RULES, *more]),
+            click.Choice([*STOPPING_RULES, *more]),
             "guaranteed",
-            f"When to stop; {', '.join(unproven[:-1])} and {unproven[-1]} come with no proof.",
+            f"When to stop; {' and '.join([*unproven, *more])} come with no proof.",
         ),
     )
 
 
-def data_option(otherwise: str = "") -> Callable[[F], F]:
-    """--data; `otherwise` says what happens without data."""
-    return click.option(
-        "--data",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="The data directory; by default what MISLID_DATA names, else a cache directory."
-        + otherwise,
-    )
+data_option = click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The data directory; by default what MISLID_DATA names, else a cache directory.",
+)
 
 
 def output_folder_option(text: str, **more: Any) -> Callable[[F], F]:
@@ -159,72 +136,45 @@ def output_folder_option(text: str, **more: Any) -> Callable[[F], F]:
     return click.option("--output", metavar="DIR", type=kind, help=text, **more)
 
 
-def quiet_option(text: str = "No progress bar.") -> Callable[[F], F]:
-    """--quiet."""
-    return flag("--quiet", text)
-
-
-def instance_options(command: F) -> F:
-    """FILE, --m, --misspecification, --delta, --tolerance, --noise and --format."""
-    return _with(
-        command,
-        file_argument,
-        question_options(),
-        click.option(
-            "--noise",
-            type=click.FloatRange(0, min_open=True),
-            help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
-        ),
-        format_option(),
-    )
-
-
-def _as_assumed(_: Any, __: Any, value: str | None) -> float | str | None:
-    """A number, or the name of a noise model; `identify` looks at it."""
-    if value is None:
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return value
-
-
-assume_noise_option = click.option(
-    "--assume-noise",
-    metavar="WHAT",
-    callback=_as_assumed,
-    help="What the rules are told of the noise: another standard deviation, or unknown (Gaussian), "
-    "unknown-equal (Gaussian, the same for all arms), bounded (values from 0 to 1) or bernoulli "
-    "(0 or 1); the latter two are drawn so.",
+instance_options = all_of(
+    file_argument,
+    question_options(),
+    click.option(
+        "--noise",
+        type=click.FloatRange(0, min_open=True),
+        help="Standard deviation of rewards, for all arms; by default the file's own, or 1.",
+    ),
+    format_option(),
+)
+worker_options = all_of(
+    seed_option,
+    setting("--jobs", click.IntRange(1), 1, "Number of processes."),
+    click.option("--dask", metavar="ADDRESS", help="Use the cluster of this Dask scheduler."),
 )
 
 
-def worker_options(command: F) -> F:
-    """--seed, --jobs and --dask: the random numbers of many runs, and who does them."""
-    return _with(
-        command,
-        seed_option,
-        setting("--jobs", click.IntRange(1), 1, "Number of processes."),
-        click.option(
-            "--dask", metavar="ADDRESS", help="Do the runs on the cluster of this scheduler."
-        ),
-    )
+def noise_of(text: str | None) -> Any:
+    """The value of `noise=` in an option: a number, LOW:HIGH, or a word.
+
+    >>> noise_of("0.2"), noise_of("0:1"), noise_of("unknown")
+    (0.2, (0.0, 1.0), 'unknown')
+    """
+    if text is None:
+        return None
+    low, colon, high = text.partition(":")
+    try:
+        return (float(low), float(high)) if colon else float(text)
+    except ValueError:
+        return text
 
 
 def examples(*calls: str) -> str:
-    """The end of a help text: calls, each in a line of its own."""
+    """The end of a help text: one call per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
-def _with(command: F, *options: Callable[[F], F]) -> F:
-    """The command with options, listed in this order by its help."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 def load(file: str, misspecification: float | None, noise: float | None) -> Instance:
-    """Read the instance."""
+    """Read an instance."""
     from mislid.model import load_instance
 
     with warnings_as_lines():
@@ -245,8 +195,6 @@ def warnings_as_lines() -> Iterator[None]:
 
 def cluster(address: str | None, jobs: int) -> Any:
     """A client of the cluster at an address; no client without one."""
-    from contextlib import nullcontext
-
     if address is None:
         return nullcontext()
     if jobs > 1:
@@ -254,7 +202,7 @@ def cluster(address: str | None, jobs: int) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise MislidError("--dask needs dask (pip install 'mislid[dask]')") from None
+        raise MissingPackageError("--dask needs dask (pip install 'mislid[dask]')") from None
     try:
         return Client(address, timeout=5)
     except (OSError, ValueError) as problem:
@@ -262,54 +210,10 @@ def cluster(address: str | None, jobs: int) -> Any:
         raise MislidError(f"no Dask scheduler answers at {address!r}: {reason}") from None
 
 
-def one_sentence_errors(function: F) -> F:
-    """What went wrong, without a traceback; the exit status is 1."""
+def progress_bar(quiet: bool, **options: Any) -> Any:
+    """A tqdm bar on stderr, where it is wanted and tqdm is there; None otherwise."""
+    if quiet or find_spec("tqdm") is None:
+        return None
+    from tqdm import tqdm
 
-    @functools.wraps(function)
-    def guarded(*arguments: Any, **options: Any) -> Any:
-        try:
-            return function(*arguments, **options)
-        except BrokenPipeError:
-            # The reader has had enough; the interpreter must not complain of it either at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            return 1
-        except Interrupted as interruption:
-            raise click.ClickException(f"{interruption}.") from None
-        except (MislidError, OSError) as problem:
-            raise click.ClickException(sentence(problem)) from None
-        except MemoryError:
-            raise click.ClickException(
-                "there is not enough memory for this: ask about fewer candidates or less data."
-            ) from None
-        except Exception as problem:
-            if _is_of_rule(problem):
-                raise click.ClickException(
-                    f"{type(problem).__name__}: {sentence(problem)}"
-                ) from None
-            if not _is_of_database(problem):
-                raise
-            said = without_password(str(problem).partition("\n")[0])
-            raise click.ClickException(
-                f"the storage does not work as it should: {said}; check it, or restore a copy."
-            ) from None
-
-    return guarded  # type: ignore[return-value]  # it takes and gives what `function` does
-
-
-def _is_of_rule(problem: Exception) -> bool:
-    """Whether a rule that somebody else wrote is what went wrong."""
-    from mislid.engine.view import BLAME
-
-    return any(note.startswith(BLAME) for note in getattr(problem, "__notes__", ()))
-
-
-def _is_of_database(problem: Exception) -> bool:
-    """Whether a database, its driver or what speaks to it complains."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
-    return not packages.isdisjoint({"sqlalchemy", "sqlite3", "psycopg"})
-
-
-def sentence(problem: Exception) -> str:
-    """The message, with where it happened."""
-    notes = " ".join(getattr(problem, "__notes__", []))
-    return f"{problem} ({notes})." if notes else f"{problem}."
+    return tqdm(dynamic_ncols=True, **options)

@@ -18,27 +18,34 @@ from mislid.cli.options import (
     format_option,
     m_option,
     new_picture,
-    one_sentence_errors,
+    progress_bar,
     quiet_option,
     seed_option,
     setting,
 )
-from mislid.cli.output import aligned, as_csv, as_json, as_table, number
+from mislid.cli.output import as_csv, as_json, as_table, number
 from mislid.errors import ProblemError
 
 if TYPE_CHECKING:
-    from mislid.paper.representation import Choice, Observations, Representation, TradeOff
-    from mislid.paper.representation.network import EpochListener
+    from mislid.paper.representation import Choice, Representation
+
+_HEADING = (
+    "kept first", "d", "error", "least", "condition", "initial", "whitened", "time", "least",
+)  # fmt: skip
+_LEGEND = """\
+error: largest absolute error of the network's own linear model; least: of the best one
+initial: pulls before the first decision in the paper's analysis, and after whitening
+time: characteristic time in a tube as wide as error, and as least"""
 
 
-def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+def _sizes(_: Any, __: Any, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in text.split(","))
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a list of sizes such as 256,256") from None
 
 
-def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, str] | None:
+def _cell(_: Any, __: Any, text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
     column, equals, value = text.partition("=")
@@ -120,15 +127,11 @@ def _cell(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str,
 )
 @file_option("--picture", "Where to save a picture of the choices.", "FILE.png|svg")
 @format_option()
-@quiet_option()
-@one_sentence_errors
+@quiet_option
 def command(
     file: str,
     target: str,
     m: int,
-    name: str | None,
-    groups: tuple[str, ...],
-    where: tuple[str, str] | None,
     d: int | None,
     within: float | None,
     order: Any,
@@ -138,7 +141,7 @@ def command(
     picture: str | None,
     form: str,
     quiet: bool,
-    **recipe: Any,
+    **rest: Any,
 ) -> None:
     """Learn a linear representation of the candidates in FILE.csv, print what each number of
     features costs, and save an instance for `mislid run`.
@@ -151,11 +154,12 @@ def command(
     from mislid.paper.representation import learn, read_observations
 
     place = new_place(output or f"{Path(file).stem}.npz", "--output", ".npz", ".csv")
-    seen = read_observations(file, target=target, name=name, groups=groups, where=where)
+    columns = {name: rest.pop(name) for name in ("name", "groups", "where")}
+    seen = read_observations(file, target=target, **columns)
     as_top_m(m, len(seen.means))
-    _refuse_unfit(d, within, recipe)
+    _check_sizes(d, within, rest)
     shown = None if picture is None else new_picture(picture, "--picture")
-    with _bar(recipe["epochs"], quiet) as progress, _naming(file):
+    with _training(file, rest["epochs"], quiet) as progress:
         learned = learn(
             seen.X,
             seen.y,
@@ -163,7 +167,7 @@ def command(
             means=seen.means,
             names=seen.names,
             progress=progress,
-            **recipe,
+            **rest,
         )
     kept = learned.reduce(d, within=within, order=order, whiten=whiten)
     kept.to_instance(noise=noise).save(place)
@@ -174,63 +178,7 @@ def command(
         from mislid.plotting import draw_trade_off, save
 
         save(draw_trade_off(choices), shown)
-    click.echo(_PRINT[form](seen, learned, choices, kept))
-    click.echo(f"\nSaved. Next:\n{_next(place, m, kept)}", err=True)
-
-
-def _next(place: Path, m: int, kept: Representation) -> str:
-    """What to do with the instance: simulate, or measure for real."""
-    file, name = shlex.quote(str(place)), shlex.quote(place.stem)
-    simulate = f"  mislid run {file} --m {m}"
-    if place.suffix.lower() == ".csv" and kept.names is None:
-        return simulate  # a study needs names of candidates in its first column
-    columns = " --ignore mean --noise noise" if place.suffix.lower() == ".csv" else ""
-    storage = shlex.quote(f"{place.stem}.db")
-    # Features are taken as they were learned: the misspecification is for them alone.
-    return (
-        f"{simulate}\nor, to measure for real:\n  mislid study create {name} --storage {storage} "
-        f"--candidates {file} --m {m}{columns} --no-intercept"
-    )
-
-
-def _refuse_unfit(d: int | None, within: float | None, recipe: dict[str, Any]) -> None:
-    """What cannot be met is refused before the training, where it is known before."""
-    if d is not None and within is not None:
-        raise ProblemError(f"d or within must be given, not both; got {d} and {within:g}")
-    most = recipe["width"] + (recipe["intercept"] == "feature")
-    if d is not None and d > most:
-        raise ProblemError(
-            f"d must be at most {most} with width={recipe['width']} and "
-            f"intercept={recipe['intercept']!r}; got {d}"
-        )
-
-
-@contextmanager
-def _naming(file: str) -> Iterator[None]:
-    """Say of which file X and y are complained of."""
-    try:
-        yield
-    except ProblemError as problem:
-        problem.add_note(f"X and y are the features and rewards of {file!r}")
-        raise
-
-
-@contextmanager
-def _bar(epochs: int, quiet: bool) -> Iterator[EpochListener]:
-    """A progress bar on stderr."""
-    from tqdm import tqdm
-
-    with tqdm(total=epochs, unit="epoch", disable=quiet, dynamic_ncols=True) as bar:
-
-        def show(epoch: int, _: int, loss: float) -> None:
-            bar.set_postfix_str(f"loss {loss:.4f}", refresh=False)
-            bar.update(epoch - bar.n)
-
-        yield show
-
-
-def _facts(seen: Observations, learned: Representation) -> dict[str, Any]:
-    return {
+    facts: dict[str, Any] = {
         "observations": len(seen.y),
         "columns": len(seen.columns),
         "candidates": learned.K,
@@ -239,58 +187,33 @@ def _facts(seen: Observations, learned: Representation) -> dict[str, Any]:
         "r2_test": learned.r2_test,
         "test_lines": len(learned.network.test),
         "rank": learned.rank,
+        "m": choices.m,
+        "choices": [asdict(choice) for choice in choices.choices],
+        "unstructured_time": choices.unstructured,
+        "saved": {"d": kept.d, "misspecification": kept.misspecification},
     }
+    if form == "json":
+        click.echo(as_json(facts))
+    elif form == "csv":
+        rows = facts["choices"]
+        click.echo(as_csv(list(rows[0]), [list(row.values()) for row in rows]))
+    else:
+        table = as_table([_HEADING, *map(_cells, choices.choices)], texts=1)
+        click.echo(f"{as_table(_head(facts))}\n\n{table}\n\n{_LEGEND}")
+    click.echo(f"\nSaved. Next:\n{_next(place, m, kept)}", err=True)
 
 
-def _json(
-    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
-) -> str:
-    return as_json(
-        _facts(seen, learned)
-        | {
-            "m": trade_off.m,
-            "choices": [asdict(choice) for choice in trade_off.choices],
-            "unstructured_time": trade_off.unstructured,
-            "saved": {"d": kept.d, "misspecification": kept.misspecification},
-        }
-    )
-
-
-def _csv(
-    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
-) -> str:
-    rows = [asdict(choice) for choice in trade_off.choices]
-    return as_csv(list(rows[0]), [list(row.values()) for row in rows])
-
-
-def _table(
-    seen: Observations, learned: Representation, trade_off: TradeOff, kept: Representation
-) -> str:
-    facts, tested = _facts(seen, learned), f"{len(learned.network.test):,} lines"
-    head = as_table(
-        [
-            ("observations, columns", f"{facts['observations']:,}, {facts['columns']}"),
-            ("candidates, rank", f"{learned.K}, {learned.rank}"),
-            ("epochs", str(facts["epochs"])),
-            (
-                "R^2 in training, in test",
-                f"{learned.r2_train:.3f}, {learned.r2_test:.3f} ({tested})",
-            ),
-            ("time without features", number(trade_off.unstructured)),
-            ("saved", f"d = {kept.d}, misspecification {number(kept.misspecification)}"),
-        ]
-    )
-    rows = [_HEADING, *map(_cells, trade_off.choices)]
-    return f"{head}\n\n{aligned(rows)}\n\n{_LEGEND}"
-
-
-_HEADING = (
-    "kept first", "d", "error", "least", "condition", "initial", "whitened", "time", "least",
-)  # fmt: skip
-_LEGEND = """\
-error: largest absolute error of the network's own linear model; least: of the best one
-initial: pulls before the first decision in the paper's analysis, and after whitening
-time: characteristic time in a tube as wide as error, and as least"""
+def _head(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    tested = f"{facts['r2_train']:.3f}, {facts['r2_test']:.3f} ({facts['test_lines']:,} lines)"
+    saved = facts["saved"]
+    return [
+        ("observations, columns", f"{facts['observations']:,}, {facts['columns']}"),
+        ("candidates, rank", f"{facts['candidates']}, {facts['rank']}"),
+        ("epochs", str(facts["epochs"])),
+        ("R^2 in training, in test", tested),
+        ("time without features", number(facts["unstructured_time"])),
+        ("saved", f"d = {saved['d']}, misspecification {number(saved['misspecification'])}"),
+    ]
 
 
 def _cells(choice: Choice) -> tuple[str, ...]:
@@ -306,4 +229,49 @@ def _cells(choice: Choice) -> tuple[str, ...]:
     return choice.order, str(choice.d), *map(number, numbers)
 
 
-_PRINT = {"json": _json, "csv": _csv, "table": _table}
+def _next(place: Path, m: int, kept: Representation) -> str:
+    """Commands that take the instance."""
+    file, name = shlex.quote(str(place)), shlex.quote(place.stem)
+    simulate = f"  mislid run {file} --m {m}"
+    is_csv = place.suffix.lower() == ".csv"
+    if is_csv and kept.names is None:
+        return simulate  # a study needs names of candidates in its first column
+    columns = " --ignore mean --noise noise" if is_csv else ""
+    storage = shlex.quote(f"{place.stem}.db")
+    # The misspecification is that of the features as they were learned.
+    return (
+        f"{simulate}\nor, to measure for real:\n  mislid study create {name} --storage {storage} "
+        f"--candidates {file} --m {m}{columns} --no-intercept"
+    )
+
+
+def _check_sizes(d: int | None, within: float | None, recipe: dict[str, Any]) -> None:
+    """Refuse before the training what can be refused then."""
+    if d is not None and within is not None:
+        raise ProblemError(f"d or within must be given, not both; got {d} and {within:g}")
+    most = recipe["width"] + (recipe["intercept"] == "feature")
+    if d is not None and d > most:
+        raise ProblemError(
+            f"d must be at most {most} with width={recipe['width']} and "
+            f"intercept={recipe['intercept']!r}; got {d}"
+        )
+
+
+@contextmanager
+def _training(file: str, epochs: int, quiet: bool) -> Iterator[Any]:
+    """A progress bar; errors name the file."""
+    bar = progress_bar(quiet, total=epochs, unit="epoch")
+
+    def show(epoch: int, _: int, loss: float) -> None:
+        if bar is not None:
+            bar.set_postfix_str(f"loss {loss:.4f}", refresh=False)
+            bar.update(epoch - bar.n)
+
+    try:
+        yield show
+    except ProblemError as problem:
+        problem.add_note(f"X and y are the features and rewards of {file!r}")
+        raise
+    finally:
+        if bar is not None:
+            bar.close()

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid.cli.app import sentence
 from mislid.cli.options import (
     cluster,
     data_option,
-    one_sentence_errors,
     output_folder_option,
+    progress_bar,
     quiet_option,
-    sentence,
     worker_options,
 )
 from mislid.errors import MissingDataError, ProblemError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from mislid.paper.experiments import Case, Method, Result
 
 NAMES = ("A", "B", "C", "D", "E")
-OUTPUT = "mislid-reproduce"
 
 
 @click.command("reproduce")
@@ -37,17 +33,16 @@ OUTPUT = "mislid-reproduce"
     "the paper, 500 for A to C and 100 for D and E.",
 )
 @worker_options
-@data_option(" Without data A, B and C are drawn by the paper's recipe.")
+@data_option
 @output_folder_option(
-    "Where to keep runs, tables, figures and reports; the same call goes on where it ended.",
-    default=OUTPUT,
+    "Where to keep runs, tables, figures and reports; the same call resumes an interrupted one.",
+    default="mislid-reproduce",
     show_default=True,
 )
 @click.option(
     "--page", metavar="FILE.md", type=click.Path(dir_okay=False), help="Also write one page of all."
 )
-@quiet_option("No progress bars.")
-@one_sentence_errors
+@quiet_option
 def command(
     name: str,
     output: str,
@@ -59,38 +54,30 @@ def command(
 ) -> int:
     """Run an experiment of the paper again, or all, and print tables with the published numbers
     beside ours. OUTPUT/A, and so on, gets settings.json, runs.csv, table.md, report.md, figure.png
-    and figure.svg.
+    and figure.svg. Without data, A, B and C are drawn by the paper's recipe.
     """
     if page is not None and Path(page).suffix != ".md":
         raise ProblemError(f"page must end in .md; got {page!r}")
     from mislid.paper.experiments.report import table_text, write_page
 
     results, status = [], 0
-    with cluster(dask, jobs) as client, _processes(jobs) as executor:
+    with cluster(dask, jobs) as client:
         for chosen in NAMES if name == "all" else [name]:
             folder = Path(output) / chosen
             try:
-                result = _result(chosen, folder, quiet, client=client, executor=executor, **options)
+                result = _result(chosen, folder, quiet, client=client, jobs=jobs, **options)
             except MissingDataError as problem:
                 # The others of `all` may have what they need.
                 click.echo(f"Error: {chosen}: {sentence(problem)}", err=True)
                 status = 1
                 continue
             _write(result)
-            click.echo(table_text(result))
-            click.echo(f"Report: {folder / 'report.md'}\n")
+            click.echo(f"{table_text(result)}\nReport: {folder / 'report.md'}\n")
             results.append(result)
     if page is not None and results:
         write_page(results, Path(page))
         click.echo(f"Page: {page}")
     return status
-
-
-def _processes(jobs: int) -> AbstractContextManager[Executor | None]:
-    """One set of processes for all methods of all experiments, where there are to be several."""
-    from mislid.simulation.executors import processes
-
-    return processes(jobs) if jobs > 1 else nullcontext()
 
 
 def _result(name: str, folder: Path, quiet: bool, **options: Any) -> Result:
@@ -113,9 +100,8 @@ class _Bars:
     """One bar for every method, on stderr."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
+        self.quiet, self.name = quiet, ""
         self.bar: Any = None
-        self.name = ""
 
     def __enter__(self) -> _Bars:
         return self
@@ -127,12 +113,11 @@ class _Bars:
 
     def __call__(self, case: Case, method: Method, done: int, runs: int) -> None:
         """Show so many finished runs; called with none before the first."""
-        if self.quiet:
-            return
         name = f"{case.name} {method.label}"
         if name != self.name:
             self.__exit__()
-            self.name, self.bar = name, self._new(name, runs)
+            self.name = name
+            self.bar = progress_bar(self.quiet, desc=name, total=runs, unit="run")
         if self.bar is None:
             return
         if self.bar.n == 0 < done:
@@ -140,12 +125,5 @@ class _Bars:
             self.bar.initial = self.bar.n = done - 1
         self.bar.update(done - self.bar.n)
         if done == runs:
-            # What the next method compiles is not time of this one.
+            # The next method's compilation does not count.
             self.__exit__()
-
-    def _new(self, name: str, runs: int) -> Any:
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            return None
-        return tqdm(desc=name, total=runs, unit="run", dynamic_ncols=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mislid.cli.options import (
-    assume_noise_option,
     cluster,
     instance_options,
     load,
-    one_sentence_errors,
+    noise_of,
     output_folder_option,
     quiet_option,
     rule_options,
@@ -37,17 +36,23 @@ if TYPE_CHECKING:
     1.0,
     "Test whether to stop only when measurements have grown by this factor.",
 )
-@assume_noise_option
+@click.option(
+    "--assume-noise",
+    metavar="NOISE",
+    callback=lambda _, __, text: noise_of(text),
+    help="Noise that rules assume instead: a standard deviation, unknown, unknown-equal (both "
+    "Gaussian), LOW:HIGH, bounded (from 0 to 1) or bernoulli (0 or 1); the latter three are drawn "
+    "so.",
+)
 @setting("--runs", click.IntRange(1), 100, "Number of runs.")
 @click.option(
     "--max-samples", type=click.IntRange(1), help="Give up a run after so many measurements."
 )
 @worker_options
 @output_folder_option(
-    "Keep settings.json, runs.csv and figure.png there; the same call goes on where it ended."
+    "Keep settings.json, runs.csv and figure.png there; the same call resumes an interrupted one."
 )
-@quiet_option()
-@one_sentence_errors
+@quiet_option
 def command(
     file: str,
     m: int,
@@ -63,7 +68,7 @@ def command(
     """Find the m best arms of FILE (.npz or .csv) by simulated measurements, in many runs, and
     print how many measurements that took and how often the answer was wrong.
     """
-    from mislid.simulation.replicate import replicate_rows, replicate_settings
+    from mislid.simulation.replicate import replicate_rows, replicate_settings, summarise
 
     instance = load(file, misspecification, noise)
     settings = replicate_settings(instance, m, **options)
@@ -71,25 +76,8 @@ def command(
         _warn_of_tie(instance, m)
     with cluster(dask, jobs) as client:
         rows = replicate_rows(
-            instance,
-            m,
-            jobs=jobs,
-            client=client,
-            output=output,
-            progress=not quiet,
-            **options,
+            instance, m, jobs=jobs, client=client, output=output, progress=not quiet, **options
         )
-    show(rows, settings, output, form)
-
-
-def show(rows: list[Row], settings: dict[str, Any], output: str | None, form: str) -> None:
-    """Print what the runs say, and draw them where they are kept."""
-    from mislid.simulation.identify import identify
-    from mislid.simulation.replicate import summarise
-
-    # Runs that were made from Python name only the options that were given.
-    usual = {name: part.default for name, part in signature(identify).parameters.items()}
-    options = usual | settings["options"]
     if output is not None:
         _draw(output, rows, options)
     summary = asdict(summarise(rows))
@@ -98,7 +86,11 @@ def show(rows: list[Row], settings: dict[str, Any], output: str | None, form: st
     elif form == "csv":
         click.echo(as_csv(rows[0]._fields, rows))
     else:
-        click.echo(_json(rows, summary, settings))
+        keys = ("runs", "mean_samples", "std_samples", "error_rate")
+        columns = ("samples", "correct", "status")
+        facts = {key: summary[key] for key in keys}
+        facts |= {name: [getattr(row, name) for row in rows] for name in columns}
+        click.echo(as_json(facts | {"settings": settings}))
 
 
 def _warn_of_tie(instance: Instance, m: int) -> None:
@@ -112,23 +104,12 @@ def _warn_of_tie(instance: Instance, m: int) -> None:
 
 
 def _draw(output: str, rows: list[Row], options: dict[str, Any]) -> None:
-    from pathlib import Path
-
     from mislid.plotting import save_runs
 
     try:
         save_runs(Path(output) / "figure.png", {options["algorithm"]: rows}, options["delta"])
     except ImportError:
         click.echo("No figure: matplotlib is missing (pip install 'mislid[plots]').", err=True)
-
-
-def _json(rows: list[Row], summary: dict[str, Any], settings: dict[str, Any]) -> str:
-    keys = ("runs", "mean_samples", "std_samples", "error_rate")
-    return as_json(
-        {key: summary[key] for key in keys}
-        | {name: [getattr(row, name) for row in rows] for name in ("samples", "correct", "status")}
-        | {"settings": settings}
-    )
 
 
 def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str, Any]) -> str:
@@ -149,10 +130,10 @@ def _table(summary: dict[str, Any], settings: dict[str, Any], options: dict[str,
         ("no answer", f"{summary['unanswered']:.1%}"),
         ("processor seconds a run", number(summary["mean_seconds"])),
     ]
-    shown = {
-        "noise": options["assume_noise"] is not None,
-        "tested": options["gamma"] > 1.0,
-        "tolerance": options["tolerance"] > 0.0,
-        "no answer": summary["unanswered"] > 0.0,
+    usual = {
+        "noise": options["assume_noise"] is None,
+        "tested": options["gamma"] == 1.0,
+        "tolerance": options["tolerance"] == 0.0,
+        "no answer": summary["unanswered"] == 0.0,
     }
-    return as_table([line for line in lines if shown.get(line[0], True)])
+    return as_table([line for line in lines if not usual.get(line[0], False)])

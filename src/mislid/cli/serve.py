@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from mislid.cli.options import examples, file_option, flag, one_sentence_errors
+from mislid.cli.options import examples, file_option, flag
 from mislid.cli.study._opening import open_storage
 from mislid.errors import MissingPackageError
 
@@ -39,18 +41,11 @@ from mislid.errors import MissingPackageError
     "proxies",
     metavar="ADDRESS",
     multiple=True,
-    help="The address of a proxy in front of this server, such as 127.0.0.1, which is believed "
-    "when it says who asks (X-Forwarded-For, X-Forwarded-Proto); may be repeated.",
+    help="The address of a proxy in front of this server, such as 127.0.0.1, whose "
+    "X-Forwarded-For and X-Forwarded-Proto are believed; may be repeated.",
 )
-@one_sentence_errors
 def command(
-    storage: str,
-    host: str,
-    port: int,
-    write: bool,
-    token_file: str | None,
-    names: tuple[str, ...],
-    proxies: tuple[str, ...],
+    storage: str, host: str, port: int, write: bool, token_file: str | None, **policy: Any
 ) -> None:
     """Show the studies of STORAGE on pages that follow them, at http://127.0.0.1:8600, and to
     programs as JSON. Only this computer can ask, and nothing can be changed, unless --host and
@@ -67,14 +62,12 @@ def command(
     token = running.new_token() if is_new else token
     with open_storage(storage, new=write) as opened, running.listen(host, port) as at:
         port = at.getsockname()[1]
-        policy = running.policy_for(
-            host, port, write=write, token=token, names=names, proxies=proxies
-        )
+        rules = running.policy_for(host, port, write=write, token=token, **policy)
         if is_new:
             click.echo(f"token: {token}")
         changed = "; studies may be changed" if write else ""
         click.echo(f"http://{_address(host)}:{port} (Ctrl-C ends it{changed})", err=True)
-        running.serve(opened, policy, at)
+        running.serve(opened, rules, at)
 
 
 def _address(host: str) -> str:

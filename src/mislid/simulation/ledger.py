@@ -101,6 +101,8 @@ class Ledger:
         for key in sorted((earlier.keys() | self.settings.keys()) - _FREE):
             was, now = earlier.get(key), self.settings.get(key)
             if was != now:
+                if isinstance(was, dict) and isinstance(now, dict):
+                    was, now = _without_common(was, now), _without_common(now, was)
                 raise ProblemError(
                     f"output must be a new directory or one of the same settings; got "
                     f"{str(self.folder)!r}, where {key} was {json.dumps(was)} and now is "
@@ -112,6 +114,10 @@ class Ledger:
                 f"runs must be at least {last + 1}, as many as {str(self.folder)!r} has begun; "
                 f"got {runs}"
             )
+
+
+def _without_common(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in one.items() if other.get(key, other) != value}
 
 
 def _read_settings(place: Path) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner, Result
 
 from helpers.study_calls import Call, question
-from mislid.cli import main, options
+from mislid.cli import main
+from mislid.cli.app import app
 from mislid.errors import MislidError
 
 # An argument that is no UTF-8, as Python gives it.
@@ -83,12 +85,18 @@ def test_more_trials_than_anybody_measures(created: Call) -> None:
     assert "n must be an integer at least 1 and at most 100000; got 1000" in done.err
 
 
-def raising(problem: Exception) -> Callable[..., None]:
-    @options.one_sentence_errors
-    def command() -> None:
-        raise problem
+@pytest.fixture
+def raising(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], Result]:
+    """`mislid` with a command that raises something."""
 
-    return command
+    def call(problem: Exception) -> Result:
+        def command() -> None:
+            raise problem
+
+        monkeypatch.setattr(app, "get_command", lambda *_: click.Command("x", callback=command))
+        return CliRunner().invoke(app, ["data"])
+
+    return call
 
 
 def database_errors() -> list[Exception]:
@@ -104,23 +112,18 @@ def database_errors() -> list[Exception]:
 
 
 @pytest.mark.parametrize("problem", database_errors(), ids=lambda one: type(one).__name__)
-def test_whatever_a_database_says_is_one_sentence(problem: Exception) -> None:
-    with pytest.raises(click.ClickException, match="storage does not work as it should") as caught:
-        raising(problem)()
-    assert "\n" not in caught.value.message
-    assert "secret" not in caught.value.message
+def test_whatever_a_database_says_is_one_sentence(raising, problem: Exception) -> None:
+    done = raising(problem)
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: the storage does not work as it should")
+    assert done.output.count("\n") == 1
+    assert "secret" not in done.output
 
 
-def test_too_little_memory_is_one_sentence() -> None:
-    with pytest.raises(click.ClickException, match="not enough memory"):
-        raising(MemoryError())()
-
-
-def test_mistakes_of_ours_are_shown_in_full() -> None:
-    with pytest.raises(KeyError):
-        raising(KeyError("x"))()
-    with pytest.raises(click.ClickException, match="a sentence"):
-        raising(MislidError("a sentence"))()
+def test_expected_errors_are_one_sentence_and_mistakes_of_ours_are_not(raising) -> None:
+    assert "not enough memory" in raising(MemoryError()).output
+    assert raising(MislidError("a sentence")).output == "Error: a sentence.\n"
+    assert isinstance(raising(KeyError("x")).exception, KeyError)
 
 
 @pytest.mark.parametrize("runs", ["99999999999999999999", str(10**7 + 1)])

@@ -5,10 +5,10 @@ import pytest
 from click.testing import CliRunner
 
 from mislid import Instance, Model, identify
-from mislid.cli.options import one_sentence_errors, rule_options
-from mislid.cli.study import command as study_commands
+from mislid.cli.app import app
+from mislid.cli.options import noise_of, rule_options
 from mislid.engine import Verdict, View
-from mislid.stopping.rules import RETIRED, STOPPING_RULES, as_stopping_rule
+from mislid.stopping.rules import STOPPING_RULES
 
 
 @pytest.fixture
@@ -24,33 +24,12 @@ def command(monkeypatch: pytest.MonkeyPatch) -> click.Command:
     return printing
 
 
-def test_algorithms_of_other_packages_can_be_named(command: click.Command) -> None:
-    assert CliRunner().invoke(command, ["--algorithm", "coin"]).output == "coin, guaranteed\n"
-    refused = CliRunner().invoke(command, ["--algorithm", "dice"])
-    assert refused.exit_code == 2
-    assert "'dice' is not one of 'mislid', 'coin'" in refused.output
-
-
 def test_help_names_the_algorithms_and_all_rules_without_a_proof(command: click.Command) -> None:
     words = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "What chooses: mislid, coin" in words
     assert "paper-printed and heuristic come with no proof" in words
     unproven = [name for name, rule in STOPPING_RULES.items() if not rule.guaranteed]
     assert unproven == ["paper-printed", "heuristic"]
-
-
-@pytest.mark.parametrize("name", RETIRED)
-def test_retired_rules_are_taken_and_said_to_be(command: click.Command, name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=name) as caught:
-        as_stopping_rule(name)
-    done = CliRunner().invoke(command, ["--stopping", name])
-    assert (done.exit_code, done.stdout) == (0, "mislid, guaranteed\n")
-    assert done.stderr == f"Warning: {caught[0].message}.\n"
-    unknown = CliRunner().invoke(command, ["--stopping", "mixtures"])
-    assert unknown.exit_code == 2
-    assert not any(retired + "'" in unknown.output.split("one of")[1] for retired in RETIRED)
-    words = CliRunner().invoke(command, ["--help"]).output
-    assert name not in words
 
 
 @pytest.mark.parametrize(
@@ -65,7 +44,7 @@ def test_retired_rules_are_taken_and_said_to_be(command: click.Command, name: st
 def test_misspelt_options_beside_negative_numbers(
     words: list[str], misspelt: str, meant: str
 ) -> None:
-    done = CliRunner().invoke(study_commands, [*words, "--storage", "none.db"])
+    done = CliRunner().invoke(app, ["study", *words, "--storage", "none.db"])
     assert done.exit_code == 2
     assert "No such option" in done.output
     assert misspelt in done.output
@@ -83,7 +62,7 @@ def test_misspelt_options_beside_negative_numbers(
     ],
 )
 def test_values_of_options_may_begin_with_dashes(words: list[str]) -> None:
-    done = CliRunner(env={"MISLID_STORAGE": "none.db"}).invoke(study_commands, words)
+    done = CliRunner(env={"MISLID_STORAGE": "none.db"}).invoke(app, ["study", *words])
     assert "No such option" not in done.output
     assert "none.db" in done.output or "VALUE" in done.output
 
@@ -105,15 +84,16 @@ class Broken:
         ({"stopping": Broken()}, "KeyError: 'answer'"),
     ],
 )
-def test_a_rule_of_others_that_fails_is_named(rules: dict[str, Broken], said: str) -> None:
+def test_a_rule_of_others_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, rules: dict[str, Broken], said: str
+) -> None:
     instance = Instance(Model([[1, 0], [0, 1], [1, 1]], 0.1), [0.1, 0.5, 0.9])
 
-    @click.command()
-    @one_sentence_errors
     def running() -> None:
         identify(instance, 1, **rules)
 
-    done = CliRunner().invoke(running)
+    monkeypatch.setattr(app, "get_command", lambda *_: click.Command("x", callback=running))
+    done = CliRunner().invoke(app, ["data"])
     called = "propose" if "algorithm" in rules else "judge"
     blamed = f"raised by a rule written in Python, Broken.{called}"
     assert done.output.startswith(f"Error: {said}")
@@ -123,10 +103,23 @@ def test_a_rule_of_others_that_fails_is_named(rules: dict[str, Broken], said: st
     assert caught.value.__notes__ == [blamed]
 
 
-def test_a_mistake_of_the_program_keeps_its_traceback() -> None:
-    @click.command()
-    @one_sentence_errors
-    def running() -> None:
-        raise RuntimeError("a mistake")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bond"], "did you mean 'bound'?"),
+        (["study", "staus", "s"], "did you mean 'status'?"),
+        (["study", "list", "--formt", "csv"], "--format"),
+    ],
+)
+def test_close_words_are_suggested(words: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert said in done.output
 
-    assert isinstance(CliRunner().invoke(running).exception, RuntimeError)
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0.5", 0.5), ("-1:3", (-1.0, 3.0)), ("bernoulli", "bernoulli"), ("a:b", "a:b"), (None, None)],
+)
+def test_noise_in_an_option(text: str | None, value: object) -> None:
+    assert noise_of(text) == value

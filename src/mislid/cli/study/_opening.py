@@ -1,24 +1,31 @@
-"""Which storage, which study: options, and how they are opened; arguments that commands share."""
+"""Storages and studies that commands open, and arguments that they share."""
 
 from __future__ import annotations
 
+import functools
+import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mislid._words import shown as quoted
 from mislid._words import without_password
-from mislid.cli.options import F, examples, warnings_as_lines
-from mislid.errors import MislidError, ProblemError, StorageError
+from mislid.cli.options import all_of, examples, format_option, warnings_as_lines
+from mislid.cli.output import did_you_mean
+from mislid.errors import MislidError, ProblemError, StorageError, UnknownStudyError
 
 if TYPE_CHECKING:
     from mislid.study import Study
     from mislid.study.storage import Storage
 
 STORAGE = "MISLID_STORAGE"
+NO_PROOF = "no proof"
+# Exit statuses of `status` and `result`.
+UNDECIDED, CONTRADICTED = 3, 4
 
 storage_option = click.option(
     "--storage",
@@ -35,7 +42,7 @@ class Signed(click.Command):
     ignore_unknown_options = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse two dashes that begin no option, and are no option's value."""
+        """Refuse two dashes that begin no option and are no option's value."""
         known = {
             option: isinstance(each, click.Option) and not each.is_flag
             for each in self.get_params(ctx)
@@ -46,30 +53,45 @@ class Signed(click.Command):
             option, equals, _ = word.partition("=")
             if word == "--":
                 break
-            if option in known:
-                if known[option] and not equals:
-                    next(words, None)
-            elif option.startswith("--"):
-                near = get_close_matches(option, known)
-                raise click.NoSuchOption(option, possibilities=near, ctx=ctx)
+            if known.get(option) and not equals:
+                next(words, None)
+            elif option.startswith("--") and option not in known:
+                raise click.NoSuchOption(option, possibilities=list(known), ctx=ctx)
         return super().parse_args(ctx, args)
 
 
-def study_command(name: str, *calls: str, signed: bool = False) -> Callable[[F], click.Command]:
-    """A command about study NAME in --storage, with examples; `signed` as above."""
-    kind = Signed if signed else click.Command
+def study_command(
+    name: str, *calls: str, signed: bool = False, form: str = "table"
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command about study NAME, which it is given open, with --storage, --format and examples.
 
-    def made(function: F) -> click.Command:
-        named = click.argument("name")(storage_option(function))
+    Where it is `signed`, arguments may be negative numbers.
+    """
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def opened(name: str, storage: str | None, **options: Any) -> Any:
+            with open_study(name, storage) as study:
+                return function(study, **options)
+
+        kind = Signed if signed else click.Command
+        named = all_of(click.argument("name"), storage_option)(format_option(form)(opened))
         return click.command(name, kind, epilog=examples(*calls))(named)
 
     return made
 
 
+def trial_number(cell: str) -> int:
+    """The number of a trial, in an argument or a cell."""
+    if not re.fullmatch(r"[0-9]{1,18}", cell):
+        raise ProblemError(
+            f"trial must be the number of one that was asked; got {quoted(cell, 40)}"
+        )
+    return int(cell)
+
+
 def as_trial(text: str) -> int:
     """The argument TRIAL."""
-    from mislid.cli.study._sheets import trial_number
-
     try:
         return trial_number(text)
     except ProblemError as problem:
@@ -86,12 +108,6 @@ def as_value(text: str) -> float:
     return value
 
 
-def sheet_option(text: str) -> Callable[[F], F]:
-    """--csv, or --sheet."""
-    kind = click.Path()
-    return click.option("--csv", "--sheet", "sheet", metavar="FILE", type=kind, help=text)
-
-
 @contextmanager
 def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]:
     """The storage at this address, closed at the end; only where `new`, a file may be made."""
@@ -99,9 +115,16 @@ def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]
 
     place = as_address(address)
     if not new:
-        refuse_missing(place)
-    with one_sentence_about(place):
+        _check_exists(place)
+    try:
         storage = as_storage(place)
+    except (MislidError, OSError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - of drivers, which have their own classes
+        said = without_password(str(problem).partition("\n")[0])
+        raise StorageError(
+            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
+        ) from None
     try:
         yield storage
     finally:
@@ -109,26 +132,17 @@ def open_storage(address: str | None, *, new: bool = False) -> Iterator[Storage]
 
 
 @contextmanager
-def one_sentence_about(place: str | Path) -> Iterator[None]:
-    """Drivers have their own ways to refuse an address."""
-    try:
-        yield
-    except (MislidError, OSError):
-        raise
-    except Exception as problem:  # noqa: BLE001 - whatever it is, the address is to blame
-        said = without_password(str(problem).partition("\n")[0])
-        raise StorageError(
-            f"storage {without_password(place)!r} cannot be opened: check the address ({said})"
-        ) from None
-
-
-@contextmanager
 def open_study(name: str, address: str | None) -> Iterator[Study]:
     """The study of this name."""
     with open_storage(address) as storage, warnings_as_lines():
-        from mislid.study import load_study
+        from mislid.study import list_studies, load_study
 
-        yield load_study(study_name=name, storage=storage)
+        try:
+            study = load_study(study_name=name, storage=storage)
+        except UnknownStudyError as problem:
+            names = [line.name for line in list_studies(storage=storage)]
+            raise UnknownStudyError(f"{problem}{did_you_mean(name, names)}") from None
+        yield study
 
 
 def as_address(address: str | None) -> str | Path:
@@ -141,7 +155,7 @@ def as_address(address: str | None) -> str | Path:
     return address if "://" in address else Path(address)
 
 
-def refuse_missing(place: str | Path) -> None:
+def _check_exists(place: str | Path) -> None:
     """A mistyped name must not make a new file."""
     file = place if isinstance(place, Path) else _file(place)
     if file is not None and not file.exists():
@@ -152,7 +166,7 @@ def refuse_missing(place: str | Path) -> None:
 
 
 def _file(address: str) -> Path | None:
-    """The file of an SQLite address, where that is plain to see.
+    """The file of an SQLite address, where it names one.
 
     >>> _file("sqlite:////data/lab.db").as_posix(), _file("postgresql://host/lab")
     ('/data/lab.db', None)
@@ -160,3 +174,28 @@ def _file(address: str) -> Path | None:
     name = address.removeprefix("sqlite:///").partition("?")[0]
     plain = address.startswith("sqlite:///") and name and not name.startswith((":", "file:"))
     return Path(name) if plain else None
+
+
+def after(study: Study) -> dict[str, Any]:
+    """How a study stands after a change."""
+    from mislid.forecast.overview import is_proven
+
+    status = study.status
+    proven = status != "contradicted" and is_proven(study.settings.stopping)
+    return {"samples": study.samples, "status": status, "proven": proven}
+
+
+def after_words(study: Study) -> list[tuple[str, str]]:
+    """The same as rows of a table."""
+    facts = after(study)
+    proven = facts["proven"] or facts["status"] == "running"
+    status = facts["status"] if proven else f"{facts['status']}, {NO_PROOF}"
+    return [("measurements", str(facts["samples"])), ("status", status)]
+
+
+def outside(value: float, reward_range: tuple[float, float] | None) -> str | None:
+    """What is wrong with a value outside the declared range."""
+    low, high = reward_range or (-math.inf, math.inf)
+    if low <= value <= high:
+        return None
+    return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"

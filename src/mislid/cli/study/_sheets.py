@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mislid.cli.output import as_csv
+from mislid.cli.output import as_csv, did_you_mean
+from mislid.cli.study._opening import outside, trial_number
 from mislid.errors import FileFormatError, ProblemError
 from mislid.io import read_sheet, workbook_bytes
 
 if TYPE_CHECKING:
     from mislid.io import Sheet
     from mislid.study import Study, Trial
-    from mislid.study.settings import Settings
     from mislid.study.state import StudyState
 
-# Of what is wrong with a sheet, so much is shown.
+# So many complaints about a file are shown.
 _SHOWN = 10
 _FAILED = ("fail", "failed")
 _DONE = ("", "complete", "ok")
@@ -28,24 +27,17 @@ _OWN = ("trial", "arm", "value", "state", "study")
 
 
 class Told(NamedTuple):
-    """A line that says something: that a trial gave this value, or None if it failed."""
+    """A filled line: a trial's value, or None if it failed."""
 
     line: int
     trial: int
     value: float | None
 
 
-class Filled(NamedTuple):
-    """A sheet that came back: what it tells, and the trials whose line is still empty."""
-
-    told: list[Told]
-    empty: list[int]
-
-
 def sheet_of(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
     """Headings and rows of a sheet: trial, arm, features, and columns to be filled in."""
-    names = study.candidates.shown
-    heading = ["trial", "arm", *map(_heading, names), "value", "state", "study"]
+    names = (f"feature {name}" if name in _OWN else name for name in study.candidates.shown)
+    heading = ["trial", "arm", *names, "value", "state", "study"]
     rows = [
         [
             trial.id,
@@ -60,7 +52,7 @@ def sheet_of(study: Study, trials: Sequence[Trial]) -> tuple[list[str], list[lis
     return heading, rows
 
 
-def as_file(place: Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+def as_file(place: str | Path, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     """A table as the name of its file says, a workbook or CSV."""
     if is_workbook(place):
         return workbook_bytes(heading, rows)
@@ -72,27 +64,17 @@ def is_workbook(place: str | Path) -> bool:
     return Path(place).suffix.lower() == ".xlsx"
 
 
-def _heading(name: str) -> str:
-    """What a feature is called in a sheet, whose own columns have their names."""
-    return f"feature {name}" if name in _OWN else name
-
-
 def shown_features(study: Study, trial: Trial) -> dict[str, float]:
-    """The features that somebody gave for a trial's candidate, by their names."""
+    """The given features of a trial's candidate, by name."""
     if trial.features is None:
         return {}
     return {name: float(trial.features[at]) for name, at in study.candidates.shown.items()}
 
 
-def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
-    """Read a sheet that came back; one with anything wrong in it is refused as a whole."""
+def read_filled(path: str, study: Study, state: StudyState) -> tuple[list[Told], list[int]]:
+    """Filled lines of a sheet, and trials with empty ones; refused whole if a line is wrong."""
     table = read_sheet(path, "trial")
-    missing = [heading for heading in ("trial", "value") if not table.has(heading)]
-    if missing:
-        headings = ", ".join(map(repr, table.headings))
-        raise FileFormatError(
-            f"{path!r} must have the columns 'trial' and 'value'; got the headings {headings}"
-        )
+    refuse_unknown_columns(table, {"the trials' column": "trial", "the values' column": "value"})
     told: dict[int, Told] = {}
     empty: list[int] = []
     wrong = Wrong(path, "told")
@@ -100,8 +82,8 @@ def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
     for (line, cells), value in zip(table.rows, table.decimals("value"), strict=True):
         row = {name: cells[place] for name, place in places.items()}
         try:
-            number = _trial(row, study_name, state)
-            found = _value(row, value, state.settings)
+            number = _trial(row, study, state)
+            found = _value(row, value, study.settings.reward_range)
             if found == _NOTHING:
                 empty.append(number)
                 continue
@@ -111,11 +93,31 @@ def read_filled(path: str, study_name: str, state: StudyState) -> Filled:
         except ProblemError as problem:
             wrong.add(line, str(problem))
     wrong.refuse()
-    return Filled(list(told.values()), [number for number in empty if number not in told])
+    return list(told.values()), [number for number in empty if number not in told]
+
+
+def read_pairs(path: str, study: Study, arm: str, value: str) -> list[tuple[Any, float]]:
+    """Candidates and values in two columns; refused whole if a line is wrong."""
+    table = read_sheet(path, "measurement")
+    refuse_unknown_columns(table, {"--arm-column": arm, "--value-column": value})
+    labels = {str(label).strip(): label for label in study.candidates.labels}
+    pairs, wrong = list[tuple[Any, float]](), Wrong(path, "imported")
+    for at, (label, number) in enumerate(zip(table.texts(arm), table.decimals(value), strict=True)):
+        if label not in labels:
+            hint = did_you_mean(label, labels)
+            wrong.add(table.line(at), f"{label!r} is none of the candidates{hint}")
+        elif not isinstance(number, float):
+            wrong.add(table.line(at), number or "a value is missing")
+        elif complaint := outside(number, study.settings.reward_range):
+            wrong.add(table.line(at), complaint)
+        else:
+            pairs.append((labels[label], number))
+    wrong.refuse()
+    return pairs
 
 
 class Wrong:
-    """What is wrong with a file, line by line; the first complaints, and how many there are."""
+    """Complaints about a file, line by line: the first ones, and how many there are."""
 
     def __init__(self, path: str, verb: str) -> None:
         self._path, self._verb = path, verb
@@ -138,39 +140,34 @@ class Wrong:
             )
 
 
-def refuse_unknown_columns(table: Sheet, wanted: Iterable[tuple[str, str]]) -> None:
-    """Refuse options, given with their values, that do not name a column."""
-    for option, heading in wanted:
+def refuse_unknown_columns(table: Sheet, wanted: Mapping[str, str]) -> None:
+    """Refuse columns, by the option that names them, which a file does not have."""
+    for option, heading in wanted.items():
         if not table.has(heading):
             headings = ", ".join(map(repr, table.headings))
-            raise ProblemError(
-                f"{option} must name a column of {table.path!r}, one of {headings}; got {heading!r}"
+            raise FileFormatError(
+                f"{option} must be a column of {table.path!r}, one of {headings}; got {heading!r}"
+                f"{did_you_mean(heading, table.headings)}"
             )
 
 
-def outside(value: float, settings: Settings) -> str | None:
-    """What is wrong with a value outside the range that was declared, if one was."""
-    low, high = settings.reward_range or (-math.inf, math.inf)
-    if low <= value <= high:
-        return None
-    return f"a value must be from {low:g} to {high:g}, as was declared; got {value!r}"
-
-
-def _trial(row: Mapping[str, str], study_name: str, state: StudyState) -> int:
-    """The trial that a line is about, which must be one of this study and of the arm it says."""
-    study = row.get("study")
-    if study and study != study_name.strip():
-        raise ProblemError(f"it is of study {study!r}, not {study_name!r}")
+def _trial(row: Mapping[str, str], study: Study, state: StudyState) -> int:
+    """The trial of a line, which must be one of this study and of the arm that it names."""
+    name = row.get("study")
+    if name and name != study.study_name.strip():
+        raise ProblemError(f"it is of study {name!r}, not {study.study_name!r}")
     number = trial_number(row["trial"])
-    label = str(state.census.register.labels[state.trial(number).arm])
+    label = str(study.register.labels[state.trial(number).arm])
     arm = row.get("arm")
     if arm and arm != label.strip():
         raise ProblemError(f"trial {number} is of arm {label!r}; got {arm!r}")
     return number
 
 
-def _value(row: Mapping[str, str], value: float | str | None, settings: Settings) -> float | None:
-    """What a line tells: a value, None for a trial that failed, infinity where it is empty."""
+def _value(
+    row: Mapping[str, str], value: float | str | None, reward_range: tuple[float, float] | None
+) -> float | None:
+    """A value, None for a trial that failed, infinity where the line is empty."""
     outcome = row.get("state", "").casefold()
     if outcome not in (*_FAILED, *_DONE):
         raise ProblemError(f"state must be empty, complete or fail; got {outcome!r}")
@@ -182,14 +179,6 @@ def _value(row: Mapping[str, str], value: float | str | None, settings: Settings
         return None
     if value is None:
         return _NOTHING
-    if complaint := outside(value, settings):
+    if complaint := outside(value, reward_range):
         raise ProblemError(complaint)
     return value
-
-
-def trial_number(cell: str) -> int:
-    """The number of a trial that was asked, as people write it."""
-    if not re.fullmatch(r"[0-9]{1,18}", cell):
-        shown = cell if len(cell) <= 40 else f"{cell[:37]}..."
-        raise ProblemError(f"trial must be the number of one that was asked; got {shown!r}")
-    return int(cell)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,64 +10,82 @@ import click
 
 from mislid._words import the_best, visible
 from mislid.cli.options import (
-    F,
+    all_of,
+    examples,
+    file_option,
     flag,
-    printed,
+    format_option,
+    noise_of,
     question_options,
     rule_options,
     seed_option,
     setting,
 )
-from mislid.cli.study._opening import as_address, open_storage, study_command
-from mislid.cli.study._words import print_facts
+from mislid.cli.output import did_you_mean, print_facts
+from mislid.cli.study._opening import as_address, open_storage, storage_option
 from mislid.errors import FileFormatError, ProblemError
 
 if TYPE_CHECKING:
     from mislid._validation import Labels
-    from mislid.forecast import BudgetCheck, FeatureCheck
     from mislid.io import Sheet
     from mislid.study import Study
 
-# What the columns of an instance's file are called that hold no feature.
+# Columns of an instance's file that hold no feature.
 _RESERVED = {
     "mean": "leave it out with --ignore mean",
     "noise": "use it with --noise noise, or leave it out with --ignore noise",
 }
+# Words for --noise that name no column.
+_MODELS = ("unknown", "unknown-equal", "bernoulli")
 
-
-def candidates_option(text: str) -> Callable[[F], F]:
-    """--candidates, a file."""
-    kind = click.Path()
-    return click.option("--candidates", "file", metavar="FILE", type=kind, required=True, help=text)
-
-
-label_option = click.option(
-    "--label-column", metavar="COLUMN", help="Column of the labels; by default the first."
+table_options = all_of(
+    file_option(
+        "--candidates",
+        ".csv or .xlsx with a label and features in every line, or a .npz instance.",
+        "FILE",
+        "file",
+        required=True,
+    ),
+    click.option(
+        "--label-column",
+        "label",
+        metavar="COLUMN",
+        help="Column of the labels; by default the first.",
+    ),
+    click.option(
+        "--ignore",
+        "ignored",
+        metavar="COLUMN",
+        multiple=True,
+        help="A column that is no feature; may be repeated.",
+    ),
+    click.option(
+        "--noise",
+        metavar="NOISE",
+        help="Standard deviation of a measurement, the column that has one per candidate, unknown "
+        "or unknown-equal (the same for all) for Gaussian values, LOW:HIGH for values in a range, "
+        "or bernoulli for values 0 and 1; by default the file's own standard deviations.",
+    ),
+    click.option(
+        "--cost",
+        metavar="COLUMN",
+        help="Column of what a measurement costs, in any unit: what proves most for its cost is "
+        "measured.",
+    ),
 )
-ignore_option = click.option(
-    "--ignore",
-    "ignored",
-    metavar="COLUMN",
-    multiple=True,
-    help="A column that is no feature; may be repeated.",
-)
-cost_option = click.option(
-    "--cost",
-    metavar="COLUMN",
-    help="The column that has what a measurement costs, in any unit: what proves most for its cost "
-    "is measured.",
-)
 
 
-@study_command(
+@click.command(
     "create",
-    "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
-    "mislid study create taste --candidates names.csv --m 1 --noise 1 --storage taste.db",
-    "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
+    epilog=examples(
+        "mislid study create potency --candidates compounds.csv --m 3 --noise 0.2",
+        "mislid study create taste --candidates names.csv --m 1 --noise 0:10 --storage taste.db",
+        "mislid study create cost --candidates sites.csv --m 2 --misspecification 0 --noise sd",
+    ),
 )
-@candidates_option(".csv or .xlsx with a label and features in every line, or a .npz instance.")
-@label_option
-@ignore_option
+@click.argument("name")
+@storage_option
+@table_options
 @click.option(
     "--intercept/--no-intercept",
     default=None,
@@ -75,21 +93,6 @@ cost_option = click.option(
     "unless they contain one.",
 )
 @question_options()
-@click.option(
-    "--noise",
-    metavar="NUMBER|COLUMN|unknown|unknown-equal",
-    help="Standard deviation of a measurement, the column that has one per candidate, or for "
-    "Gaussian values unknown, and unknown-equal if it is the same for all; by default the file's "
-    "own. This, --reward-range or --rewards must be given.",
-)
-@click.option(
-    "--reward-range",
-    nargs=2,
-    type=float,
-    metavar="LOW HIGH",
-    help="Measurements are within these bounds, whatever their distribution.",
-)
-@click.option("--rewards", type=click.Choice(["bernoulli"]), help="Measurements are 0 or 1.")
 @click.option(
     "--decide-at",
     type=click.FloatRange(0),
@@ -100,7 +103,6 @@ cost_option = click.option(
     type=click.IntRange(1),
     help="Measurements that there can be in all: what they can be expected to prove is printed.",
 )
-@cost_option
 @setting(
     "--direction",
     click.Choice(["maximize", "minimize"]),
@@ -109,19 +111,17 @@ cost_option = click.option(
 )
 @rule_options()
 @seed_option
-@flag("--load-if-exists", "Go on with a study of this name and these settings; others are refused.")
-@printed()
+@flag("--load-if-exists", "Continue a study of this name and these settings; refuse others.")
+@format_option()
 def command(
     name: str,
     storage: str | None,
     file: str,
-    label_column: str | None,
+    label: str | None,
     ignored: tuple[str, ...],
     noise: str | None,
     cost: str | None,
     misspecification: float | None,
-    reward_range: tuple[float, float] | None,
-    rewards: str | None,
     load_if_exists: bool,
     form: str,
     **settings: Any,
@@ -135,36 +135,33 @@ def command(
     as_address(storage)
     from mislid.study import create_study
 
-    given = read_candidates(file, label_column, ignored, noise, cost)
+    given = read_candidates(file, label, ignored, noise, cost)
     declared = given.misspecification if misspecification is None else misspecification
-    settings |= given.candidates() | {"misspecification": declared, "reward_range": reward_range}
-    settings |= {"rewards": rewards, "cost": given.cost}
-    if given.noise is not None and (noise is not None or (reward_range or rewards) is None):
-        settings["noise"] = given.noise  # what values are takes the place of what a file says
+    settings |= given.arguments() | {"misspecification": declared}
     create_study(**settings)  # in memory: what is wrong with the question leaves no file behind
     with open_storage(storage, new=True) as place:
         study = create_study(
             study_name=name, storage=place, load_if_exists=load_if_exists, **settings
         )
         facts = _facts(study)
-        table = _table(facts, study.candidates.labels, study.settings.noise_words)
+        table = _table(facts, study)
     if form == "csv":
-        for name in ("check", "expected"):
-            facts[name] = facts[name] and facts[name]["statement"]
+        facts |= {key: facts[key] and facts[key]["statement"] for key in ("check", "expected")}
     print_facts(form, facts, table)
 
 
 def _facts(study: Study) -> dict[str, Any]:
     from mislid.forecast.overview import guarantee, is_proven
     from mislid.io import as_plain
-    from mislid.stopping.noise import UNDECLARED
 
     settings, candidates = study.settings, study.candidates
     features = candidates.features
+    checks = {
+        "check": None if features is None else study.features_check(),
+        "expected": None if settings.budget is None else study.budget_check(),
+    }
     plain = settings.plain() | {"misspecification": as_plain(settings.declared)}
-    noise = plain["noise"]
-    if settings.noise_model in UNDECLARED:
-        noise = [settings.noise_model]
+    noise = plain["noise"] if settings.noise_model == "known" else [settings.noise_model]
     return {
         "study": study.study_name,
         "candidates": candidates.K,
@@ -174,22 +171,20 @@ def _facts(study: Study) -> dict[str, Any]:
         "noise": noise[0] if len(noise) == 1 else list(noise),
         "proven": is_proven(settings.stopping),
         "guarantee": guarantee(settings),
-        "check": None if features is None else _said(study.features_check()),
-        "expected": None if settings.budget is None else _said(study.budget_check()),
+        **{
+            name: None if check is None else {**check.to_dict(), "statement": check.statement}
+            for name, check in checks.items()
+        },
     }
 
 
-def _said(check: FeatureCheck | BudgetCheck) -> dict[str, Any]:
-    return {**check.to_dict(), "statement": check.statement}
-
-
-def _table(facts: dict[str, Any], labels: Labels, noise: str) -> list[tuple[str, str]]:
+def _table(facts: dict[str, Any], study: Study) -> list[tuple[str, str]]:
     lines = [
         ("study", facts["study"]),
-        ("candidates", _sizes(facts, labels)),
+        ("candidates", _sizes(facts, study.candidates.labels)),
         ("question", f"{the_best(facts['m'])}, {facts['direction']}"),
         ("misspecification", str(facts["misspecification"])),
-        ("noise", noise),
+        ("noise", study.settings.noise_words),
         ("tolerance", f"{facts['tolerance']:g}"),
         ("algorithm", facts["algorithm"]),
         ("stopping", f"{facts['stopping']}, error rate {facts['delta']:g}"),
@@ -202,86 +197,86 @@ def _table(facts: dict[str, Any], labels: Labels, noise: str) -> list[tuple[str,
 
 
 def _sizes(facts: dict[str, Any], labels: Labels) -> str:
+    """How many, with the first and last labels, so that a wrong column is seen."""
     from mislid.study.candidates import ONES
 
+    words = [visible(str(label)) for label in labels]
+    some = ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
     added = ONES in (facts["columns"] or ())
     given = facts["features"] - added
     features = "a feature" if given == 1 else f"{given or 'no'} features"
-    return f"{facts['candidates']} ({_some(labels)}), with {features} each" + (
-        " and a common level" if added else ""
-    )
-
-
-def _some(labels: Labels) -> str:
-    """The first and the last, so that a wrong column is seen."""
-    words = [visible(str(label)) for label in labels]
-    return ", ".join(words if len(words) <= 4 else [*words[:2], "...", words[-1]])
+    level = " and a common level" if added else ""
+    return f"{facts['candidates']} ({some}), with {features} each{level}"
 
 
 class Given(NamedTuple):
-    """What a file says: labels, features per candidate, noise and misspecification, if any."""
+    """Candidates in a file: labels, features, noise, misspecification, columns and costs."""
 
     labels: Labels
     features: list[list[float]] | None
-    noise: float | list[float] | str | None
-    misspecification: float | None
+    noise: Any
+    misspecification: float | None = None
     columns: list[str] | None = None
     cost: list[float] | None = None
 
-    def candidates(self) -> dict[str, Any]:
-        """As `create_study` takes them."""
+    def arguments(self) -> dict[str, Any]:
+        """As `create_study` and `Study.add_candidates` take them."""
+        rest: dict[str, Any] = {"noise": self.noise, "cost": self.cost}
+        if isinstance(self.noise, tuple):
+            rest = {"reward_range": self.noise, "cost": self.cost}
+        if self.noise == "bernoulli":
+            rest = {"rewards": "bernoulli", "cost": self.cost}
         if self.features is None:
-            return {"candidates": list(self.labels)}
-        return {"candidates": self.features, "names": self.labels, "columns": self.columns}
+            return {"candidates": list(self.labels), **rest}
+        columns = {"names": self.labels, "columns": self.columns}
+        return {"candidates": self.features, **columns, **rest}
 
 
 def read_candidates(
-    file: str,
-    label_column: str | None,
-    ignored: Sequence[str],
-    noise: str | None,
-    cost: str | None,
+    file: str, label: str | None, ignored: Sequence[str], noise: str | None, cost: str | None
 ) -> Given:
-    """Read the file; `noise` is a number or the column that has one per candidate."""
+    """Read candidates from a sheet, or from the .npz file of an instance."""
     if Path(file).suffix.lower() != ".npz":
-        return _from_csv(file, label_column, noise, ignored, cost)
-    apart = {"--label-column": label_column, "--ignore": ignored, "--cost": cost}
-    if any(apart.values()):
-        option = next(name for name, value in apart.items() if value)
-        raise ProblemError(f"{option} must be left out for {file!r}: a .npz file has no columns")
+        return _from_sheet(file, label, ignored, noise, cost)
+    for option, value in {"--label-column": label, "--ignore": ignored, "--cost": cost}.items():
+        if value:
+            raise ProblemError(
+                f"{option} must be left out for {file!r}: a .npz file has no columns"
+            )
     from mislid.io import read_table
 
     table = read_table(file)
-    spread = table.noise if noise is None else _number(noise, file, [])
-    names = tuple(range(len(table.features))) if table.names is None else table.names
-    declared = None if spread is None or isinstance(spread, float | str) else spread.tolist()
+    own = None if table.noise is None else table.noise.tolist()
     return Given(
-        labels=names,
+        labels=tuple(range(len(table.features))) if table.names is None else table.names,
         features=table.features.tolist(),
-        noise=spread if isinstance(spread, float | str) else declared,
+        noise=own if noise is None else _noise(noise, file, []),
         misspecification=table.misspecification,
     )
 
 
-def _from_csv(
-    path: str, label: str | None, noise: str | None, ignored: Sequence[str], cost: str | None
+def _from_sheet(
+    path: str, label: str | None, ignored: Sequence[str], noise: str | None, cost: str | None
 ) -> Given:
     from mislid.cli.study._sheets import refuse_unknown_columns
     from mislid.io import declared_misspecification, read_sheet
 
     sheet = read_sheet(path, "candidate")
     naming = sheet.headings[0] if label is None else label
-    options = [("--label-column", naming), *(("--ignore", name) for name in ignored)]
+    refuse_unknown_columns(sheet, {"--label-column": naming})
+    for one in ignored:
+        refuse_unknown_columns(sheet, {"--ignore": one})
+    apart = {naming, *ignored}
+    costs = None
     if cost is not None:
-        options.append(("--cost", cost))
-    refuse_unknown_columns(sheet, options)
-    spread: float | list[float] | str | None = None
-    apart = {naming, *ignored, *([] if cost is None else [cost])}
+        refuse_unknown_columns(sheet, {"--cost": cost})
+        apart.add(cost)
+        costs = sheet.numbers(cost).tolist()
     if noise is not None and sheet.has(noise):
         apart.add(noise)
-        spread = sheet.numbers(noise).tolist()
-    elif noise is not None:
-        spread = _number(noise, path, sheet.headings)
+        declared = sheet.numbers(noise).tolist()
+    else:
+        declared = None if noise is None else _noise(noise, path, sheet.headings)
     columns = [heading for heading in sheet.headings if heading not in apart]
     for column in columns:
         if column in _RESERVED:
@@ -291,41 +286,37 @@ def _from_csv(
     return Given(
         labels=_labels(sheet, naming),
         features=sheet.matrix(columns).tolist() if columns else None,
-        noise=spread,
+        noise=declared,
         misspecification=declared_misspecification(sheet),
         columns=columns or None,
-        cost=None if cost is None else sheet.numbers(cost).tolist(),
+        cost=costs,
     )
 
 
-def _labels(table: Sheet, naming: str) -> Labels:
+def _labels(sheet: Sheet, naming: str) -> Labels:
     """Texts, also where they look like numbers, unless a line above the headings says otherwise."""
-    cells = table.texts(naming)
+    cells = sheet.texts(naming)
     if "" in cells:
-        line = table.line(cells.index(""))
+        line = sheet.line(cells.index(""))
         raise FileFormatError(
-            f"{table.path!r} must name every candidate; line {line}, column {naming!r} is empty"
+            f"{sheet.path!r} must name every candidate; line {line}, column {naming!r} is empty"
         )
-    if table.facts.get("names") != "integers":
+    if sheet.facts.get("names") != "integers":
         return tuple(cells)
     try:
         return tuple(int(cell) for cell in cells)
     except ValueError as problem:
         raise FileFormatError(
-            f"{table.path!r} must have integers for names, as its first lines say: {problem}"
+            f"{sheet.path!r} must have integers for names, as its first lines say: {problem}"
         ) from None
 
 
-def _number(text: str, path: str, headings: Sequence[str]) -> float | str:
-    from mislid.stopping.noise import UNDECLARED
-
-    if text in UNDECLARED:
-        return text
-    try:
-        return float(text)
-    except ValueError:
+def _noise(text: str, path: str, headings: Sequence[str]) -> Any:
+    found = noise_of(text)
+    if isinstance(found, str) and found not in _MODELS:
         known = f", one of {', '.join(map(repr, headings))}" if headings else ""
         raise ProblemError(
-            f"--noise must be a number or a column of {path!r}{known}, unknown or unknown-equal; "
-            f"got {text!r}"
-        ) from None
+            f"--noise must be a number, LOW:HIGH, {', '.join(_MODELS)}, or a column of {path!r}"
+            f"{known}; got {text!r}{did_you_mean(text, [*_MODELS, *headings])}"
+        )
+    return found

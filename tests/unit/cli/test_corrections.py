@@ -3,11 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from helpers.study_calls import Call, question, refused
-
-pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 
 
 def told(call: Call) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from helpers.study_calls import Call, refused
-
-pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 
 
 def begun(call: Call, folder: Path, *more: object) -> None:
@@ -39,7 +35,7 @@ def test_candidates_come_and_go(study_command: Call, folder: Path) -> None:
     assert (found["delta"], found["delta_left"]) == (0.05, 0.003125)
     assert study_command("result", "s", "--certificate", "c.json").status == 0
     assert study_command("verify", "c.json").status == 0
-    done = study_command("retire", "s", "a", "--leave", "--uninformed", "--format", "json")
+    done = study_command("retire", "s", "a", "--leave", "--format", "json")
     assert json.loads(done.out)["withdrawn"] is True
 
 
@@ -75,7 +71,7 @@ def test_trials_and_rows_keep_their_candidate_after_one_left(
     """Arms of the log are counted over all candidates, also those that left."""
     begun(study_command, folder, "--ignore", "price")
     study_command("ask", "s", "-n", 3, "--csv", "plate.csv")
-    study_command("retire", "s", "a", "--leave", "--uninformed")
+    study_command("retire", "s", "a", "--leave")
     rows = (folder / "plate.csv").read_text().splitlines()
     column = rows[0].split(",").index("arm")
     wrong = [row.replace(",b,", ",c,") if ",b," in row else row for row in rows]

@@ -1,4 +1,4 @@
-"""`mislid study now`, `threshold`, `ranking`, and the picture of `sensitivity`."""
+"""`mislid study result --now`, `threshold` and `ranking`."""
 
 import csv
 import io
@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from helpers.study_calls import Call, printed, refused
-from mislid.cli import options
-
-pytestmark = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 
 
 @pytest.fixture
@@ -27,19 +24,19 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def test_the_best_so_far(measured: Call, opened) -> None:
     found = opened().result_now()
-    table = dict(line.split("  ", 1) for line in printed(measured("now", "s")))
+    table = dict(line.split("  ", 1) for line in printed(measured("result", "s", "--now")))
     assert table["best so far"].strip() == "C33"
     assert table["p-value"].strip() == f"{found.p_value:.3g}"
-    said = json.loads(measured("now", "s", "--format", "json").out)
+    said = json.loads(measured("result", "s", "--now", "--format", "json").out)
     assert said == {"study": "s", **found.to_dict(), "statement": found.statement}
-    (row,) = rows_of(measured("now", "s", "--format", "csv").out)
+    (row,) = rows_of(measured("result", "s", "--now", "--format", "csv").out)
     assert (row["answer"], row["samples"]) == ("C33", "16")
     assert row["pairs"] == "; ".join(f"{one} against {other}" for one, other in found.pairs)
 
 
 def test_before_there_is_an_estimate(created: Call) -> None:
-    assert "best so far   -" in created("now", "s").out
-    assert json.loads(created("now", "s", "--format", "json").out)["answer"] == []
+    assert "best so far   -" in created("result", "s", "--now").out
+    assert json.loads(created("result", "s", "--now", "--format", "json").out)["answer"] == []
     refused(created("ranking", "s"), 1, "ranking needs an estimate")
     assert json.loads(created("threshold", "s", 0, "--format", "json").out)["above"] == []
 
@@ -47,7 +44,7 @@ def test_before_there_is_an_estimate(created: Call) -> None:
 def test_a_contradiction_is_said(created: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
     created("import", "s", "h.csv")
-    assert "CONTRADICTED" in created("now", "s").out
+    assert "CONTRADICTED" in created("result", "s", "--now").out
 
 
 @pytest.mark.parametrize("value", ["-0.1", "0.7", "1e3"])
@@ -81,23 +78,3 @@ def test_a_ranking(measured: Call, opened) -> None:
     table = printed(measured("ranking", "s"))
     assert table[0].split() == ["candidate", "best", "worst"]
     assert table[-1].startswith("proved: the n best are the first n of these, for n = ")
-
-
-@pytest.mark.parametrize(("name", "begin"), [("dial.png", b"\x89PNG"), ("dial.svg", b"<svg")])
-def test_a_picture_of_the_dial(measured: Call, folder: Path, name: str, begin: bytes) -> None:
-    done = measured("sensitivity", "s", "--plot", name)
-    assert (done.status, done.err) == (0, f"Picture in {name}.\n")
-    assert done.out == measured("sensitivity", "s").out
-    assert (folder / name).read_bytes().startswith(begin)
-
-
-def test_pictures_that_cannot_be(
-    measured: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused(
-        measured("sensitivity", "s", "--plot", "dial.gif"), 1, "--plot must end in .png or .svg"
-    )
-    refused(measured("sensitivity", "s", "--plot", "no/dial.png"), 1, "--plot must name a file in")
-    monkeypatch.setattr(options, "find_spec", lambda _: None)
-    refused(measured("sensitivity", "s", "--plot", "dial.png"), 1, "mislid[plots]")
-    assert not list(folder.glob("dial*"))
