@@ -43,7 +43,7 @@ def write_report(result: Result) -> None:
     Raises
     ------
     ProblemError
-        Where it is no `Result`, or its folder is gone.
+        Where it is no `Result`.
     MissingPackageError
         Without matplotlib, when all but the figures are written.
 
@@ -140,15 +140,9 @@ def report_text(result: Result, figure: str = FIGURE, level: int = 1) -> str:
         ),
         table_text(result).strip(),
         f"![Samples until stopping in experiment {experiment.name}]({figure})",
-        *_list("Beside the published runs", _differences(result)),
-        *_list("Notes", [*experiment.notes, *_warnings(result)]),
+        "\n".join(f"- {note}" for note in (*experiment.notes, *_notes(result))),
     ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _list(title: str, sentences: list[str]) -> list[str]:
-    listed = "\n".join(f"- {sentence}" for sentence in sentences)
-    return [f"**{title}**", listed] if sentences else []
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def write_page(results: Sequence[Result], page: Path) -> None:
@@ -188,26 +182,32 @@ def page_text(results: Sequence[Result], figures: str) -> str:
 
 def summary_table(results: Sequence[Result]) -> str:
     """Ours beside the published means, both ± standard errors; empty where nothing compares."""
-    rows = []
-    for outcome in (outcome for result in results if result.exact for outcome in result.outcomes):
-        ours, published, method = outcome.statistics, outcome.published, outcome.method
-        if published is None or not method.comparable:
-            continue
-        found = compare(ours, published)
-        verdict = "agrees" if found.agrees(method.margin) else "**differs**"
-        rows.append(
-            [
-                outcome.case.name,
-                method.label,
-                f"{ours.runs:,}",
-                f"{ours.mean:,.0f} ± {ours.standard_error:,.0f}",
-                f"{published.mean:,.0f} ± {published.standard_error:,.0f}",
-                f"{found.relative:+.1%}" + (", may be chance" if found.by_chance else ""),
-                verdict + ("" if found.errors_agree else ", **other error rate**"),
-            ]
-        )
-    heading = ["case", "method", "runs", "ours", "published", "difference", "verdict"]
+    rows = [
+        [
+            outcome.case.name,
+            outcome.method.label,
+            f"{outcome.statistics.runs:,}",
+            *(
+                f"{one.mean:,.0f} ± {one.standard_error:,.0f}"
+                for one in (outcome.statistics, outcome.published)
+            ),
+            _verdict(outcome, outcome.published),
+        ]
+        for result in results
+        for outcome in result.outcomes
+        if result.exact and outcome.published is not None and outcome.method.comparable
+    ]
+    heading = ["case", "method", "runs", "ours", "published", "difference"]
     return _markdown(heading, rows) if rows else ""
+
+
+def _verdict(outcome: Outcome, published: Statistics) -> str:
+    """The difference of the means, whether they agree, and whether the error rates do."""
+    found = compare(outcome.statistics, published)
+    agrees = "agrees" if found.agrees(outcome.method.margin) else "**differs**"
+    errors = "" if found.errors_agree else ", **other error rate**"
+    interval = f"[{_signed(found.low)}, {_signed(found.high)}]"
+    return f"{found.relative:+.1%} {interval}: {agrees}{errors}"
 
 
 def _row(outcome: Outcome, exact: bool) -> list[str]:
@@ -215,10 +215,9 @@ def _row(outcome: Outcome, exact: bool) -> list[str]:
     cells = [method.name, method.stopping, *_cells(outcome.statistics)]
     if published is None:
         return [*cells, "", "", "", ""]
-    found = compare(outcome.statistics, published)
-    interval = f"{found.relative:+.1%} [{_signed(found.low)}, {_signed(found.high)}]"
     comparable = exact and method.comparable
-    return [*cells, *_cells(published)[1:], interval if comparable else "another instance"]
+    verdict = _verdict(outcome, published) if comparable else "another instance"
+    return [*cells, *_cells(published)[1:], verdict]
 
 
 def _cells(statistics: Statistics) -> list[str]:
@@ -234,44 +233,14 @@ def _cells(statistics: Statistics) -> list[str]:
     ]
 
 
-def _differences(result: Result) -> list[str]:
-    """A sentence for every method with published runs."""
-    return [
-        _difference(outcome, outcome.published, result.exact)
-        for outcome in result.outcomes
-        if outcome.published is not None
-    ]
-
-
-def _difference(outcome: Outcome, published: Statistics, exact: bool) -> str:
-    ours, method = outcome.statistics, outcome.method
-    start = (
-        f"{method.label} ({outcome.case.name}): {ours.mean:,.0f} samples against "
-        f"{published.mean:,.0f} published"
-    )
-    if not exact:
-        return f"{start}, on another instance: no verdict."
-    if not method.comparable:
-        return f"{start}: not comparable. {method.remark}"
-    found = compare(ours, published)
-    ends = f"{_signed(found.low)} to {_signed(found.high)} at 99%"
-    reason = "may be chance" if found.by_chance else "more than chance"
-    verdict = "agrees" if found.agrees(method.margin) else "**differs**"
-    errors = "" if found.errors_agree else f", **which differs** (p = {found.p_wrong:.1g})"
-    remark = "" if found.by_chance else method.remark
-    return (
-        f"{start}, {found.relative:+.1%} ({ends}; {reason}): {verdict}. Wrong answers: "
-        f"{ours.wrong / ours.runs:.1%} against {published.wrong / published.runs:.1%}{errors}. "
-        f"{remark}"
-    ).strip()
-
-
-def _warnings(result: Result) -> list[str]:
-    """Sentences on runs without an answer, and on rules that err too often."""
+def _notes(result: Result) -> list[str]:
+    """Remarks on methods, and sentences on runs without an answer and rules that err too often."""
     found = []
     delta = result.experiment.delta
     for outcome in result.outcomes:
         ours, name = outcome.statistics, f"{outcome.method.label} ({outcome.case.name})"
+        if outcome.method.remark and result.exact:
+            found.append(f"{name}: {outcome.method.remark}")
         if ours.unanswered:
             longest = max(row.samples for row in outcome.rows if row.correct is None)
             found.append(
