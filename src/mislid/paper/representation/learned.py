@@ -1,8 +1,9 @@
-"""Candidates in the coordinates that a network has learned, and fewer of them."""
+"""Learned representations: candidates in a network's last layer, and with fewer features."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -10,11 +11,23 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Labels, Matrix, Vector, as_count, as_number
+from mislid._validation import (
+    Labels,
+    Matrix,
+    Vector,
+    as_array,
+    as_count,
+    as_labels,
+    as_number,
+    as_vector,
+    is_one_of,
+)
+from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures
-from mislid.paper.representation.network import Network
+from mislid.paper.representation.network import EpochListener, Network, Recipe, Split, train
+from mislid.paper.representation.observations import numbered
 from mislid.paper.representation.trade_off import Order, TradeOff, refuse_other_orders, weigh
 
 Intercept = Literal["feature", "fold"]
@@ -269,3 +282,116 @@ def represent(
     if square == 0.0:
         raise ProblemError('intercept="fold" needs a network that is not constant; use "feature"')
     return Representation(network, activations + theta * (b / square), theta, means, names)
+
+
+def learn(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    candidates: ArrayLike | None = None,
+    means: ArrayLike | None = None,
+    names: Iterable[str] | Iterable[int] | None = None,
+    hidden: Sequence[int] = (256, 256),
+    width: int = 8,
+    test_size: float = 0.2,
+    split: Split = "rows",
+    seed: int = 0,
+    epochs: int = 200,
+    standardize: bool = True,
+    intercept: Intercept = "feature",
+    progress: EpochListener | None = None,
+) -> Representation:
+    """Learn features in which rewards are nearly linear, and measure how nearly.
+
+    A network with rectified linear units is trained to predict y (n,) from X (n, p); its last
+    hidden layer, of `width` units, becomes the candidates' features, and the parameters after it
+    theta (the paper's Section 5 and its appendix on extracting representations). The same
+    arguments give the same numbers. Needs scikit-learn: pip install 'mislid[representation]'.
+
+    Parameters
+    ----------
+    X, y
+        Observations (n, p), one row each, and their rewards (n,).
+    candidates
+        Rows (K, p) of the arms; by default the distinct rows of X, in their order.
+    means
+        The candidates' mean rewards (K,); by default averages of y over the equal rows of X.
+    names
+        K labels.
+    hidden, width
+        Sizes of the layers before the last one, and of that.
+    test_size
+        Share of the rows, drawn at random, that is left out of the training to test it.
+    split
+        What is drawn for that: `"rows"`, so that R^2 in test is for new measurements of known
+        candidates where rows repeat; or `"candidates"`, all equal rows together, so that it is for
+        candidates that the training has not seen.
+    seed
+        Of the split, the network's first weights and the order of the rows.
+    epochs
+        Most passes over the rows; fewer where the loss no longer falls.
+    standardize
+        Scale each column of X to unit variance; otherwise one scale for all columns.
+    intercept
+        What becomes of the network's last intercept: `"feature"`, a constant feature, so that d is
+        width + 1; or `"fold"`, added along theta. Neither loses anything.
+    progress
+        Called after every epoch with its number, `epochs` and the loss.
+
+    Returns
+    -------
+    Representation
+        The candidates' features, the parameters, and how far means are from linear in them.
+
+    Raises
+    ------
+    ProblemError
+        Where an argument is wrong, or the data cannot be learned from.
+    MissingPackageError
+        Without scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> y = np.abs(X[:, 0]) + X[:, 1]
+    >>> learned = learn(X, y, hidden=(16,), width=4, epochs=50)
+    >>> learned.features.shape, learned.theta.shape
+    ((60, 5), (5,))
+    >>> learned.least_misspecification <= learned.misspecification
+    True
+    """
+    rows = as_array(X, "X", 2, "one row per observation")
+    rewards = as_vector(y, "y", rows.shape[0], what="one reward per row of X")
+    recipe = Recipe(hidden, width, test_size, epochs, standardize, seed, split).checked()  # type: ignore[arg-type]  # checked() makes a tuple of them
+    if not is_one_of(intercept, get_args(Intercept)):
+        raise ProblemError(f'intercept must be "feature" or "fold"; got {shown(intercept)}')
+    if candidates is None:
+        arms = rows[np.unique(numbered(rows), return_index=True)[1]]
+    else:
+        arms = as_array(candidates, "candidates", 2, "one row per arm")
+    if arms.shape[1] != rows.shape[1]:
+        raise ProblemError(
+            f"candidates must have {rows.shape[1]} columns, as X has; got {arms.shape[1]}"
+        )
+    if len(arms) < 2:
+        raise ProblemError(f"candidates must be at least 2 distinct rows; got {len(arms)}")
+    averages = _averages(rows, rewards, arms) if means is None else means
+    rewarded = as_vector(averages, "means", len(arms))
+    labels = None if names is None else as_labels(names, len(arms))
+    network = train(rows, rewards, recipe, progress)
+    return represent(network, arms, rewarded, labels, intercept)
+
+
+def _averages(rows: Matrix, rewards: Vector, arms: Matrix) -> Vector:
+    """The mean reward of the rows that equal each arm's."""
+    numbers = numbered(np.vstack([arms, rows]))
+    arm, row = numbers[: len(arms)], numbers[len(arms) :]
+    counts = np.bincount(row, minlength=len(numbers))[arm]
+    if not counts.all():
+        raise ProblemError(
+            f"means must be given, because candidate {int(np.argmin(counts))} equals no row of X "
+            "to average"
+        )
+    means: Vector = np.bincount(row, rewards, minlength=len(numbers))[arm] / counts
+    return means

@@ -1,4 +1,4 @@
-"""A network whose last hidden layer is narrow: what it learns there is linear in the reward."""
+"""Networks with a narrow last hidden layer, in whose units the reward is linear."""
 
 from __future__ import annotations
 
@@ -191,13 +191,14 @@ def train(X: Matrix, y: Vector, recipe: Recipe, progress: EpochListener | None =
         intercept=unit * float(last[0]) + offset,
         centre=centre,
         scale=scale,
-        r2_train=math.nan,
+        r2_train=math.nan,  # from the network's own predictions, below
         r2_test=math.nan,
         train=fitting,
         test=testing,
         losses=tuple(losses),
     )
-    return _scored(network, X, y)
+    r2_train, r2_test = (_r2(y[rows], network.predict(X[rows])) for rows in (fitting, testing))
+    return replace(network, r2_train=r2_train, r2_test=r2_test)
 
 
 def _fit(
@@ -235,15 +236,6 @@ def _settled(losses: list[float]) -> bool:
     if len(losses) <= PATIENCE:
         return False
     return min(losses[:-PATIENCE]) - min(losses[-PATIENCE:]) < TOLERANCE
-
-
-def _scored(network: Network, X: Matrix, y: Vector) -> Network:
-    seen, unseen = network.train, network.test
-    return replace(
-        network,
-        r2_train=_r2(y[seen], network.predict(X[seen])),
-        r2_test=_r2(y[unseen], network.predict(X[unseen])),
-    )
 
 
 def _r2(y: Vector, predicted: Vector) -> float:

@@ -1,8 +1,7 @@
-"""Observations: one row each; rows of equal features are one candidate, measured several times."""
+"""Observations of candidates; rows of equal features are one candidate."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -91,41 +90,38 @@ def read_observations(
     """
     sheet = read_sheet(path, "observation")
     naming = "name" if name is None and sheet.has("name") else name
-    apart = [*groups] if where is None else [*groups, where[0]]
-    _refuse_unknown(sheet, [target, *apart] if naming is None else [target, naming, *apart])
-    columns = tuple(h for h in sheet.headings if h not in {target, naming, *apart})
+    apart = {*groups, target} | {heading for heading in (naming, where and where[0]) if heading}
+    for heading in sorted(apart):
+        if not sheet.has(heading):
+            raise ProblemError(
+                f"{sheet.path!r} must have a column {heading!r}; got the headings {_listed(sheet)}"
+            )
+    columns = tuple(heading for heading in sheet.headings if heading not in apart)
     if not columns:
         raise FileFormatError(
             f"{sheet.path!r} must have a feature column besides target, name and groups; "
             f"got the headings {_listed(sheet)}"
         )
     X, y = _numbers(sheet, columns), sheet.numbers(target)
-    chosen = _chosen(sheet, where)
-    if naming is None:
-        labels = [hashlib.sha256(key_of(X[at])).hexdigest() for at in chosen]
-    else:
-        labels = _texts(sheet, naming, chosen)
-    first, repeats, means = _grouped(chosen, labels, y)
-    if len(first) < 2:
-        raise FileFormatError(
-            f"{sheet.path!r} must have at least 2 candidates to choose from; "
-            f"got {len(chosen)} lines of 1"
-        )
-    if naming is not None:
-        _refuse_other_features(sheet, columns, X, chosen, labels, first)
+    names = None if naming is None else sheet.texts(naming)
+    members: dict[str, list[int]] = {}
+    for at in _chosen(sheet, where):
+        label = key_of(X[at]).hex() if names is None else names[at]
+        members.setdefault(label, []).append(at)
+    _refuse_unfit(sheet, columns, X, members)
     return Observations(
         X=X,
         y=y,
-        candidates=X[list(first.values())],
-        means=means,
-        repeats=repeats,
-        names=None if naming is None else tuple(first),
+        candidates=X[[first for first, *_ in members.values()]],
+        means=np.array([y[rows].mean() for rows in members.values()]),
+        repeats=tuple(len(rows) for rows in members.values()),
+        names=None if naming is None else tuple(members),
         columns=columns,
     )
 
 
 def key_of(row: Vector) -> bytes:
-    """The same for equal rows."""
+    """A key that equal rows share."""
     # Adding zero turns -0.0 into 0.0.
     return (row + 0.0).tobytes()
 
@@ -153,7 +149,7 @@ def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
     if where is None:
         return list(range(len(sheet.rows)))
     column, value = where
-    cells = [cell.strip() for cell in sheet.texts(column)]
+    cells = sheet.texts(column)
     chosen = [at for at, cell in enumerate(cells) if cell == value.strip()]
     if not chosen:
         raise ProblemError(
@@ -163,53 +159,25 @@ def _chosen(sheet: Sheet, where: tuple[str, str] | None) -> list[int]:
     return chosen
 
 
-def _texts(sheet: Sheet, naming: str, chosen: list[int]) -> list[str]:
-    cells = sheet.texts(naming)
-    labels = [cells[at].strip() for at in chosen]
-    for at, label in zip(chosen, labels, strict=True):
-        if not label:
-            raise FileFormatError(
-                f"{sheet.path!r} must name every candidate; "
-                f"line {sheet.line(at)}, column {naming!r} is empty"
-            )
-    return labels
-
-
-def _grouped(
-    chosen: list[int], labels: list[str], y: Vector
-) -> tuple[dict[str, int], tuple[int, ...], Vector]:
-    """The first row of every label, how many it has, and their average reward."""
-    members: dict[str, list[int]] = {}
-    for at, label in zip(chosen, labels, strict=True):
-        members.setdefault(label, []).append(at)
-    first = {label: rows[0] for label, rows in members.items()}
-    repeats = tuple(len(rows) for rows in members.values())
-    return first, repeats, np.array([y[rows].mean() for rows in members.values()])
-
-
-def _refuse_other_features(
-    sheet: Sheet,
-    columns: tuple[str, ...],
-    X: Matrix,
-    chosen: list[int],
-    labels: list[str],
-    first: dict[str, int],
+def _refuse_unfit(
+    sheet: Sheet, columns: tuple[str, ...], X: Matrix, members: dict[str, list[int]]
 ) -> None:
-    for at, label in zip(chosen, labels, strict=True):
-        other = np.flatnonzero(X[at] != X[first[label]])
-        if other.size:
+    """Refuse single candidates, some without a name, and rows of one with other features."""
+    if "" in members:
+        raise FileFormatError(
+            f"{sheet.path!r} must name every candidate; the name in line "
+            f"{sheet.line(members[''][0])} is empty"
+        )
+    if len(members) < 2:
+        raise FileFormatError(f"{sheet.path!r} must have at least 2 candidates to choose from")
+    for label, rows in members.items():
+        different = np.argwhere(X[rows] != X[rows[0]])
+        if different.size:
+            row, column = different[0]
             raise FileFormatError(
                 f"{sheet.path!r} must give candidate {label!r} the same features in every line; "
-                f"lines {sheet.line(first[label])} and {sheet.line(at)} differ in column "
-                f"{columns[int(other[0])]!r} (is it a group?)"
-            )
-
-
-def _refuse_unknown(sheet: Sheet, wanted: list[str]) -> None:
-    for heading in wanted:
-        if not sheet.has(heading):
-            raise ProblemError(
-                f"{sheet.path!r} must have a column {heading!r}; got the headings {_listed(sheet)}"
+                f"lines {sheet.line(rows[0])} and {sheet.line(rows[row])} differ in column "
+                f"{columns[column]!r} (is it a group?)"
             )
 
 

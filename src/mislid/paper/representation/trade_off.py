@@ -1,9 +1,9 @@
-"""Fewer features or a better fit: what each choice costs."""
+"""Costs of representations with fewer features."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -34,7 +34,7 @@ def refuse_other_orders(order: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to reduce a representation, and what it costs.
+    """One way to reduce a representation, and its costs.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class TradeOff:
-    """What each representation costs.
+    """Costs of several representations.
 
     Attributes
     ----------
@@ -143,44 +143,18 @@ def weigh(
 ) -> TradeOff:
     """The cost of each representation, given with its order and its whitened twin."""
     m, spread = as_top_m(m, means.size), as_noise(noise, means.size)
-    choices = tuple(
-        _choice(order, plain, white, means, m, spread, rtol) for order, plain, white in reduced
-    )
+    choices = []
+    for order, plain, white in reduced:
+        # Of two numbers that differ by rounding the least error may be the larger one.
+        widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))
+        model = Model(plain.features, 0.0)
+        times = characteristic_curve(model, means, m, widths, noise=spread, rtol=rtol).value
+        pulls = _pulls(plain.features), _pulls(white.features)
+        costs = *widths, plain.condition, *pulls, *map(float, times)
+        choices.append(Choice(order, plain.d, *costs))
     anything = Model(np.ones((means.size, 1)), math.inf)
     unstructured = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
-    return TradeOff(m, choices, unstructured.value)
-
-
-def _choice(
-    order: str,
-    plain: Representation,
-    white: Representation,
-    means: Vector,
-    m: int,
-    noise: Vector,
-    rtol: float,
-) -> Choice:
-    # Of two numbers that differ by rounding the least error may be the larger one.
-    widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))
-    time, least_time = _times(plain.features, means, m, widths, noise, rtol)
-    return Choice(
-        order=order,
-        d=plain.d,
-        misspecification=widths[0],
-        least_misspecification=widths[1],
-        condition=plain.condition,
-        pulls=_pulls(plain.features),
-        white_pulls=_pulls(white.features),
-        time=time,
-        least_time=least_time,
-    )
-
-
-def _times(
-    features: Matrix, means: Vector, m: int, widths: Iterable[float], noise: Vector, rtol: float
-) -> list[float]:
-    curve = characteristic_curve(Model(features, 0.0), means, m, widths, noise=noise, rtol=rtol)
-    return [float(value) for value in curve.value]
+    return TradeOff(m, tuple(choices), unstructured.value)
 
 
 def _pulls(features: Matrix) -> float:

@@ -204,11 +204,6 @@ def test_a_figure_without_any_answers_says_so(tmp_path):
     assert axes.get_xlabel().endswith("gave up: LUCB, standard width, guaranteed")
 
 
-def test_a_figure_says_that_the_instance_is_another(tmp_path):
-    (axes,) = draw_result(made_up(tmp_path, RUNS, exact=False)).axes
-    assert axes.get_title("left").endswith("dashed: published, on another instance")
-
-
 def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     write_report(result)
     page = tmp_path / "docs" / "reproduction.md"
@@ -221,8 +216,3 @@ def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
     assert "](reproduction/A.png)" in text
     assert "1 minutes of one processor" in text  # 160 runs of a quarter of a second
     assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"
-
-
-def test_a_page_of_other_instances_has_no_summary(tmp_path):
-    text = page_text([made_up(tmp_path, RUNS, exact=False)], "x")
-    assert "verdict |" not in text

@@ -66,12 +66,6 @@ def test_candidates_of_ones_own(data):
     assert new.means.tolist() == [0.1, 0.9]
 
 
-def test_the_origin_of_rewards_does_not_matter_with_a_constant_feature(data):
-    learned = learn(*data, **SMALL)
-    shifted = representation(learned.features, learned.theta, learned.means + 100.0)
-    assert shifted.least_misspecification == pytest.approx(learned.least_misspecification, abs=1e-9)
-
-
 @pytest.mark.parametrize("order", ["variance", "prediction"])
 @pytest.mark.parametrize("whiten", [False, True])
 def test_a_reduction_to_the_rank_loses_nothing(given, order, whiten):
@@ -121,16 +115,6 @@ def test_predictions_first_keep_the_predictions(given):
 def test_more_features_never_fit_worse(given, order):
     least = [given.reduce(d, order=order).least_misspecification for d in (1, 2, 3, 4)]
     assert all(after <= before + 1e-10 for before, after in pairwise(least))
-
-
-def test_white_features_are_perfectly_conditioned(given):
-    assert given.reduce(3, whiten=True).condition == pytest.approx(1.0, rel=1e-10)
-    assert given.reduce(3).condition > 1.1
-
-
-def test_a_reduction_can_be_reduced(given):
-    once, twice = given.reduce(2), given.reduce().reduce(3).reduce(2)
-    np.testing.assert_allclose(np.abs(once.features), np.abs(twice.features), rtol=0, atol=1e-10)
 
 
 def test_whitening_shortens_the_published_initial_design(shared_data):
@@ -200,7 +184,3 @@ def test_wrong_data_are_refused_before_the_training(data, changed, sentence):
     arguments = {"X": data[0], "y": data[1], "progress": never} | changed
     with pytest.raises(ProblemError, match=sentence):
         learn(**arguments, **SMALL)
-
-
-def test_the_package_is_reached_from_the_top():
-    assert mislid.paper.representation.learn is learn

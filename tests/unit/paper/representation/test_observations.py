@@ -56,7 +56,7 @@ def test_only_chosen_lines_make_candidates(write):
         ("name,x,reward\na,1\n", {}, "must have 3 cells in every line.*got 2 in line 2"),
         ("name,x,gain\na,1,1\n", {}, "must have a column 'reward'; got the headings 'name', 'x'"),
         ("name,reward\na,1\n", {}, "must have a feature column besides target, name and groups"),
-        ("name,x,reward\n,1,1\n", {}, "must name every candidate; line 2, column 'name' is empty"),
+        ("name,x,reward\n,1,1\n", {}, "must name every candidate; the name in line 2 is empty"),
         (LINES, {}, "line 2, column 'day': .* got 'mon'"),
         (LINES, {"groups": ["day", "week"]}, "must have a column 'week'"),
         (LINES, {"where": ("day", "sun")}, "a cell of column 'day'.*such as 'mon'; got 'sun'"),

@@ -7,6 +7,8 @@ import mislid
 from mislid.errors import ProblemError
 from mislid.paper.representation import learn
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def learned():
@@ -48,19 +50,7 @@ def test_a_wider_tube_never_takes_less(trade_off):
         assert choice.time <= trade_off.unstructured * 1.01
 
 
-def test_the_time_without_features(learned, trade_off):
-    alone = mislid.characteristic_time(
-        mislid.Model(learned.reduce().features, np.inf), learned.means, 3, noise=0.5
-    )
-    assert trade_off.unstructured == pytest.approx(alone.value, rel=0.011)
-
-
 @pytest.mark.parametrize("order", ["size", None, [1]])
 def test_orders_that_are_not(trade_off, order):
     with pytest.raises(ProblemError, match=r'order must be "variance" or "prediction"; got'):
         trade_off.of(order)
-
-
-def test_a_large_m_is_refused_at_once(learned):
-    with pytest.raises(ProblemError, match="m must be an integer from 1 to 11 with K=12 arms"):
-        learned.trade_off(12)
