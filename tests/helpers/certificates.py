@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ RANGE = (-3.0, 5.0)
 class Case:
     """A study to be made: what it is asked, and how often each arm is measured."""
 
-    stopping: str
     K: int = 6
     d: int = 2
     m: int = 2
@@ -54,7 +52,6 @@ class Case:
             tolerance=self.tol,
             direction=self.direction,
             algorithm=self.algorithm,
-            stopping=self.stopping,
             storage=storage,
             **self.told,
             **about,
@@ -152,7 +149,7 @@ class Drifting:
             m=1,
             misspecification=5.0,
             storage=storage,
-            **Case("guaranteed", noise=1.1, model=self.model).told,
+            **Case(noise=1.1, model=self.model).told,
         )
         first = [("a", 1.0, 30), ("b", -1.0, 30), ("c", 0.9, 30), ("d", 0.9, 6)]
         study.add_observations([row for one in first for row in self._rows(*one)])
@@ -168,86 +165,68 @@ class Drifting:
 
 CASES: dict[str, Case | Drifting] = {
     "drifting": Drifting(),
-    "by the features": Case("guaranteed", K=12, m=1, eps=0.0, n=2, seed=20),
-    "by both": Case("guaranteed", K=8, m=2, eps=0.02, n=1, seed=20),
-    "by two arms": Case("guaranteed", K=4, m=1, eps=3.0, seed=20),
-    "features none": Case("guaranteed", K=5, featureless=True, integers=True, seed=2),
-    "minimised": Case("guaranteed", direction="minimize", eps=0.01, n=1, seed=3),
-    "linear": Case("guaranteed", K=7, d=3, eps=0.0, n=1, seed=4),
-    "noise per arm": Case("guaranteed", K=4, m=1, noise=[0.1, 0.2, 0.3, 0.4], n=1, seed=5),
-    "a redundant column": Case("guaranteed", K=6, redundant=True, tol=0.1, n=1, seed=6),
+    "by the features": Case(K=12, m=1, eps=0.0, n=2, seed=20),
+    "by both": Case(K=8, m=2, eps=0.02, n=1, seed=20),
+    "by two arms": Case(K=4, m=1, eps=3.0, seed=20),
+    "features none": Case(K=5, featureless=True, integers=True, seed=2),
+    "minimised": Case(direction="minimize", eps=0.01, n=1, seed=3),
+    "linear": Case(K=7, d=3, eps=0.0, n=1, seed=4),
+    "noise per arm": Case(K=4, m=1, noise=[0.1, 0.2, 0.3, 0.4], n=1, seed=5),
+    "a redundant column": Case(K=6, redundant=True, tol=0.1, n=1, seed=6),
     "an arm not measured": Case(
-        "guaranteed", K=6, m=1, eps=0.01, unmeasured=1, algorithm="mislid-paper", n=1, seed=7
+        K=6, m=1, eps=0.01, unmeasured=1, algorithm="mislid-paper", n=1, seed=7
     ),
-    "wide tube": Case("guaranteed", K=4, m=1, eps=100.0, seed=8),
-    "collinear": Case("guaranteed", K=7, d=3, eps=0.05, tol=0.5, collinear=True, n=1, seed=15),
-    "a tolerance": Case("guaranteed", K=5, tol=0.2, eps=0.1, direction="minimize", seed=9),
-    "paper, linear": Case("paper", K=5, m=1, eps=0.0, tol=0.5, seed=10),
-    "paper": Case("paper", K=5, m=1, eps=0.3, tol=0.5, seed=11),
-    "paper, as printed": Case("paper-printed", K=5, m=1, eps=0.1, tol=0.5, seed=12),
-    "heuristic": Case("heuristic", K=9, d=3, m=3, direction="minimize", n=2, seed=13),
-    "one by one": Case("guaranteed", K=10, m=2, eps=0.3, noise=0.3, n=0, seed=1),
-    "by all arms": Case("guaranteed", K=12, d=3, m=2, eps=0.1, noise=0.3, n=1, seed=2),
-    "one by one, early times": Case("guaranteed", K=12, d=3, m=2, eps=0.3, noise=0.3, n=0, seed=0),
-    "one by one, minimised": Case(
-        "guaranteed", K=10, d=4, m=2, eps=0.1, tol=0.1, noise=0.3, direction="minimize", n=0, seed=1
-    ),
-    "forty arms": Case("guaranteed", K=40, d=4, m=4, eps=0.05, n=4, level=10.0, seed=21),
+    "wide tube": Case(K=4, m=1, eps=100.0, seed=8),
+    "collinear": Case(K=7, d=3, eps=0.05, tol=0.5, collinear=True, n=1, seed=15),
+    "a tolerance": Case(K=5, tol=0.2, eps=0.1, direction="minimize", seed=9),
+    "one by one": Case(K=10, m=2, eps=0.3, noise=0.3, n=0, seed=1),
+    "by all arms": Case(K=12, d=3, m=2, eps=0.1, noise=0.3, n=1, seed=2),
 }
 
 # Of studies that know less of the noise.
 CASES |= {
-    "unknown noise": Case("guaranteed", K=5, m=2, eps=0.1, n=9, seed=30, model="unknown"),
+    "unknown noise": Case(K=5, m=2, eps=0.1, n=9, seed=30, model="unknown"),
     "unknown noise, one by one": Case(
-        "guaranteed", K=6, m=1, eps=3.0, n=0, noise=0.5, seed=31, tol=0.1, direction="minimize",
+        K=6, m=1, eps=3.0, n=0, noise=0.5, seed=31, tol=0.1, direction="minimize",
         model="unknown",
     ),
     "unknown noise, features none": Case(
-        "guaranteed", K=4, m=1, noise=[0.1, 0.9, 0.4, 0.2], featureless=True, level=1e3, n=0,
+        K=4, m=1, noise=[0.1, 0.9, 0.4, 0.2], featureless=True, level=1e3, n=0,
         seed=32, model="unknown",
     ),
-    "bounded": Case("guaranteed", K=5, m=2, eps=2.0, n=15, seed=33, model="bounded"),
+    "bounded": Case(K=5, m=2, eps=2.0, n=15, seed=33, model="bounded"),
     "bounded, by the features": Case(
-        "guaranteed", K=9, m=1, eps=0.0, n=9, noise=1.0, seed=34, model="bounded"
+        K=9, m=1, eps=0.0, n=9, noise=1.0, seed=34, model="bounded"
     ),
     "bounded, minimised": Case(
-        "guaranteed", K=6, m=2, eps=1.0, n=0, noise=0.4, tol=0.05, seed=35, direction="minimize",
+        K=6, m=2, eps=1.0, n=0, noise=0.4, tol=0.05, seed=35, direction="minimize",
         model="bounded",
     ),
-    "bounded, heuristic": Case("heuristic", K=4, m=1, eps=0.1, n=9, seed=36, model="bounded"),
     "unknown noise, drifting": Drifting("unknown", apart=0.9),
     "bounded, drifting": Drifting("bounded", apart=0.3, fold=6),
-    "equal noise": Case("guaranteed", K=5, m=2, eps=0.1, n=9, seed=40, model="unknown-equal"),
+    "equal noise": Case(K=5, m=2, eps=0.1, n=9, seed=40, model="unknown-equal"),
     "equal noise, by the features": Case(
-        "guaranteed", K=9, m=1, eps=0.0, n=3, noise=1.0, seed=41, model="unknown-equal"
+        K=9, m=1, eps=0.0, n=3, noise=1.0, seed=41, model="unknown-equal"
     ),
     "equal noise, one by one": Case(
-        "guaranteed", K=8, d=3, m=2, eps=0.2, n=0, noise=0.3, tol=0.05, seed=42,
+        K=8, d=3, m=2, eps=0.2, n=0, noise=0.3, tol=0.05, seed=42,
         direction="minimize", model="unknown-equal",
     ),
     "equal noise, features none": Case(
-        "guaranteed", K=4, m=1, noise=0.4, featureless=True, level=1e3, n=0, seed=43,
+        K=4, m=1, noise=0.4, featureless=True, level=1e3, n=0, seed=43,
         model="unknown-equal",
     ),
     "equal noise, drifting": Drifting("unknown-equal", apart=0.9),
-    "rates": Case("guaranteed", K=5, m=2, eps=1.0, n=40, seed=49, model="bernoulli"),
+    "rates": Case(K=5, m=2, eps=1.0, n=40, seed=49, model="bernoulli"),
     "rates, one by one": Case(
-        "guaranteed", K=6, m=1, featureless=True, n=0, seed=38, model="bernoulli"
+        K=6, m=1, featureless=True, n=0, seed=38, model="bernoulli"
     ),
 }  # fmt: skip
 
 
-# Written by earlier releases: of all rules that these had.
-VERSION_1: dict[str, dict[str, Any]] = json.loads(
-    (Path(__file__).parents[1] / "data" / "certificates_version_1.json").read_text()
-)
-
-
 @cache
 def text_of(name: str) -> str:
-    """The certificate of a case, or an old one."""
-    if name in VERSION_1:
-        return json.dumps(VERSION_1[name])
+    """The certificate of a case."""
     return CASES[name].decided().result.certificate.to_json()
 
 
@@ -263,7 +242,6 @@ def random_noise_case(rng: np.random.Generator) -> Case:
     K, model = int(rng.integers(2, 7)), str(rng.choice(models))
     minimised = model != "bernoulli" and bool(rng.random() < 0.5)
     return Case(
-        "guaranteed",
         K=K,
         m=int(rng.integers(1, K)),
         eps=float(rng.choice([0.0, 0.1, 3.0, np.inf])),
@@ -281,12 +259,10 @@ def random_case(rng: np.random.Generator) -> Case:
     """Small studies of all kinds; most decide within 30 rounds."""
     K = int(rng.integers(2, 13))
     d = int(rng.integers(1, min(K, 4) + 1))
-    stopping = str(rng.choice(["guaranteed", "guaranteed", "paper", "heuristic"]))
     featureless = bool(rng.random() < 0.15)
     lazy = not featureless and bool(rng.random() < 0.2)  # leaves arms out
     one = float(rng.choice([0.05, 0.2, 1.0]))
     return Case(
-        stopping,
         K=K,
         d=d,
         m=int(rng.integers(1, K)),

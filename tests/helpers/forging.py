@@ -13,7 +13,7 @@ import mislid
 from helpers.tampering import digest, sealed
 from mislid.verification import Verification
 
-_WANTED = re.compile(r"(evidence\[(\d+)\])\.evidence must be (\S+);")
+_WANTED = re.compile(r"(evidence|tests)\[(\d+)\]\.evidence must be (\S+);")
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,30 @@ class Forgery:
     def pairs(self) -> list[tuple[int, int]]:
         return [(i, j) for i in range(self.K) for j in self.answer if i not in self.answer]
 
-    def certificate(self, stated: dict[int, float]) -> dict[str, Any]:
-        """Version 2, with this evidence stated for entries by their number."""
+    def certificate(self, stated: dict[tuple[str, int], float]) -> dict[str, Any]:
+        """A file with this evidence stated for entries and tests, by their number."""
         plain = {"labels": [f"arm {k}" for k in range(self.K)], "features": self.features}
         entries = []
         for n, (i, j) in enumerate(self.pairs()):
             family, scale, values, alpha = self.proofs.get((i, j), ("two arms", 0, [], 0.0))
             entry = {"challenger": f"arm {i}", "incumbent": f"arm {j}", "family": family}
-            entry |= {"samples": sum(self.counts), "evidence": stated.get(n, 0.0)}
+            entry |= {"samples": sum(self.counts), "evidence": stated.get(("evidence", n), 0.0)}
             if family == "diagonal":
                 entry |= {"scale": scale, "values": values, "alpha": alpha}
             entries.append(entry)
         hardest = min(entries, key=lambda one: one["evidence"])
+        structured = self.features is not None and math.isfinite(self.eps)
+        levels = [("noise", 0.01), ("misspecification", self.delta)][: 1 + structured]
+        tests = [
+            {"of": of, "level": level, "evidence": stated.get(("tests", n), 0.0)}
+            | {"threshold": -math.log(level)}
+            for n, (of, level) in enumerate(levels)
+        ]
+        data = {"samples": sum(self.counts), "counts": self.counts, "sums": self.sums}
+        data["scatter"] = None
         return sealed({
             "schema": "mislid-certificate",
-            "version": 2,
+            "version": 3,
             "study": "forged",
             "versions": {"mislid": "0.2.0", "numpy": "2", "python": "3"},
             "candidates": {**plain, "sha256": digest(plain)},
@@ -63,8 +72,9 @@ class Forgery:
                 "misspecification": "inf" if math.isinf(self.eps) else self.eps,
                 "tolerance": self.tol, "direction": "maximize", "algorithm": "uniform",
                 "stopping": "guaranteed", "seed": 0, "mean_bound": 1.0,
+                "structured": structured, "noise_model": "known", "reward_range": None,
             },
-            "data": {"samples": sum(self.counts), "counts": self.counts, "sums": self.sums},
+            "data": data,
             "model": None if self.features is None else {
                 "columns": self.columns or list(range(len(self.features[0]))),
                 "spanner": self.spanner,
@@ -76,25 +86,28 @@ class Forgery:
                 "evidence": hardest["evidence"], "level": -math.log(self.delta),
             },
             "evidence": entries,
+            "now": {**data, "squares": [0.0] * self.K},
+            "tests": tests,
+            "log": {"corrections": [], "declarations": [], "contradictions": []},
         })  # fmt: skip
 
     def verified(self) -> Verification:
         """What the checker says once all evidence is stated as it asks for."""
-        stated: dict[int, float] = {}
-        for _ in range(len(self.pairs()) + 1):
+        stated: dict[tuple[str, int], float] = {}
+        for _ in range(len(self.pairs()) + 3):
             outcome = mislid.verify(self.certificate(stated))
             asked = _WANTED.search(outcome.failure or "")
             if asked is None or not math.isfinite(float(asked[3])):
                 break
-            stated[int(asked[2])] = float(asked[3])
+            stated[asked[1], int(asked[2])] = float(asked[3])
         return outcome
 
     def reported(self, pair: tuple[int, int]) -> float:
         """How much evidence the checker finds in a pair: minus infinity where it says nothing."""
         alone = replace(self, proofs={pair: self.proofs[pair]}) if pair in self.proofs else self
-        stated = {n: 1e300 for n, one in enumerate(alone.pairs()) if one == pair}
+        stated = {("evidence", n): 1e300 for n, one in enumerate(alone.pairs()) if one == pair}
         asked = _WANTED.search(mislid.verify(alone.certificate(stated)).failure or "")
-        found = float(asked[3]) if asked else -math.inf
+        found = float(asked[3]) if asked and asked[1] == "evidence" else -math.inf
         return found if math.isfinite(found) else -math.inf
 
 

@@ -1,4 +1,4 @@
-"""The certificate of a decision: a record from which anyone can derive it again.
+"""Certificates of decisions by the rule `guaranteed`.
 
 It rests on the measurements that led to the decision, whatever came later. `mislid.verify` checks
 it; `docs/certificate.md` describes the file.
@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mislid import __version__
 from mislid._validation import Vector
-from mislid.certificate.evidence import Data, Judgement, PairEvidence
 from mislid.certificate.proof import Claim, Moment, Search, Settlement
 from mislid.engine import Engine, Script
 from mislid.errors import CertificateError
@@ -34,19 +33,14 @@ from mislid.study.census import Census
 from mislid.study.contradictions import Tallies, tests_of
 from mislid.study.events import Event
 from mislid.study.facts import Added, Contradicted, Decided, Retired
-from mislid.study.settings import GUARANTEED, KNOWN, Settings, is_python, question_of
+from mislid.study.settings import GUARANTEED, KNOWN, Settings, question_of
 from mislid.study.state import Correction, Observation
 
-SCHEMA = "mislid-certificate"
-# What the file says of the question; a setting that changes decisions needs a new version.
+SCHEMA, VERSION = "mislid-certificate", 3
 SETTINGS = (
     "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm", "stopping",
     "seed", "mean_bound",
 )  # fmt: skip
-# And of the proof, from version 3 on.
-PROOF_SETTINGS = ("structured", "noise_model", "reward_range")
-# A pair counts as the hardest to tell apart up to this, so that the one recorded stays.
-AS_HARD = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +195,8 @@ class Certificate:
         Raises
         ------
         CertificateError
-            If the decision cannot be derived again: the stopping rule is written in Python, or an
-            earlier release decided by a proof that this one does not find.
+            If the stopping rule is another than `guaranteed`, or the decision cannot be derived
+            from the measurements.
         """
         return self._text
 
@@ -233,25 +227,15 @@ class Certificate:
 
     def _record(self) -> dict[str, Any]:
         settings = self._settings
-        if is_python(settings.stopping):
+        if settings.stopping != GUARANTEED:
             raise CertificateError(
-                f"there is no certificate: the stopping rule {settings.stopping!r} was written in "
-                "Python, and only those of this package can be derived again from the data"
+                f"there is no certificate: only decisions by the stopping rule {GUARANTEED!r} are "
+                f"certified; got {settings.stopping!r}"
             )
-        plain = self._candidates.plain()
-        settled = settings.stopping == GUARANTEED
-        declared = settings.plain()
-        names: tuple[str, ...] = SETTINGS
-        if settled:
-            names = (*SETTINGS, *PROOF_SETTINGS)
-            declared |= {
-                "structured": settings.is_structured,
-                "noise_model": settings.noise_model,
-                "reward_range": None if settings.oriented_range is None else settings.reward_range,
-            }
+        plain, declared = self._candidates.plain(), settings.plain()
         return {
             "schema": SCHEMA,
-            "version": 3 if settled else 1,
+            "version": VERSION,
             "study": self._study_name,
             "versions": {
                 "mislid": __version__,
@@ -259,9 +243,14 @@ class Certificate:
                 "python": platform.python_version(),
             },
             "candidates": {**plain, "sha256": sha256_of(plain)},
-            "settings": {name: declared[name] for name in names},
+            "settings": {
+                **{name: declared[name] for name in SETTINGS},
+                "structured": settings.is_structured,
+                "noise_model": settings.noise_model,
+                "reward_range": None if settings.oriented_range is None else settings.reward_range,
+            },
             "model": None if plain["features"] is None else self._plain_model(),
-            **(self._settled() if settled else self._distances()),
+            **self._settled(),
         }
 
     def _plain_model(self) -> dict[str, Any]:
@@ -271,12 +260,13 @@ class Certificate:
         return found | ({"late": list(self._candidates.late)} if self._candidates.late else {})
 
     def _settled(self) -> dict[str, Any]:
-        """Version 3: when every pair was settled, and by what; whether the declaration stands."""
+        """When every pair was settled, and by what; whether the declaration stands."""
         log = Log(self._settings, self._candidates, self._observations[: self._decision.samples])
         evidence = log.settle(self._decision.answer)
         limiting = min(evidence, key=lambda one: one.evidence)
         times = sorted({one.samples for one in evidence} - {self._decision.samples})
         now, tests = self._declared()
+        labels = self._candidates.labels
         refuted = self._mended.contradictions or any(
             test["evidence"] > test["threshold"] for test in tests
         )
@@ -284,8 +274,10 @@ class Certificate:
             "data": _plain_moment(log.after(self._decision.samples)),
             "times": [_plain_moment(log.after(samples)) for samples in times],
             "decision": {
-                **self._plain_decision(limiting.pair),
+                "answer": [labels[arm] for arm in self._decision.answer],
+                "rule": GUARANTEED,
                 "proven": not refuted,
+                "pair": [labels[arm] for arm in limiting.pair],
                 "evidence": _finite(limiting.evidence),
                 "level": -math.log(self._settings.delta),
             },
@@ -310,86 +302,18 @@ class Certificate:
         return {**_plain_moment(data), "squares": squares}, tests
 
     def _plain_settlement(self, one: Settlement) -> dict[str, Any]:
-        found = {
-            **self._plain_pair(one.pair),
+        challenger, incumbent = (self._candidates.labels[arm] for arm in one.pair)
+        found: dict[str, Any] = {
+            "challenger": challenger,
+            "incumbent": incumbent,
             "family": one.family,
             "samples": one.samples,
             "evidence": _finite(one.evidence),
         }
         if one.values is not None:
-            found |= {"scale": one.scale, "values": self._signed(one.values), "alpha": one.alpha}
+            values = _plain(self._settings.sign * one.values)
+            found |= {"scale": one.scale, "values": values, "alpha": one.alpha}
         return found
-
-    def _distances(self) -> dict[str, Any]:
-        """Version 1: how far alternatives are from the data of the decision."""
-        decision = self._decision
-        data = Log(self._settings, self._candidates, self._observations).after(decision.samples)
-        judgement = Judgement(self._settings, self._candidates, data)
-        evidence = judgement.evidence(decision.answer)
-        limiting = _limiting(evidence, decision.pair)
-        known = (data.counts > 0).tolist()
-        means = [mean if one else None for mean, one in zip(_plain(data.means), known, strict=True)]
-        return {
-            "data": {**_plain_data(data), "means": means},
-            "projection": _plain_projection(judgement),
-            "decision": {
-                **self._plain_decision(limiting.pair),
-                "statistic": _finite(limiting.statistic),
-                "threshold": limiting.threshold,
-            },
-            "evidence": [self._plain_evidence(one) for one in evidence],
-            "limiting": self._plain_limiting(judgement, limiting),
-        }
-
-    def _plain_decision(self, pair: tuple[int, int]) -> dict[str, Any]:
-        from mislid.stopping.rules import STOPPING_RULES
-
-        labels, rule = self._candidates.labels, self._settings.stopping
-        return {
-            "answer": [labels[arm] for arm in self._decision.answer],
-            "rule": rule,
-            "proven": STOPPING_RULES[rule].guaranteed,
-            "pair": [labels[arm] for arm in pair],
-        }
-
-    def _plain_pair(self, pair: tuple[int, int]) -> dict[str, Any]:
-        challenger, incumbent = (self._candidates.labels[arm] for arm in pair)
-        return {"challenger": challenger, "incumbent": incumbent}
-
-    def _plain_evidence(self, one: PairEvidence) -> dict[str, Any]:
-        found = {
-            **self._plain_pair(one.pair),
-            "proof": self._settings.stopping,
-            "statistic": _finite(one.statistic),
-            "threshold": one.threshold,
-        }
-        if one.values is not None:
-            found |= {"values": self._signed(one.values), "alpha": one.alpha}
-        return found
-
-    def _plain_limiting(self, judgement: Judgement, limiting: PairEvidence) -> dict[str, Any]:
-        names = ("means", "theta", "deviation", "multipliers", "alpha", "cost", "bound", "gap")
-        if math.isinf(limiting.statistic):
-            return dict.fromkeys(names)  # no model reverses the pair
-        closest = judgement.closest(limiting)
-        theta = deviation = None
-        if closest.theta is not None:
-            theta = self._signed(_in_all_columns(judgement, closest.theta))
-            deviation = self._signed(closest.means - judgement.linear(limiting))
-        return {
-            "means": self._signed(closest.means),
-            "theta": theta,
-            "deviation": deviation,
-            "multipliers": self._signed(closest.multipliers),
-            "alpha": closest.alpha,
-            "cost": closest.cost,
-            "bound": closest.bound,
-            "gap": max(closest.cost - closest.bound, 0.0),
-        }
-
-    def _signed(self, values: Vector) -> list[float]:
-        """In the user's sign."""
-        return _plain(self._settings.sign * values)
 
 
 def sha256_of(plain: Any) -> str:
@@ -400,6 +324,17 @@ def sha256_of(plain: Any) -> str:
     """
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class Data(NamedTuple):
+    """Counts (K,) and sums (K,) of the measurements, in the user's sign.
+
+    `scatter` (K,) is that of `Engine.scatter`, None where the noise model does not ask for it.
+    """
+
+    counts: Vector
+    sums: Vector
+    scatter: Vector | None = None
 
 
 class Log:
@@ -443,10 +378,8 @@ class Log:
             labels = self._candidates.labels
             i, j = (labels[arm] for arm in left[0].tolist())
             raise CertificateError(
-                f"there is no certificate: after the {last} measurements of the decision this "
-                f"release does not find {j!r} proven better than {i!r} ({len(left)} such pairs). A "
-                "decision of an earlier release stands on the proof of that release, whose "
-                "certificate stays valid; write it with that release, or measure on in a new study"
+                f"there is no certificate: the {last} measurements of the decision do not prove "
+                f"{j!r} better than {i!r} ({len(left)} such pairs)"
             )
         return [search.settled[pair] for pair in sorted(search.settled)]
 
@@ -475,44 +408,14 @@ class Log:
         return engine.settled()
 
 
-def _limiting(evidence: list[PairEvidence], recorded: tuple[int, int]) -> PairEvidence:
-    """The pair that is hardest to tell apart."""
-    hardest = min(evidence, key=lambda one: one.ratio)
-    for one in evidence:
-        if one.pair == recorded and one.ratio <= hardest.ratio * (1.0 + AS_HARD):
-            return one
-    return hardest
-
-
-def _plain_data(data: Data) -> dict[str, Any]:
-    counts = [int(count) for count in data.counts]
-    return {"samples": sum(counts), "counts": counts, "sums": _plain(data.sums)}
-
-
 def _plain_moment(data: Data) -> dict[str, Any]:
-    return {**_plain_data(data), "scatter": None if data.scatter is None else _plain(data.scatter)}
-
-
-def _plain_projection(judgement: Judgement) -> dict[str, Any]:
-    sign, projected = judgement.settings.sign, judgement.projected
-    structured = math.isfinite(judgement.model.misspecification)
-    cost = 0.5 * float(np.sum(judgement.weights * (projected - judgement.means) ** 2))
+    counts = [int(count) for count in data.counts]
     return {
-        "values": _plain(sign * judgement.projected_values) if structured else None,
-        "means": _plain(sign * projected),
-        "cost": cost,
-        "bound": min(judgement.projection_bound, cost),
+        "samples": sum(counts),
+        "counts": counts,
+        "sums": _plain(data.sums),
+        "scatter": None if data.scatter is None else _plain(data.scatter),
     }
-
-
-def _in_all_columns(judgement: Judgement, theta: Vector) -> Vector:
-    """Theta with zeros for the columns that the model does without."""
-    reduction = judgement.model.reduction
-    if reduction is None:
-        return theta
-    full = np.zeros(reduction.given)
-    full[list(reduction.kept)] = theta
-    return full
 
 
 def _plain(values: Vector) -> list[float]:

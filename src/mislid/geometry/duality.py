@@ -22,7 +22,7 @@ from mislid._validation import Matrix, Vector, as_number
 from mislid.model import Model
 
 if TYPE_CHECKING:
-    from mislid.verification import Distances
+    from mislid.geometry.distances import Distances
 
 # Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
 # arm's mean against its size; and what the largest mean in sight adds to the latter.
@@ -270,7 +270,7 @@ def certain_bound(
 
 def _distances(model: Model, means: Vector, weights: Vector) -> Distances:
     from mislid.geometry.coordinates import coordinates
-    from mislid.verification import Distances
+    from mislid.geometry.distances import Distances
 
     basis = np.asarray(coordinates(model).basis)
     return Distances(model.features, basis, model.misspecification, means, weights)

@@ -30,7 +30,7 @@ from mislid.study.facts import (
     Voided,
 )
 from mislid.study.guide import Guide, mixed
-from mislid.study.settings import EQUAL, UNKNOWN, is_absent, is_python
+from mislid.study.settings import EQUAL, GUARANTEED, UNKNOWN, is_absent, is_python
 from mislid.study.state import StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
@@ -292,11 +292,11 @@ class Replay:
 
 
 def _holds(state: StudyState, decision: Decided) -> bool:
-    """Whether the certificate of a decision can be made, and holds."""
+    """Whether a decision by `guaranteed` has a certificate that holds."""
     from mislid.certificate.certificate import Certificate
     from mislid.verification import verify
 
-    if is_python(decision.rule):
+    if decision.rule != GUARANTEED:
         return True
     arguments = state.settings, state.candidates, decision, state.observations
     try:

@@ -5,12 +5,10 @@ itself: every number is derived again from the file. `docs/certificate.md` descr
 says why these checks imply what it claims.
 
 `checks` goes through the file; `question` and `reading` take what was asked and measured from it,
-`geometry` says which means are possible and how far away they are. Versions 2 and 3: `settled`
-checks when every pair was settled, by the evidence of `families`, and `declared` whether the data
-refute what was declared. Version 1: `answer` and `evidence` check distances against `thresholds`.
+`geometry` bounds how far away possible means are, `evidence` checks what settled every pair by the
+displacements of `families`, and `declared` whether the data refute what was declared.
 """
 
 from mislid.verification.checks import Verification, verify
-from mislid.verification.distances import Distances
 
-__all__ = ["Distances", "Verification", "verify"]
+__all__ = ["Verification", "verify"]

@@ -1,4 +1,4 @@
-"""Go through a certificate, from the candidates to the seal, up to the first thing that fails."""
+"""Checks of a certificate, in order, up to the first failure."""
 
 from __future__ import annotations
 
@@ -11,37 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from mislid.verification import settled
-from mislid.verification.answer import read_decision, read_projection
+from mislid.verification import evidence
 from mislid.verification.declared import check_tests
-from mislid.verification.evidence import Rule, check_hardest_pair, read_evidence
+from mislid.verification.evidence import Question
 from mislid.verification.families import Moment
 from mislid.verification.question import (
     Candidates,
     Data,
     Settings,
     read_candidates,
-    read_data,
     read_model,
     read_moment,
     read_now,
     read_settings,
 )
 from mislid.verification.reading import Failure, Label, Saved, Value, read_certificate, sha256_of
-from mislid.verification.settled import Question
-from mislid.verification.thresholds import PROVEN
 
-SCHEMA = "mislid-certificate"
-_SHARED = ("schema", "version", "study", "versions", "candidates", "settings", "data", "model")
-# The parts of every version, and the rules whose decisions it records.
-_PARTS = {
-    1: (*_SHARED, "projection", "decision", "evidence", "limiting", "seal"),
-    2: (*_SHARED, "times", "decision", "evidence", "seal"),
-    3: (*_SHARED, "times", "decision", "evidence", "now", "tests", "log", "seal"),
-}
-_RULES = {1: tuple(PROVEN), 2: ("guaranteed",), 3: ("guaranteed",)}
-# Settings that only later versions have.
-_MORE: dict[int, tuple[str, ...]] = {1: (), 2: (), 3: ("structured", "noise_model", "reward_range")}
+SCHEMA, VERSION = "mislid-certificate", 3
+_PARTS = (
+    "schema", "version", "study", "versions", "candidates", "settings", "data", "model", "times",
+    "decision", "evidence", "now", "tests", "log", "seal",
+)  # fmt: skip
 # What became of candidates, and what rounding may add to an error rate that was divided for it.
 ADDED, LEFT, RETIRED = "added", "left", "retired"
 ROUNDING = Fraction(1, 10**15)
@@ -49,7 +39,7 @@ ROUNDING = Fraction(1, 10**15)
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of checking a certificate.
+    """The result of checking a certificate.
 
     Attributes
     ----------
@@ -62,17 +52,12 @@ class Verification:
     answer
         The answer that the certificate claims, best first; empty where it does not hold.
     rule, proven
-        The stopping rule that gave it, and whether the error rate is proven to be at most delta:
-        that of the rule is, and the data do not refute what was declared. None where the answer
-        does not hold.
-    tested
-        Whether what was declared was tested by all data, as in files of version 3. Files of
-        earlier versions cannot say: there `proven` means, if the declaration is right, and anybody
-        can make one of a file of version 3 that the data refute.
+        The stopping rule, and whether the error rate is proved to be at most delta: it is unless
+        the data refute what was declared. None where the answer does not hold.
 
     Examples
     --------
-    Somebody lets a certificate say that more was measured:
+    A certificate that claims more measurements than it has:
 
     >>> import mislid
     >>> study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
@@ -92,7 +77,6 @@ class Verification:
     answer: tuple[Label, ...]
     rule: str | None
     proven: bool | None
-    tested: bool = False
 
     def __bool__(self) -> bool:
         return self.ok
@@ -110,25 +94,25 @@ class Verification:
 
 @dataclass(slots=True)
 class _Trail:
-    """How far the checks have come."""
+    """Checks that were passed, and what they established."""
 
     checks: list[str] = field(default_factory=list)
     answer: tuple[Label, ...] = ()
     rule: str | None = None
     stands: bool = True  # what was declared
-    tested: bool = False
 
     def end(self, failure: str | None) -> Verification:
-        proven = None if self.rule is None else PROVEN[self.rule] and self.stands
-        found = tuple(self.checks), self.answer, self.rule, proven, self.tested
-        return Verification(failure is None, failure, *found)
+        proven = None if self.rule is None else self.stands
+        return Verification(
+            failure is None, failure, tuple(self.checks), self.answer, self.rule, proven
+        )
 
 
 def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | Saved) -> Verification:
-    """Check the certificate of a study's decision with nothing but NumPy.
+    """Check the certificate of a study's decision.
 
-    Whatever is wrong, with the file or in it, is the verification's `failure`. Rounding is bounded:
-    what holds here holds in exact arithmetic.
+    The first thing that is wrong, with the file or in it, is the verification's `failure`. Interval
+    arithmetic bounds all rounding, so what holds here holds in exact arithmetic.
 
     Parameters
     ----------
@@ -148,7 +132,7 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | Saved) -> V
 
     Examples
     --------
-    >>> verify({"schema": "mislid-certificate", "version": 1}).failure
+    >>> verify({"schema": "mislid-certificate", "version": 3}).failure
     'study is missing'
     """
     trail = _Trail()
@@ -164,74 +148,39 @@ def verify(certificate: str | os.PathLike[str] | Mapping[str, Any] | Saved) -> V
 
 
 def _check_all(whole: Value, trail: _Trail) -> None:
-    version, parts = _read_parts(whole)
+    parts = _read_parts(whole)
     trail.checks.append("schema")
     candidates = read_candidates(parts["candidates"])
     trail.checks.append("candidates")
-    settings = read_settings(parts["settings"], candidates, _RULES[version], _MORE[version])
+    settings = read_settings(parts["settings"], candidates)
     trail.checks.append("settings")
-    read = read_data if version == 1 else read_moment
-    data = read(parts["data"], candidates, settings)
+    data = read_moment(parts["data"], candidates, settings)
     trail.checks.append("data")
-    model = read_model(parts["model"], candidates, settings.eps)
+    question = Question(candidates, settings, read_model(parts["model"], candidates, settings.eps))
     trail.checks.append("model")
-    question = Question(candidates, settings, model)
-    if version == 1:
-        _check_distances(parts, question, data, trail)
-    else:
-        _check_settled(version, parts, question, data, trail)
+    times = evidence.read_times(parts["times"], question, data)
+    trail.checks.append("times")
+    decision = evidence.read_decision(parts["decision"], question)
+    trail.answer, trail.rule = decision.answer, settings.stopping
+    trail.checks.append("answer")
+    evidence.check_evidence(parts["evidence"], question, times, decision)
+    trail.checks.append("evidence of every pair")
+    trail.stands = _check_declared(parts, question, data)
+    if decision.proven.flag() != trail.stands:
+        wanted = "true" if trail.stands else "false: the data refute what was declared"
+        raise decision.proven.fail(wanted)
+    trail.checks.append("what was declared")
     _check_seal(parts["seal"], whole.given)
     trail.checks.append("seal")
-
-
-def _check_distances(
-    parts: dict[str, Value], question: Question, data: Data, trail: _Trail
-) -> None:
-    """Version 1: whatever reverses the answer is far from the data of the decision."""
-    candidates, settings = question.candidates, question.settings
-    projection = read_projection(parts["projection"], settings, data, question.model)
-    trail.checks.append("projection")
-    decision, trail.answer = read_decision(
-        parts["decision"], candidates, settings, data, projection
-    )
-    trail.rule = settings.stopping
-    trail.checks.append("answer")
-    rule = Rule(candidates, settings, data, projection, question.model)
-    evidence = read_evidence(parts["evidence"], rule, decision.arms)
-    trail.checks.append("evidence of every pair")
-    check_hardest_pair(parts["limiting"], decision, rule, evidence)
-    trail.checks.append("closest alternative")
-
-
-def _check_settled(
-    version: int, parts: dict[str, Value], question: Question, data: Data, trail: _Trail
-) -> None:
-    """Versions 2 and 3: every pair was settled at some time; 3: what was declared stands."""
-    times = settled.read_times(parts["times"], question, data)
-    trail.checks.append("times")
-    decision = settled.read_decision(parts["decision"], question)
-    stated = decision.proven.flag()
-    if version == 2 and not stated:
-        raise decision.proven.fail("true for the rule guaranteed")
-    trail.answer, trail.rule = decision.answer, question.settings.stopping
-    trail.checks.append("answer")
-    settled.check_evidence(parts["evidence"], question, times, decision)
-    trail.checks.append("evidence of every pair")
-    if version == 3:
-        trail.stands, trail.tested = _check_declared(parts, question, data), True
-        if stated != trail.stands:
-            wanted = "true" if trail.stands else "false: the data refute what was declared"
-            raise decision.proven.fail(wanted)
-        trail.checks.append("what was declared")
 
 
 def _check_declared(parts: dict[str, Value], question: Question, data: Data) -> bool:
     """Whether what was declared stands, by all data and by what was found before."""
     settings = question.settings
     now, squares = read_now(parts["now"], question.candidates, settings)
-    settled.refuse_loss(data, now, "data", settings)
+    evidence.refuse_loss(data, now, "data", settings)
     if squares is not None:
-        settled.refuse_too_calm(data, now, squares, "now.squares")
+        evidence.refuse_too_calm(data, now, squares, "now.squares")
     moment = Moment(question.model, now.exact, now.weights, now.lost)
     tests = check_tests(parts["tests"], settings, moment, now, squares, question.families)
     return tests and _read_log(parts["log"], question)
@@ -259,21 +208,20 @@ def _read_log(given: Value, question: Question) -> bool:
     return not log["contradictions"].entries()
 
 
-def _read_parts(whole: Value) -> tuple[int, dict[str, Value]]:
-    """A certificate of a version that is understood here, with the parts that belong to it."""
+def _read_parts(whole: Value) -> dict[str, Value]:
+    """The parts of a certificate."""
     if not isinstance(whole.given, Mapping):
         raise whole.fail("an object")
     # A file of another kind or version may well have other parts.
     Value(whole.given.get("schema"), "schema").text(SCHEMA)
     given = Value(whole.given.get("version"), "version")
-    version = given.whole(1)
-    if version not in _PARTS:
-        raise given.fail("1, 2 or 3, which this release can check; a later release may know it")
-    parts = whole.parts(*_PARTS[version])
+    if given.whole(1) != VERSION:
+        raise given.fail(f"{VERSION}, the version that this release checks")
+    parts = whole.parts(*_PARTS)
     parts["study"].text()
     for release in parts["versions"].parts("mislid", "numpy", "python").values():
         release.text()
-    return version, parts
+    return parts
 
 
 def _check_seal(seal: Value, whole: Mapping[str, Any]) -> None:

@@ -1,8 +1,4 @@
-"""Whether every pair of a candidate outside the answer and one inside has enough evidence.
-
-For the pair that is hardest to tell apart the certificate also holds the closest alternative,
-which shows from above and from below how much evidence there is.
-"""
+"""Evidence of every pair of a candidate outside the answer and one inside."""
 
 from __future__ import annotations
 
@@ -10,181 +6,146 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from mislid.verification import thresholds
-from mislid.verification.answer import Decision, Projection
-from mislid.verification.geometry import (
-    Centred,
-    Duality,
-    Pair,
-    Witness,
-    cost,
-    is_balanced,
-    nearest,
-    rounding,
-    two_arm_cost,
+from mislid.verification.families import (
+    DIAGONAL,
+    LINEAR,
+    TWO_ARMS,
+    Family,
+    Moment,
+    by_two_arms,
+    families_of,
 )
-from mislid.verification.intervals import Interval, exactly, of_fraction, sqrt, stack
+from mislid.verification.geometry import Pair, Witness, rounding
+from mislid.verification.intervals import Interval, exactly, log, stack
 from mislid.verification.model import Model
-from mislid.verification.question import Candidates, Data, Settings
-from mislid.verification.reading import (
-    EQUAL,
-    Failure,
-    Value,
-    Vector,
-    refuse_difference,
-    refuse_differences,
-)
+from mislid.verification.noise import EQUAL as SHARED
+from mislid.verification.noise import UNKNOWN
+from mislid.verification.question import Candidates, Data, Settings, read_moment
+from mislid.verification.reading import EQUAL, Failure, Label, Value, Vector, refuse_difference
 
-# Evidence below its threshold by less is accepted: errors grow by a factor exp(ENOUGH threshold).
+# Evidence below the level by less is accepted: errors grow by a factor exp(ENOUGH).
 ENOUGH = 1e-6
-PAIRWISE, MIXTURE, GUARANTEED = "pairwise", "mixture", "guaranteed"
+# Operations, and pairs that are proved by their own values, that take about a minute.
+MOST_WORK, MOST_PAIRS = 2e10, 10_000
+# What bounds may be apart, relatively, for evidence that is stated to be checked at all.
+NEAR = 1e-3
+# Evidence beyond this is of features that are nearly equal, and asked for with fewer digits.
+AMPLE = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """What is proved of a pair (challenger, incumbent), how, and what that takes."""
-
-    pair: Pair
-    proof: str
-    statistic: float  # at least
-    threshold: float  # at most
-    witness: Witness | None
-
-    @property
-    def ratio(self) -> float:
-        """How much of what is needed is there."""
-        return self.statistic / self.threshold
-
-
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """A stopping rule on the data: what is proved of a pair, and how much is enough."""
+class Question:
+    """What is asked of which candidates, and the possible means."""
 
     candidates: Candidates
     settings: Settings
-    data: Data
-    projection: Projection
     model: Model
 
     @property
-    def centred(self) -> Centred:
-        """The data, less a linear model."""
-        return self.projection.centred
+    def level(self) -> Interval:
+        """What the evidence of every pair has to reach."""
+        return -log(self.settings.delta)
 
-    @property
-    def weights(self) -> Vector:
-        """Nearly."""
-        return self.data.weights.middle
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The displacements, by the name of their family."""
+        settings = self.settings
+        noise = exactly(settings.noise)
+        return families_of(self.candidates.K, settings.m, settings.structured, noise)
 
-    @property
-    def proofs(self) -> tuple[str, ...]:
-        """The arguments by which a pair may be settled."""
-        rule = self.settings.stopping
-        return (MIXTURE, PAIRWISE) if rule == GUARANTEED else (rule,)
-
-    @property
-    def delta(self) -> float:
-        """The share of the error rate that each argument may use."""
-        return self.settings.delta / len(self.proofs)
-
-    def given(self, proof: str) -> Vector:
-        """The means (K,) from which distances are measured."""
-        by_means = proof in (MIXTURE, PAIRWISE)
-        return self.data.means if by_means else self.projection.means
-
-    def is_free(self, proof: str) -> bool:
-        """Whether a pair's two arms may move while no other can tell."""
-        largest = float(np.max(np.abs(self.given(proof))))
-        return proof == PAIRWISE or self.settings.eps >= largest + self.settings.tol
-
-    def is_impossible(self, proof: str, pair: Pair) -> bool:
+    def is_impossible(self, pair: Pair) -> bool:
         """Whether no model reverses the pair: equal features are at most 2 eps apart."""
         features = self.candidates.features
-        if features is None or proof == PAIRWISE:
+        if features is None or not self.settings.tol > 2.0 * self.settings.eps:
             return False
-        same = bool(np.all(features[pair[0]] == features[pair[1]]))
-        return same and self.settings.tol > 2.0 * self.settings.eps
-
-    def _rest(self, proof: str) -> Interval:
-        """The same, less the linear model."""
-        by_means = proof in (MIXTURE, PAIRWISE)
-        return self.centred.off if by_means else self.projection.rest
-
-    @cached_property
-    def _dualities(self) -> dict[str, Duality]:
-        weights = self.data.weights
-        return {proof: Duality(self.model, weights, self._rest(proof)) for proof in self.proofs}
-
-    def statistic(self, proof: str, pair: Pair, witness: Witness | None) -> Interval:
-        """A lower bound on the cost of every model that reverses the pair."""
-        if self.is_impossible(proof, pair):
-            return exactly(math.inf)
-        gap, rest = self.centred.gap(pair, self.settings.tol), self._rest(proof)
-        if witness is None:
-            i, j = pair
-            wi, wj = self.data.weights[i], self.data.weights[j]
-            return two_arm_cost(gap + rest[j] - rest[i], wi, wj)
-        values = self.centred.values(witness.values).middle
-        return self._dualities[proof].pair_distance(values, witness.alpha, pair, gap)
-
-    def least(self, proof: str, z: Vector, alpha: float, pair: Pair) -> float:
-        """The same, nearly, from multipliers z (K,)."""
-        gap = self.centred.gap(pair, self.settings.tol)
-        return float(self._dualities[proof].distance(z, alpha, pair, gap).middle)
-
-    def threshold(self, proof: str, pair: Pair) -> Interval:
-        """What the statistic has to reach."""
-        if proof == PAIRWISE:
-            counts, m = self.data.counts[list(pair)], self.settings.m
-            return thresholds.pairwise(counts, self.candidates.K, m, self.delta)
-        return self._common_threshold
-
-    @cached_property
-    def _common_threshold(self) -> Interval:
-        proof, noise, weights = self.proofs[0], self.settings.noise, self.data.weights
-        model, t = self.model, self.data.samples
-        if proof == MIXTURE:
-            means = stack([of_fraction(one) for one in self.data.exact])
-            return thresholds.mixture(model, weights, means, noise, self.delta)
-        if proof == "paper":
-            return thresholds.paper(t, model, weights, noise, self.delta)
-        if proof == "paper-printed":
-            return thresholds.paper_printed(t, model, weights, self.delta)
-        return thresholds.heuristic(t, self.delta)
-
-    def rounding(self, amount: float) -> float:
-        """What an amount of evidence that is stated may be off by."""
-        return rounding(self.settings.eps, self.weights, self.data.means, amount)
-
-    def is_enough(self, evidence: Evidence) -> bool:
-        """Whether the evidence, also at the exact projection, reaches its threshold."""
-        if evidence.statistic == math.inf:  # no model reverses the pair
-            return True
-        off = 0.0 if evidence.proof in (MIXTURE, PAIRWISE) else self.projection.off
-        left = (sqrt(evidence.statistic) - off).positive.square
-        return bool(left.low >= (exactly(evidence.threshold) * (1.0 - ENOUGH)).high)
+        return bool(np.all(features[pair[0]] == features[pair[1]]))
 
 
-def read_evidence(given: Value, rule: Rule, answer: list[int]) -> dict[Pair, Evidence]:
-    """Every pair is there once, with evidence that is proved and enough."""
-    found: dict[Pair, Evidence] = {}
-    for entry in given.entries():
-        evidence = _read_pair_evidence(entry, rule, answer)
-        if evidence.pair in found:
-            raise Failure(f"{entry.name} must be of a pair that did not come before")
-        if not rule.is_enough(evidence):
-            raise Failure(
-                f"{entry.name} must reach its threshold {evidence.threshold!r}; only "
-                f"{evidence.statistic!r} is proved"
-            )
-        found[evidence.pair] = evidence
-    missing = len(answer) * (rule.candidates.K - len(answer)) - len(found)
-    if missing:
-        raise Failure(f"evidence must cover every pair of the answer; {missing} are missing")
-    return found
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The answer, and what the file says of the pair that has least evidence."""
+
+    answer: tuple[Label, ...]
+    arms: list[int]
+    pair: Value
+    evidence: Value
+    proven: Value
+
+
+def read_times(given: Value, question: Question, last: Data) -> dict[int, Data]:
+    """The data by their number of measurements: earlier times, in order, and the decision's.
+
+    From one to the next nothing is lost: counts do not fall, and where a count has not changed
+    neither has the sum.
+    """
+    entries = given.entries()
+    _refuse_work(question, len(entries))
+    data = [read_moment(entry, question.candidates, question.settings) for entry in entries]
+    for entry, (before, after) in zip(entries, pairwise([*data, last]), strict=True):
+        if not before.samples < after.samples:
+            raise Failure(f"{entry.name}.samples must be fewer than those of the next time")
+        refuse_loss(before, after, entry.name, question.settings)
+    return {one.samples: one for one in (*data, last)}
+
+
+def _refuse_work(question: Question, times: int) -> None:
+    """Refuse what would take minutes: products of matrices for every time, and for every pair."""
+    K, d, m = question.candidates.K, question.model.spanner.size, question.settings.m
+    work = K * d * (d * (times + 1) + m * (K - m))
+    if work > MOST_WORK:
+        raise Failure(f"times must be fewer, or pairs: {work:.2g} operations, over {MOST_WORK:.2g}")
+    if question.settings.noise_model.has_own_evidence and m * (K - m) > MOST_PAIRS:
+        raise Failure(f"pairs must be at most {MOST_PAIRS} where the noise is not known")
+
+
+def refuse_too_calm(before: Data, after: Data, grown: Vector, name: str) -> None:
+    """Refuse squared deviations that have `grown` (K,) by less than a mean that moved asks for."""
+    new = after.counts - before.counts
+    both = (before.counts > 0.0) & (new > 0.0)
+    counts = np.where(both, new, 1.0)
+    moved = np.where(both, (after.sums - before.sums) / counts - before.means, 0.0)
+    least = before.counts * new / np.maximum(after.counts, 1.0) * moved**2
+    # Of the arm's own values: means have some fifteen digits.
+    digits = 1e-14 * (np.abs(before.means) + np.abs(after.means))
+    lost = EQUAL * least + before.counts * digits * (2.0 * np.abs(moved) + digits)
+    if np.any(grown < least - lost):
+        k = int(np.argmax(least - lost - grown))
+        raise Failure(f"{name}[{k}] must be larger: the mean has moved")
+
+
+def refuse_loss(before: Data, after: Data, name: str, settings: Settings) -> None:
+    """Refuse data of which something is missing later, or to which something impossible came."""
+    if np.any(before.counts > after.counts):
+        k = int(np.argmax(before.counts > after.counts))
+        raise Failure(f"{name}.counts[{k}] must be at most that of the next time")
+    changed = (before.counts == after.counts) & (before.sums != after.sums)
+    if np.any(changed):
+        k = int(np.argmax(changed))
+        raise Failure(f"{name}.sums[{k}] must be that of the next time, as the count is")
+    counts, sums = after.counts - before.counts, after.sums - before.sums
+    settings.noise_model.refuse_later(name, counts, sums, after.scatter - before.scatter)
+    ends = (before.counts, before.sums), (after.counts, after.sums)
+    settings.noise_model.refuse_calm("scatter after " + name, *ends, after.scatter - before.scatter)
+    if settings.noise_model.name in (UNKNOWN, SHARED):
+        refuse_too_calm(before, after, after.scatter - before.scatter, "scatter after " + name)
+
+
+def read_decision(given: Value, question: Question) -> Decision:
+    """The answer has m candidates; rule and level are those of the settings."""
+    parts = given.parts("answer", "rule", "proven", "pair", "evidence", "level")
+    index, m = question.candidates.index, question.settings.m
+    answer = tuple(entry.label(index) for entry in parts["answer"].entries(m))
+    if len(set(answer)) < m:
+        raise parts["answer"].fail(f"{m} different candidates")
+    parts["rule"].text(question.settings.stopping)
+    level = float(question.level.middle)
+    refuse_difference(parts["level"], parts["level"].number(), level, 1e-14)
+    arms = [index[label] for label in answer]
+    return Decision(answer, arms, parts["pair"], parts["evidence"], parts["proven"])
 
 
 def read_pair(
@@ -200,135 +161,133 @@ def read_pair(
     return i, j
 
 
-def _read_pair_evidence(entry: Value, rule: Rule, answer: list[int]) -> Evidence:
-    """The evidence of one pair, derived again."""
-    names = ["challenger", "incumbent", "proof", "statistic", "threshold"]
-    if isinstance(entry.given, Mapping) and {"values", "alpha"} & set(entry.given):
-        names += ["values", "alpha"]
-    parts = entry.parts(*names)
-    pair = read_pair(parts["challenger"], parts["incumbent"], rule.candidates, answer)
-    proof = parts["proof"].text(*rule.proofs)
-    witness = None
-    if not rule.is_free(proof) and not rule.is_impossible(proof, pair):
-        if "values" not in parts:
-            raise Failure(f"{entry.name} must have values and alpha, which prove its statistic")
-        values = rule.settings.sign * parts["values"].vector(rule.model.spanner.size)
-        witness = Witness(values, parts["alpha"].number(0.0))
-    elif "values" in parts:
-        raise Failure(f"{entry.name} must not have values, which its statistic does not need")
-    bounds = rule.statistic(proof, pair, witness), rule.threshold(proof, pair)
-    for name, found in zip(("statistic", "threshold"), bounds, strict=True):
-        near = float(found.low) if math.isinf(found.low) else float(found.middle)
-        stated = parts[name].number(0.0, infinite=True)
-        lost = rule.rounding(near) + float(found.high - found.low)
-        refuse_difference(parts[name], stated, near, EQUAL, lost)
-    return Evidence(pair, proof, float(bounds[0].low), float(bounds[1].high), witness)
-
-
-def check_hardest_pair(
-    given: Value, decision: Decision, rule: Rule, evidence: dict[Pair, Evidence]
+def check_evidence(
+    given: Value, question: Question, times: dict[int, Data], decision: Decision
 ) -> None:
-    """The alternative is a model and reverses the pair, and no model that does is closer."""
+    """Every pair is there once, with evidence that is enough at one of the times."""
+    checker = _Checker(question, times)
+    entries = [checker.read(entry, decision.arms) for entry in given.entries()]
+    stated = {one.pair: one.stated for one in entries}
+    if len(stated) < len(entries):
+        raise Failure("evidence must have every pair once; one comes again")
+    m = question.settings.m
+    missing = m * (question.candidates.K - m) - len(stated)
+    if missing:
+        raise Failure(f"evidence must cover every pair of the answer; {missing} are missing")
+    needed = float(question.level.high) - ENOUGH
+    for (family, samples), some in _grouped(entries).items():
+        found = checker.evidence(family, samples, some)
+        for one, low, high in zip(some, found.low.tolist(), found.high.tolist(), strict=True):
+            checker.refuse_other(one, low, high)
+            if not low >= needed:
+                raise Failure(f"{one.name} must reach the level {needed!r}; only {low!r} is proved")
+    idle = sorted(set(times) - {one.samples for one in entries} - {max(times)})
+    if idle:
+        raise Failure(f"times must be those of some pair; none was settled at {idle[0]}")
+    _check_limiting(decision, question, stated)
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """What the file says of a pair."""
+
+    name: str
+    pair: Pair
+    family: str
+    samples: int
+    stated: float
+    scale: int
+    witness: Witness | None
+
+
+def _grouped(entries: list[_Entry]) -> dict[tuple[str, int], list[_Entry]]:
+    found: dict[tuple[str, int], list[_Entry]] = {}
+    for one in entries:
+        found.setdefault((one.family, one.samples), []).append(one)
+    return found
+
+
+class _Checker:
+    """Derives the evidence of pairs again."""
+
+    def __init__(self, question: Question, times: dict[int, Data]) -> None:
+        self.question, self.times = question, times
+        self._moments = {
+            samples: Moment(question.model, data.exact, data.weights, data.lost)
+            for samples, data in times.items()
+        }
+
+    def read(self, entry: Value, answer: list[int]) -> _Entry:
+        """A pair, and by what it was settled when."""
+        names = ["challenger", "incumbent", "family", "samples", "evidence"]
+        if isinstance(entry.given, Mapping) and entry.given.get("family") == DIAGONAL:
+            names += ["scale", "values", "alpha"]
+        parts, settings = entry.parts(*names), self.question.settings
+        pair = read_pair(parts["challenger"], parts["incumbent"], self.question.candidates, answer)
+        family = parts["family"].text(*self.question.families)
+        if family != TWO_ARMS and math.isinf(settings.eps):
+            raise parts["family"].fail("two arms where the misspecification is infinite")
+        samples = parts["samples"].whole(1)
+        if samples not in self.times:
+            raise parts["samples"].fail("that of the decision or of one of the times")
+        stated = parts["evidence"].number(infinite=True)
+        scale, witness = 0, None
+        if family == DIAGONAL:
+            scale = parts["scale"].whole(0, self.question.families[family].logs.low.size - 1)
+            values = settings.sign * parts["values"].vector(self.question.model.spanner.size)
+            witness = Witness(values, parts["alpha"].number(0.0))
+        return _Entry(entry.name, pair, family, samples, stated, scale, witness)
+
+    def evidence(self, family: str, samples: int, entries: list[_Entry]) -> Interval:
+        """What proves pairs (n,) of one family at one time."""
+        question, moment, data = self.question, self._moments[samples], self.times[samples]
+        displaced, tol = question.families[family], question.settings.tol
+        pairs, model = [one.pair for one in entries], question.settings.noise_model
+        if family == TWO_ARMS and model.has_own_evidence:
+            return model.by_two_arms(data, pairs, tol) + displaced.total
+        cells = None
+        if model.is_equal:
+            d = question.model.spanner.size
+            cells = data.cells(displaced.scales, d if family == LINEAR else data.counts.size)
+        if family == TWO_ARMS:
+            i, j = np.array(pairs).T
+            gaps = stack([data.gap(pair, tol) for pair in pairs])
+            return by_two_arms(displaced, gaps, moment.weights[i], moment.weights[j], cells)
+        if family == LINEAR:
+            impossible = np.array([question.is_impossible(pair) for pair in pairs])
+            if np.all(impossible):
+                return exactly(np.full(len(pairs), math.inf))
+            return moment.by_features(displaced, pairs, tol, cells).where(~impossible, math.inf)
+        return stack([
+            moment.by_all_arms(displaced, one.scale, one.witness, one.pair, tol, cells)
+            for one in entries
+            if one.witness is not None
+        ])  # fmt: skip
+
+    def refuse_other(self, one: _Entry, low: float, high: float) -> None:
+        """Refuse evidence that is stated other than derived again, beyond rounding."""
+        if one.stated == low == math.inf:
+            return
+        data, settings = self.times[one.samples], self.question.settings
+        size = abs(low)
+        off = min(high - low, NEAR * (1.0 + size)) + EQUAL * size * max(1.0, size / AMPLE)
+        model, weights = settings.noise_model, data.weights.high
+        if model.is_equal:
+            weights = weights * data.precision
+        if model.is_equal or (one.family == TWO_ARMS and model.has_own_evidence):
+            off += model.rounding(float(np.max(data.counts)))
+        if one.family != TWO_ARMS or not model.has_own_evidence:
+            off += rounding(settings.eps, weights, data.means, size)
+        alike = settings.noise_model.name == UNKNOWN and np.any(data.scatter[[*one.pair]] == 0.0)
+        # Without any scatter the evidence jumps where a mean is met; stating less does no harm.
+        if not (alike or low - off <= one.stated) or not one.stated <= high + off:
+            raise Failure(f"{one.name}.evidence must be {low!r}; got {one.stated!r}")
+
+
+def _check_limiting(decision: Decision, question: Question, found: dict[Pair, float]) -> None:
+    """The pair that the decision names has the least evidence."""
     challenger, incumbent = decision.pair.entries(2)
-    limiting = evidence[read_pair(challenger, incumbent, rule.candidates, decision.arms)]
-    _refuse_easier(decision.pair, limiting, rule, evidence)
-    stated = decision.statistic.number(0.0, infinite=True)
-    rounding = rule.rounding(limiting.statistic)
-    refuse_difference(decision.statistic, stated, limiting.statistic, EQUAL, rounding)
-    stated, rounding = decision.threshold.number(0.0), rule.rounding(limiting.threshold)
-    refuse_difference(decision.threshold, stated, limiting.threshold, EQUAL, rounding)
-    names = ("means", "theta", "deviation", "multipliers", "alpha", "cost", "bound", "gap")
-    parts = given.parts(*names)
-    if math.isinf(limiting.statistic):
-        _refuse_given(parts, names, "no model reverses the pair")
-        return
-    means = _alternative(parts, rule, limiting)
-    _check_membership(parts, rule, limiting, means)
-    reached = cost(rule.given(limiting.proof), rule.weights, means)
-    least = _least(parts, rule, limiting)
-    gap = max(reached - least, 0.0)
-    rounding = EQUAL * reached + rule.rounding(reached)
-    for name, derived in (("cost", reached), ("bound", least), ("gap", gap)):
-        refuse_difference(parts[name], parts[name].number(0.0), derived, 0.0, rounding)
-    if not abs(reached - least) <= 2.0 * rounding:
-        raise Failure(
-            f"limiting.means must be the closest alternative: it costs {reached!r}, while only "
-            f"{least!r} is proved to be needed"
-        )
-
-
-def _refuse_easier(
-    pair: Value, limiting: Evidence, rule: Rule, evidence: dict[Pair, Evidence]
-) -> None:
-    """Refuse a pair if another is harder; those that needed the mixture come first."""
-    for other in evidence.values():
-        first, second = rule.candidates.labels[other.pair[0]], rule.candidates.labels[other.pair[1]]
-        if other.proof == limiting.proof:
-            harder = not limiting.ratio <= other.ratio * (1.0 + ENOUGH)
-        else:
-            harder = limiting.proof == PAIRWISE
-        if harder:
-            raise pair.fail(f"the pair that is hardest to tell apart; ({first!r}, {second!r}) is")
-
-
-def _refuse_given(parts: dict[str, Value], names: tuple[str, ...], because: str) -> None:
-    for name in names:
-        if not parts[name].absent:
-            raise parts[name].fail(f"null where {because}")
-
-
-def _alternative(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> Vector:
-    """The alternative's means (K,): those to which the pair's evidence leads, reversing it."""
-    given, weights, tol = rule.given(limiting.proof), rule.weights, rule.settings.tol
-    i, j = limiting.pair
-    if limiting.witness is None:
-        gap = max(float(given[j] - given[i]) + tol, 0.0)
-        alpha = gap * float(weights[i] * weights[j] / (weights[i] + weights[j]))
-        derived = given.copy()
-        derived[i] += alpha / weights[i]
-        derived[j] -= alpha / weights[j]
-    else:
-        alpha = limiting.witness.alpha
-        derived = nearest(rule.model, weights, given, limiting.witness, limiting.pair)
-    refuse_difference(parts["alpha"], parts["alpha"].number(0.0), alpha, EQUAL)
-    means = refuse_differences(parts["means"], rule.settings.sign, derived)
-    scale = float(np.max(np.abs(means) + np.abs(given))) + tol
-    if not means[i] >= means[j] + tol - EQUAL * scale:
-        raise Failure("limiting.means must have the challenger above the incumbent")
-    return means
-
-
-def _check_membership(
-    parts: dict[str, Value], rule: Rule, limiting: Evidence, means: Vector
-) -> None:
-    """Means = features theta + deviation, with deviations within the misspecification."""
-    features, eps, sign = rule.candidates.features, rule.settings.eps, rule.settings.sign
-    if features is None or math.isinf(eps) or limiting.proof == PAIRWISE:
-        _refuse_given(parts, ("theta", "deviation"), "all means are allowed")
-        return
-    X, witness = rule.model.X.middle, limiting.witness
-    linear = np.zeros(means.size) if witness is None else X @ witness.values
-    theta = sign * parts["theta"].vector(features.shape[1])
-    off = np.abs(features @ theta - linear)
-    sizes = np.abs(features) @ np.abs(theta) + np.abs(linear)
-    if not np.all(off <= 1e-12 * (sizes + float(np.max(sizes)))):
-        raise Failure("limiting.theta must give the linear part that the pair's values give")
-    # Not features times theta: where features are collinear, that leaves few digits.
-    scale = float(np.max(np.abs(means)))
-    deviation = refuse_differences(parts["deviation"], sign, means - linear, scale)
-    beyond = np.abs(deviation) - eps * (1.0 + EQUAL) - 1e-12 * scale
-    worst = int(np.argmax(beyond))
-    if not beyond[worst] <= 0.0:
-        raise Failure(f"limiting.deviation[{worst}] must be at most the misspecification {eps!r}")
-
-
-def _least(parts: dict[str, Value], rule: Rule, limiting: Evidence) -> float:
-    """What the multipliers (K,) on file prove of the pair's cost."""
-    z = rule.settings.sign * parts["multipliers"].vector(rule.candidates.K)
-    if limiting.witness is None:
-        if np.any(z != 0.0):
-            raise Failure("limiting.multipliers must be 0 where features say nothing of the pair")
-        return float(rule.statistic(limiting.proof, limiting.pair, None).middle)
-    if not is_balanced(rule.model, z, limiting.witness.alpha):
-        raise Failure("limiting.multipliers must be orthogonal to the features")
-    return rule.least(limiting.proof, z, limiting.witness.alpha, limiting.pair)
+    pair = read_pair(challenger, incumbent, question.candidates, decision.arms)
+    if found[pair] > min(found.values()):
+        raise decision.pair.fail("the pair with the least evidence")
+    refuse_difference(decision.evidence, decision.evidence.number(infinite=True), found[pair], 0.0)

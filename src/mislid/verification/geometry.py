@@ -33,8 +33,6 @@ from mislid.verification.intervals import Interval, exactly
 from mislid.verification.model import Model, exact_product
 from mislid.verification.reading import Matrix, Vector
 
-# What X'z may be off by, relative to |z|_1 + 2 alpha, in the closest alternative of version 1.
-BALANCE = 1e-9
 # How often what is left of the data is fitted once more.
 FITS = 3
 
@@ -51,22 +49,12 @@ class Witness(NamedTuple):
     alpha: float = 0.0
 
 
-def cost(given: Vector, weights: Vector, means: Vector) -> float:
-    """1/2 sum_k w_k (means_k - given_k)^2, nearly."""
-    return 0.5 * float(np.sum(weights * (means - given) ** 2))
+class Frame:
+    """Directions that V = X'WX spans, and lengths by its inverse.
 
-
-def two_arm_cost(gap: Interval, wi: Interval, wj: Interval) -> Interval:
-    """What a pair costs where its two arms, `gap` apart with the tolerance, meet; at least that."""
-    if not (wi.low > 0.0 and wj.low > 0.0):
-        return exactly(0.0)
-    return gap.positive.square / ((exactly(1.0) / wi + exactly(1.0) / wj) * 2.0)
-
-
-class Directions:
-    """Q (d, d), nearly eigenvectors of V = X'WX, and D the diagonal of Q'VQ.
-
-    Rows of Q'Q - I add up to at most `q`.
+    Q (d, d) are nearly eigenvectors of V, D is the diagonal of Q'VQ, and rows of Q'Q - I add up to
+    at most `q`. With Y = W^1/2 X Q, let all rows of D^-1/2 Y'Y D^-1/2 - I add up to at most e. Then
+    V^-1 = Q (Y'Y)^-1 Q' gives |rho|^2_(V^-1) <= sum_l (Q'rho)_l^2 / (D_l (1 - e)).
     """
 
     def __init__(self, X: Interval, weights: Interval) -> None:
@@ -80,6 +68,12 @@ class Directions:
         self.q = _largest_row((iv.product(self.Q.T, self.Q) - np.eye(d)).size)
         if not self.q <= 0.5:
             raise np.linalg.LinAlgError("the directions of the features cannot be told")
+        roots = np.sqrt(self.D.low) * (1.0 - 4 * iv.STEP)
+        cross = iv.product(Interval(self.Y.low.T, self.Y.high.T), self.Y).size
+        np.fill_diagonal(cross, 0.0)
+        self.e = _largest_row(cross / np.outer(roots, roots))
+        if not (np.all(self.D.low > 0.0) and self.e <= 0.5):
+            raise np.linalg.LinAlgError("the arms that were measured do not span the features")
 
     def volume(self, square: Interval) -> Interval:
         """ln det(I + s^2 V), at most, for s^2 (n,).
@@ -91,23 +85,6 @@ class Directions:
         factors = lengths[None, :] + square[:, None] * self.D[None, :]
         lost = iv.log(exactly(1.0) - self.q) * float(len(self.Q))
         return iv.log(factors).sum(axis=1) - lost
-
-
-class Frame(Directions):
-    """Directions that V spans, and lengths by its inverse.
-
-    With Y = W^1/2 X Q, let all rows of D^-1/2 Y'Y D^-1/2 - I add up to at most e. Then
-    V^-1 = Q (Y'Y)^-1 Q' gives |rho|^2_(V^-1) <= sum_l (Q'rho)_l^2 / (D_l (1 - e)).
-    """
-
-    def __init__(self, X: Interval, weights: Interval) -> None:
-        super().__init__(X, weights)
-        roots = np.sqrt(self.D.low) * (1.0 - 4 * iv.STEP)
-        cross = iv.product(Interval(self.Y.low.T, self.Y.high.T), self.Y).size
-        np.fill_diagonal(cross, 0.0)
-        self.e = _largest_row(cross / np.outer(roots, roots))
-        if not (np.all(self.D.low > 0.0) and self.e <= 0.5):
-            raise np.linalg.LinAlgError("the arms that were measured do not span the features")
 
     def length(self, rho: Interval) -> Interval:
         """At least |rho|_(V^-1), of rows rho (n, d)."""
@@ -265,12 +242,6 @@ def nearest(
             weight = float(weights[arm])
             pushed[arm] += push / weight if weight > 0.0 else math.copysign(math.inf, push)
     return np.clip(pushed, linear - model.eps, linear + model.eps)
-
-
-def is_balanced(model: Model, z: Vector, alpha: float) -> bool:
-    """Whether X'z = 0, up to rounding."""
-    allowed = BALANCE * (float(np.sum(np.abs(z))) + 2.0 * alpha)
-    return bool(np.max(np.abs(model.X.middle.T @ z)) <= allowed)
 
 
 def rounding(eps: float, weights: Vector, given: Vector, amount: float) -> float:

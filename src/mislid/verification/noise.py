@@ -178,9 +178,7 @@ def _refuse(wrong: NDArray[np.bool_], sentence: str) -> None:
 
 
 def read_noise_model(parts: dict[str, Value], noise: Vector, tol: float, sign: float) -> NoiseModel:
-    """The model of the settings, which fits the rest of them; earlier versions know one only."""
-    if "noise_model" not in parts:
-        return NoiseModel()
+    """The model of the settings, which fits the rest of them."""
     name = parts["noise_model"].text(KNOWN, UNKNOWN, BOUNDED, BERNOULLI, EQUAL)
     low, high = _read_range(parts["reward_range"], name)
     if name in (UNKNOWN, EQUAL) and np.any(noise != 1.0):

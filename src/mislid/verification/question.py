@@ -1,4 +1,4 @@
-"""What was asked and measured: candidates, settings and data of a certificate."""
+"""Candidates, settings, data and model of a certificate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from mislid.verification.reading import (
     Matrix,
     Value,
     Vector,
-    refuse_difference,
     sha256_of,
 )
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 # What there is at every time.
-MOMENT = ("samples", "counts", "sums")
+MOMENT = ("samples", "counts", "sums", "scatter")
 # Beyond so many, numbers of measurements are no longer exact.
 MOST_SAMPLES = 1 << 53
 
@@ -58,7 +57,6 @@ class Settings:
     stopping: str
     structured: bool  # whether features have a weight in M
     noise_model: NoiseModel
-    more: tuple[str, ...]  # what data have besides counts and sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +109,11 @@ def read_candidates(given: Value) -> Candidates:
     return Candidates(labels, {label: k for k, label in enumerate(labels)}, features)
 
 
-def read_settings(
-    given: Value, candidates: Candidates, rules: tuple[str, ...], more: tuple[str, ...] = ()
-) -> Settings:
-    """The question is one that can be asked of these candidates, of one of these rules.
-
-    Later versions have `more` settings.
-    """
+def read_settings(given: Value, candidates: Candidates) -> Settings:
+    """A question that can be asked of these candidates."""
     parts = given.parts(
         "m", "delta", "misspecification", "noise", "tolerance", "direction", "algorithm",
-        "stopping", "seed", "mean_bound", *more,
+        "stopping", "seed", "mean_bound", "structured", "noise_model", "reward_range",
     )  # fmt: skip
     # These say how it was found out what to measure, on which no proof depends.
     parts["algorithm"].text()
@@ -144,40 +137,23 @@ def read_settings(
         noise=deviations,
         tol=tol,
         sign=sign,
-        stopping=parts["stopping"].text(*rules),
-        structured=_read_structured(parts, candidates, eps),
+        stopping=parts["stopping"].text("guaranteed"),
+        structured=_read_structured(parts["structured"], candidates),
         noise_model=read_noise_model(parts, deviations, tol, sign),
-        more=("scatter",) if "noise_model" in parts else (),
     )
 
 
-def _read_structured(parts: dict[str, Value], candidates: Candidates, eps: float) -> bool:
+def _read_structured(given: Value, candidates: Candidates) -> bool:
     """Whether features have a weight: fixed when the study began, whatever was declared since."""
-    if "structured" not in parts:
-        return math.isfinite(eps)
-    structured = parts["structured"].flag()
+    structured = given.flag()
     if structured and candidates.features is None:
-        raise parts["structured"].fail("false for candidates without features")
+        raise given.fail("false for candidates without features")
     return structured
-
-
-def read_data(given: Value, candidates: Candidates, settings: Settings) -> Data:
-    """Counts add up, and the means are the sums over them."""
-    parts = given.parts(*MOMENT, "means")
-    data = _data_of(parts, candidates.K, settings)
-    for k, stated in enumerate(parts["means"].entries(candidates.K)):
-        if data.counts[k] == 0.0:
-            if not stated.absent:
-                raise stated.fail("null where nothing was measured")
-        else:
-            mean = settings.sign * float(data.means[k])
-            refuse_difference(stated, stated.number(), mean, 1e-15)
-    return data
 
 
 def read_moment(given: Value, candidates: Candidates, settings: Settings) -> Data:
     """Counts add up."""
-    return _data_of(given.parts(*MOMENT, *settings.more), candidates.K, settings)
+    return _data_of(given.parts(*MOMENT), candidates.K, settings)
 
 
 def read_now(
@@ -187,7 +163,7 @@ def read_now(
 
     These are for the test of a declared noise, and None without one.
     """
-    parts = given.parts(*MOMENT, *settings.more, "squares")
+    parts = given.parts(*MOMENT, "squares")
     data = _data_of(parts, candidates.K, settings)
     if settings.noise_model.name != KNOWN:
         if not parts["squares"].absent:
@@ -217,12 +193,11 @@ def _data_of(parts: dict[str, Value], K: int, settings: Settings) -> Data:
     weights = (exactly(counts) / exactly(settings.noise).square).where(counts > 0.0, 0.0)
     if not np.all(np.isfinite(weights.high) & ((weights.low > 0.0) | (counts == 0.0))):
         raise Failure("settings.noise must be such that counts can be divided by its square")
-    scatter, model = np.zeros(K), settings.noise_model
-    if "scatter" in parts:
-        model.refuse_sums(parts["sums"].name, counts, settings.sign * sums)
-        scatter = model.read_scatter(parts["scatter"], counts)
-        nothing, now = (np.zeros(K), np.zeros(K)), (counts, settings.sign * sums)
-        model.refuse_calm(parts["scatter"].name, nothing, now, scatter)
+    model, nothing = settings.noise_model, np.zeros(K)
+    model.refuse_sums(parts["sums"].name, counts, settings.sign * sums)
+    scatter = model.read_scatter(parts["scatter"], counts)
+    now = counts, settings.sign * sums
+    model.refuse_calm(parts["scatter"].name, (nothing, nothing), now, scatter)
     return Data(samples, counts, settings.sign * sums, settings.sign * means, weights, scatter)
 
 

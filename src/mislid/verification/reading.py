@@ -243,18 +243,3 @@ def refuse_difference(
         return
     if not (math.isfinite(derived) and abs(stated - derived) <= relative * abs(derived) + absolute):
         raise Failure(f"{value.name} must be {derived!r}; got {stated!r}")
-
-
-def refuse_differences(value: Value, sign: float, derived: Vector, scale: float = 0.0) -> Vector:
-    """Refuse numbers (K,) that differ from those derived again; stated ones are times `sign`.
-
-    They may all be off by rounding of the largest, or of numbers of a larger `scale`.
-    """
-    stated = sign * value.vector(derived.size)
-    scale = max(scale, float(np.max(np.abs(derived))))
-    off = np.abs(stated - derived) - EQUAL * np.abs(derived) - 1e-12 * scale
-    worst = int(np.argmax(off))
-    if not off[worst] <= 0.0:
-        wanted, got = float(sign * derived[worst]), float(sign * stated[worst])
-        raise Failure(f"{value.name}[{worst}] must be {wanted!r}; got {got!r}")
-    return stated

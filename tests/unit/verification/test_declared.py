@@ -128,18 +128,3 @@ def test_corrections_and_declarations_are_named() -> None:
     assert correction["reason"] == "decimal point"
     assert [one["kind"] for one in found["log"]["declarations"]] == ["redeclared"]
     assert mislid.verify(found).proven
-
-
-def test_a_file_of_an_earlier_version_says_that_nothing_was_tested() -> None:
-    """What the data refuted is gone from such a file, which nobody can see."""
-    found = contradicted()
-    assert mislid.verify(found).tested
-    old = {key: found[key] for key in found if key not in ("now", "tests", "log")} | {"version": 2}
-    for key in ("structured", "noise_model", "reward_range"):
-        del old["settings"][key]
-    for moment in (old["data"], *old["times"]):
-        del moment["scatter"]
-    old["decision"]["proven"] = True
-    outcome = mislid.verify(sealed(old))
-    assert (outcome.ok, outcome.proven, outcome.tested) == (True, True, False)
-    assert outcome.to_dict()["tested"] is False
