@@ -41,8 +41,14 @@ CHECKS = (
 )  # fmt: skip
 # One of each kind, for tests that change everything in turn.
 KINDS = [
-    "drifting", "by the features", "by all arms", "features none", "minimised", "a tolerance",
-    "an arm not measured", "collinear", "unknown noise", "bounded", "equal noise", "rates",
+    "drifting", "by the features",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "by all arms", "features none", "minimised", "a tolerance", "an arm not measured",
+            "collinear", "unknown noise", "bounded", "equal noise", "rates",
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -90,7 +96,7 @@ def test_a_change_that_matters_is_caught_without_the_seal(name: str) -> None:
             outcome = mislid.verify(sealed(changed(found, path, other)))
             assert not outcome.ok, (path, value, other)
             assert "seal" not in outcome.failure
-    assert tried > 90
+    assert tried > 60
 
 
 def settled_early() -> dict[str, Any]:
@@ -306,13 +312,13 @@ def test_the_checker_imports_numpy_and_the_standard_library() -> None:
                 assert home in allowed or home.partition(".")[0] in allowed, (file, name)
 
 
-@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 30), (random_noise_case, 20)])
+@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 12), (random_noise_case, 8)])
 def test_certificates_of_random_studies(drawn: Draw, studies: int) -> None:
     _hold(np.random.default_rng(20), drawn, studies)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 600), (random_noise_case, 400)])
+@pytest.mark.parametrize(("drawn", "studies"), [(random_case, 300), (random_noise_case, 200)])
 def test_certificates_of_hundreds_of_studies(drawn: Draw, studies: int) -> None:
     _hold(np.random.default_rng(21), drawn, studies)
 

@@ -9,7 +9,7 @@ import pytest
 from mislid.verification import intervals
 from mislid.verification.intervals import Interval, exactly, product
 
-TRIES = 4_000
+TRIES = 1_000
 
 
 def drawn(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:

@@ -34,7 +34,7 @@ def test_tilted_processes_are_those_of_the_rules(noise_model: str) -> None:
         scatter = arm.scatter if noise_model == "bounded" else None
         return tilted.Arm(int(arm.n), Fraction(arm.total), scatter)
 
-    for _ in range(300):
+    for _ in range(60):
         i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
         expected = by_tilts(tilts, i, j, tol)
         close = 2e-10 + 1e-14 * max(i.n, j.n)
@@ -44,7 +44,7 @@ def test_tilted_processes_are_those_of_the_rules(noise_model: str) -> None:
 
 def test_a_tilted_bound_is_below_all_nulls_and_near() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(40):
+    for _ in range(15):
         values = [rng.beta(0.5, 0.8, int(rng.choice([3, 30, 300]))) for _ in range(2)]
         i, j = (tilted.Arm(one.size, Fraction(one.sum()), one.size * 0.05) for one in values)
         tol = float(rng.choice(TOLERANCES))
@@ -63,7 +63,7 @@ def test_processes_of_any_variance_are_those_of_the_rules() -> None:
         return Sample(n, float(rng.normal() * rng.choice([0.01, 1.0, 10.0])), scatter)
 
     with np.errstate(all="ignore"):
-        for _ in range(150):
+        for _ in range(40):
             i, j, tol = drawn(), drawn(), float(rng.choice(TOLERANCES))
             expected = by_shifts(given, i, j, tol)
             gap = exactly(j.mean - i.mean + tol)
