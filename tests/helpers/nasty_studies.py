@@ -62,12 +62,10 @@ def nasty(rng: np.random.Generator) -> Nasty:
     means = means + unit * float(rng.choice([0.0, 0.0, 1e6, 1e10, 1e13]))
     if rng.random() < 0.5:
         means[rng.integers(K)] *= 10.0 ** rng.uniform(6, 30)
-    stopping = str(rng.choice(["guaranteed", "guaranteed", "paper", "heuristic"]))
     eps = unit * float(rng.choice([0.0, 0.1, 1.0, 30.0]))
     settings = {
         "m": int(rng.integers(1, K)),
         "noise": noise.tolist(),
-        "stopping": stopping,
         "tolerance": unit * float(rng.choice([0.0, 0.0, 0.5])),
         "direction": str(rng.choice(["maximize", "minimize"])),
     }
