@@ -3,7 +3,7 @@
     mislid data fetch lastfm
     python examples/lastfm.py --output lastfm.npz --runs 3
 
-The paper's experiment E, for a user of one's own choice. A network learns to predict how much any
+The paper's experiment E for any user. A network learns to predict how much any
 user listens to any artist; one user's artists in its last layer are the arms. Training takes less
 than a minute on one core, the table of choices about half a minute.
 """
@@ -20,7 +20,7 @@ from mislid.plotting import draw_trade_off, save
 
 
 def main() -> None:
-    """Do all of it, with the choices that the command line makes."""
+    """Learn features, choose a user, and identify the favourites."""
     from mislid.paper.datasets import lastfm
 
     arguments = parsed()
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def weigh(learned: Representation, m: int, output: Path) -> None:
-    """What each number of features costs, as a table and a picture."""
+    """Print and draw the trade-off between numbers of features."""
     trade_off = learned.trade_off(m)
     print(
         f"rank {learned.rank}; characteristic time without features {trade_off.unstructured:,.0f}"

@@ -23,7 +23,7 @@ PLATE = 8
 
 
 def main() -> None:
-    """Do all of it."""
+    """Run the study and write the report."""
     arguments = parsed()
     study = measured(arguments.seed)
     print(study.result)
@@ -66,7 +66,7 @@ def save_picture(study: Study, path: Path) -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """What the command line says."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path("report.html"), help="the page")
     parser.add_argument("--picture", type=Path, help="its pictures, as a PNG file")

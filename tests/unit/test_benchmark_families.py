@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from benchmarks.families import FAMILIES, SMALLEST_GAP, TIME, near_copies, two_groups
+from benchmarks.families import FAMILIES, SMALLEST_GAP, TIME
 
 from mislid import characteristic_time, project
 
@@ -8,13 +8,6 @@ from mislid import characteristic_time, project
 @pytest.fixture(params=FAMILIES, ids=lambda family: family.name)
 def family(request):
     return request.param
-
-
-def test_there_are_ten_of_different_kinds():
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES) == 10
-    assert any(family.m == 1 for family in FAMILIES)
-    assert any(family.m == family.K - 1 for family in FAMILIES)
-    assert any(np.isinf(family.misspecification) for family in FAMILIES)
 
 
 def test_instances_are_models_with_a_unique_answer_and_the_same_time(family):
@@ -37,17 +30,3 @@ def test_an_instance_depends_on_its_number_only(family):
     np.testing.assert_array_equal(once.model.features, again.model.features)
     assert once.model.misspecification == again.model.misspecification
     assert not np.array_equal(once.means, other.means)
-
-
-def test_noise_is_uneven_where_it_is_said_to_be():
-    noise = {family.name: family.instance(0).noise for family in FAMILIES}
-    assert np.ptp(noise["uneven noise"]) > 1.0
-    assert np.ptp(noise["many arms"]) == 0.0
-
-
-def test_copies_are_near_and_groups_are_apart():
-    rng = np.random.default_rng(0)
-    features = near_copies(rng, 12, 4)
-    assert np.max(np.abs(features[:6] - features[6:])) < 0.1
-    features = two_groups(rng, 10, 4)
-    assert np.all(features[:5, 0] - features[5:, 0] == 2.0)

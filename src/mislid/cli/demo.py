@@ -24,8 +24,8 @@ GAUGE = 24  # characters
 @setting("--output", click.Path(), PICTURE, "Where to save the picture.", metavar="FILE.png")
 @seed_option
 def command(output: str, seed: int) -> None:
-    """Find the 3 best of 12 embedded compounds by simulated measurements, beside other methods and
-    the lower bound, and save a picture; needs no data.
+    """Find the 3 best of 12 embedded compounds by simulated measurements, compare with other
+    methods and with the lower bound, and save a picture.
     """
     from mislid.io import new_place
 
@@ -69,17 +69,17 @@ def _answer(demo: Demo) -> str:
     if found.answer is None or evidence is None or evidence.pair is None:
         return f"No answer: {found.status} after {found.samples:,} measurements."
     challenger, incumbent = (demo.instance.label(arm) for arm in evidence.pair)
-    verdict = "right, as the simulation knows" if found.correct else "wrong"
+    verdict = "right" if found.correct else "wrong"
     standing = "proven" if evidence.proven else "not proven"
     return as_table(
         [
             ("answer", f"{_names(demo, found.answer)} ({verdict})"),
             (
-                "sure",
+                "guarantee",
                 f"wrong with probability at most {DELTA:g}, {standing} (rule {evidence.rule})",
             ),
             ("evidence", f"{evidence.statistic:.2f}, threshold {evidence.threshold:.2f}"),
-            ("last doubt", f"whether {challenger} beats {incumbent}"),
+            ("hardest pair", f"{challenger} against {incumbent}"),
             ("measurements", f"{found.samples:,}"),
         ]
     )
@@ -94,7 +94,7 @@ def _comparison(demo: Demo, seed: int) -> str:
         rule = "own test" if method.stopping == "heuristic" else method.stopping
         rows.append((name, samples, method.descriptors, rule, _outcome(demo, found)))
     for name, time in (("mislid", demo.time), ("LUCB", demo.time_without_features)):
-        samples, least = f"{time.samples(DELTA):,.0f}", "no method can do with fewer on average"
+        samples, least = f"{time.samples(DELTA):,.0f}", "no method needs fewer on average"
         rows.append(("lower bound", samples, METHODS[name].descriptors, "any", least))
     lines = [
         f"{name:<11}  {samples:>12}  {descriptors:<11}  {rule:<10}  {answer}"
@@ -116,10 +116,7 @@ def _outcome(demo: Demo, found: Identification) -> str:
 
 
 class Live:
-    """How a run is getting on: one line on stderr.
-
-    On a terminal it is painted over, elsewhere it is written when the run has ended.
-    """
+    """The progress of runs on stderr: repainted on a terminal, elsewhere one line per run."""
 
     def __init__(self) -> None:
         self.stream = sys.stderr
@@ -130,12 +127,12 @@ class Live:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        """Whatever is said next, after Ctrl-C for example, begins a line."""
+        """End an unfinished line."""
         if self.unfinished:
             self.stream.write("\n")
 
     def __call__(self, name: str, progress: Progress) -> None:
-        """Show it, where there is a terminal to show it on or the run has ended."""
+        """Show the progress of a run."""
         if self.painting:
             self.stream.write(f"\r\033[K{progress_line(name, progress)}")
             self.unfinished = True
@@ -146,7 +143,7 @@ class Live:
 
 
 def progress_line(name: str, progress: Progress) -> str:
-    """One line about a run.
+    """A gauge with the share of the evidence and the number of measurements.
 
     >>> from types import SimpleNamespace
     >>> progress_line("mislid", SimpleNamespace(samples=1200, evidence=0.5))
@@ -156,7 +153,7 @@ def progress_line(name: str, progress: Progress) -> str:
     if math.isnan(share):
         gauge = " " * (GAUGE + 5)
     else:
-        # A run that has not stopped has not got there, however close.
+        # Rounded down: only a run that has stopped is at 100%.
         filled = int(GAUGE * min(share, 1.0))
         percent = int(100 * min(share, 1.0))
         gauge = "#" * filled + "-" * (GAUGE - filled) + f"{percent:4d}%"
