@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mislid._jit import Struct
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 
 
 def numbers_of(struct: Struct) -> list[np.ndarray]:
@@ -23,7 +23,7 @@ def memory_of(engine: Engine) -> list[np.ndarray]:
 
 def proposal(engine: Engine, trial: int) -> int:
     """The arm of one more trial, with none open, as a study asks for it."""
-    script = Script()
+    script = EventBatch()
     script.ask(trial, 1, ())
     return int(engine.follow(script)[1][0])
 

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from mislid import Instance, Model, identify
 from mislid.algorithms import Algorithm
-from mislid.engine.compiled import Sampler, new_setting, sampler_of
+from mislid.algorithms.registry import CompiledSampling, compile_sampling
+from mislid.engine.setup import new_setting
 from mislid.question import Question
+from mislid.stopping.registry import Setup
 from mislid.stopping.state import Setting, State, new_state, take_in
 from mislid.stopping.thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
@@ -28,7 +30,7 @@ class Run(NamedTuple):
 
     setting: Setting
     state: State
-    sampler: Sampler
+    sampler: CompiledSampling
 
     def choose(self) -> int:
         """The arm that the rule measures next."""
@@ -60,7 +62,7 @@ def new_run(
 ) -> Run:
     question = Question(Model(features, 0.0), m, noise=noise, tolerance=tolerance)
     setting = new_setting(question, algorithm)
-    sampler = sampler_of(algorithm, setting, question, None)
+    sampler = compile_sampling(algorithm, Setup(setting, question))
     assert sampler is not None
     return Run(setting, new_state(setting), sampler)
 

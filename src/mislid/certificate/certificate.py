@@ -22,7 +22,7 @@ import numpy as np
 from mislid import __version__
 from mislid._validation import Vector
 from mislid.certificate.proof import Claim, Moment, Search, Settlement
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
@@ -398,7 +398,7 @@ class Log:
             GUARANTEED,
             every_arm=self._candidates.features is None,
         )
-        script = Script()
+        script = EventBatch()
         for _, told in groupby(self._observations, key=lambda one: one.sequence):
             group = list(told)
             script.tell(

@@ -1,4 +1,4 @@
-"""What measurements cost, and arms that cannot be measured any more."""
+"""Costs of measurements, and arms that cannot be measured any more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_costs
-from mislid.algorithms.compositions import BestResponse
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import spanner
 from mislid.model import Model
@@ -17,7 +16,7 @@ from mislid.question import Question
 
 
 def as_cost(question: Question, algorithm: Any, cost: ArrayLike) -> Vector:
-    """Costs (K,), infinite where nothing can be measured; refuses rules that do not look at them.
+    """Costs (K,), infinite where nothing can be measured; refuses rules that do not read them.
 
     They are divided by the least one, so that their unit means nothing.
     """
@@ -25,7 +24,7 @@ def as_cost(question: Question, algorithm: Any, cost: ArrayLike) -> Vector:
     finite = given[np.isfinite(given)]
     if not finite.size:
         raise ProblemError("cost must be finite for an arm: nothing else can be measured")
-    if np.any(finite != finite[0]) and not isinstance(algorithm, BestResponse):
+    if np.any(finite != finite[0]) and not getattr(algorithm, "reads_costs", False):
         raise ProblemError(
             "cost must be the same for all arms with an algorithm that does not look at it; got "
             f"{float(finite.min()):g} to {float(finite.max()):g} and "

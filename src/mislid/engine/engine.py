@@ -1,4 +1,4 @@
-"""One identification, measurement by measurement, whatever rules it has and whoever drives it."""
+"""The engine: measurements in, decisions out, for every pair of rules and every driver."""
 
 from __future__ import annotations
 
@@ -14,36 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
 from mislid._words import shown
-from mislid.algorithms.names import as_algorithm
-from mislid.algorithms.published import patience
-from mislid.engine.cost import as_cost, first_arms
-from mislid.engine.frozen import Frozen, changes, refuse_others, restore
+from mislid.algorithms import _published as published
+from mislid.algorithms.registry import as_algorithm
+from mislid.engine.cost import as_cost
+from mislid.engine.events import EventBatch
 from mislid.engine.noise import as_all_scatter, as_scatter, refuse_unfit_rules, refuse_values
-from mislid.engine.script import Script
 from mislid.engine.view import SamplingProtocol, StoppingProtocol, Verdict, View, blame
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.stopping.noise import UNDECLARED
-from mislid.stopping.registry import Setup, compile_stopping
+from mislid.stopping.registry import Setup
 from mislid.stopping.rules import as_stopping_rule
 
 if TYPE_CHECKING:
-    from mislid._kernels.loop import Rules
     from mislid.algorithms import Algorithm
+    from mislid.engine.loop import Rules
     from mislid.model import Instance
     from mislid.stopping.state import State
 
 RUNNING, STOPPED, EXHAUSTED = range(3)
 # Beyond so many, a number of measurements is no longer exact.
 MOST_SAMPLES = 1 << 53
-# Of every arm, where the variance is unknown.
-FIRST_VALUES = 5
-# Of all arms together, beyond the first of each, where they share one.
-FIRST_FREEDOM = 10
 
 
 class Memory(NamedTuple):
-    """What compiled rules remember besides the data.
+    """The memory of compiled rules besides the data.
 
     Attributes
     ----------
@@ -52,7 +47,7 @@ class Memory(NamedTuple):
     rounds, queued
         Rounds so far, and measurements that are left of the present one.
     settled
-        A copy of what the stopping rule has settled; None for rules that settle no single pairs.
+        A copy of the pairs that the stopping rule has settled; None for rules that settle none.
     stopping
         The name of that rule.
     """
@@ -110,12 +105,9 @@ class Engine:
     >>> tried.judge().decided, tried.settled(), engine.samples
     (False, {(1, 2): 36}, 4)
 
-    Another engine goes on from all that this one has come to, or from data of its own:
+    Another engine goes on from these data:
 
     >>> other = Engine(engine.question)
-    >>> other.thaw(engine.freeze())
-    >>> other.propose(), other.view().counts.tolist()
-    (1, [1, 1, 2])
     >>> other.reset(tried.counts, tried.sums, tried.memory())
     >>> other.samples, other.settled()
     (36, {(1, 2): 36})
@@ -144,63 +136,36 @@ class Engine:
         if hasattr(self.algorithm, "check"):
             self.algorithm.check(question)
         self.gamma = as_number(gamma, "gamma", low=1.0, high=np.inf)
-        self._every_arm = None if every_arm is None else as_flag(every_arm, "every_arm")
-        self._truth, self._seed = truth, seed
         self.cost = None if cost is None else as_cost(question, self.algorithm, cost)
         self._verdict = Verdict(False)
         self._pretended: State | None = None
-        self._rules, self._design = self._new_rules()
+        self._compile(truth, as_seed(seed), every_arm)
 
-    def _new_rules(self) -> tuple[Rules, NDArray[np.int64]]:
-        from mislid._kernels.loop import Rules
-        from mislid._kernels.simple import Uniform
-        from mislid.engine import compiled
-        from mislid.stopping.state import new_state
+    def _compile(self, truth: Instance | None, seed: SeedSequence, every_arm: bool | None) -> None:
+        # Here and below, so that commands which need no kernel import none.
+        from mislid.engine import setup
 
         rule, question = self.algorithm, self.question
-        setting = compiled.new_setting(question, rule, self.stopping.guaranteed, self.cost)
-        sampler = compiled.sampler_of(rule, setting, question, self._truth)
-        estimates = sampler is None or sampler.estimates
-        setup = Setup(setting, question, self._truth, estimates)
-        stopping = compile_stopping(self.stopping, setup)
-        self._sampler, self._judge = sampler, stopping.judge
-        self._settles = stopping.left is not None
-        every = self._every_arm
-        if every is None:
-            every = bool(getattr(rule, "every_arm", True))
-        can, basis = np.arange(question.K, dtype=np.int64), setting.basis
-        if self.cost is not None:
-            can = can[np.isfinite(self.cost)]
-            basis = first_arms(question.model, basis, can)
-        design = can if every else basis
-        if question.noise_model == "unknown":
-            # Variances are to be estimated, and pairs proved by their own two arms.
-            design = np.tile(can, FIRST_VALUES)
-        elif question.noise_model == "unknown-equal":
-            design = np.tile(design, 1 + math.ceil(FIRST_FREEDOM / len(design)))
-        root = as_seed(self._seed)
-        own = sampler.own_test if sampler is not None else None
-        rules = Rules(
-            setting=setting,
-            state=new_state(setting, sampler is not None and sampler.plays, stopping.left),
-            sampler=Uniform() if sampler is None else sampler.struct,
-            propose=0 if sampler is None else sampler.propose.address,
-            own_test=0 if own is None else own.address,
-            estimates=estimates,
-            phased=sampler is not None and sampler.left is not None,
-            stopping=stopping.struct,
-            judge=stopping.judge.address,
-            gamma=self.gamma,
-            patience=self._patience(design),
-            key=compiled.key_of(SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 1))),
+        if every_arm is None:
+            every_arm = bool(getattr(rule, "every_arm", True))
+        setting = setup.new_setting(question, rule, self.stopping.guaranteed, self.cost)
+        sampling, stopping = setup.compile_rules(
+            rule, self.stopping, Setup(setting, question, truth)
         )
-        return rules, design
-
-    def _patience(self, design: NDArray[np.int64]) -> int:
-        """How many samples to take before the first test."""
-        if not getattr(self.algorithm, "authors", False):
-            return 0
-        return patience(len(design), self.question.model.d, self.gamma)
+        every = as_flag(every_arm, "every_arm")
+        self._design = setup.first_design(question, setting.basis, every, self.cost)
+        self._sampler, self._judge = sampling, stopping.judge
+        self._settles = stopping.left is not None
+        authors = bool(getattr(rule, "authors", False))
+        first = len(self._design)
+        self._rules: Rules = setup.new_rules(
+            setting,
+            sampling,
+            stopping,
+            gamma=self.gamma,
+            patience=published.patience(first, question.model.d, self.gamma) if authors else 0,
+            seed=seed,
+        )
 
     @property
     def _state(self) -> State:
@@ -208,7 +173,7 @@ class Engine:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether both rules are; others are slower, and do not know the loops below."""
+        """Whether both rules are compiled; others are slower, and `advance` does not take them."""
         return self._sampler is not None and self.stopping.judge is None
 
     @property
@@ -385,7 +350,7 @@ class Engine:
                 blame(problem, f"{type(self.algorithm).__name__}.propose")
                 raise
             return self._as_arm(arm)
-        from mislid._kernels.loop import next_arm
+        from mislid.engine.loop import next_arm
 
         return int(next_arm(self._rules, self._state, where))
 
@@ -729,54 +694,15 @@ class Engine:
         other._rules, other._pretended = self._rules.copy(), None
         return other
 
-    def freeze(self) -> Frozen:
-        """All that it has come to, for `thaw`; compiled rules only.
-
-        Returns
-        -------
-        dict
-            Arrays by name, which can be kept in a file.
-
-        Raises
-        ------
-        ProblemError
-            If a rule is written in Python, which may remember anything.
-        """
-        if not self.is_compiled:
-            raise ProblemError("freeze needs rules that are compiled; got one written in Python")
-        fresh, blank = self._new_rules()[0], self._new_pretended()
-        found = changes(self._rules, fresh, "rules")
-        if self._pretended is not None:
-            found |= {"pretended": np.array(True), **changes(self._pretended, blank, "pretended")}
-        return found | {"decided": np.array(self._verdict.decided)}
-
-    def thaw(self, frozen: Frozen) -> None:
-        """Go on from what another engine with the same question and rules has come to.
-
-        Parameters
-        ----------
-        frozen
-            From `freeze` of an engine with the same question and rules, which is not checked. In
-            this one nothing must have been measured.
-
-        Raises
-        ------
-        ProblemError
-            If it is nothing that `freeze` gives, or does not fit into this engine.
-        """
-        refuse_others(frozen)
-        restore(self._rules, frozen, "rules")
-        if "pretended" in frozen:
-            self._pretended = self._new_pretended()
-            restore(self._pretended, frozen, "pretended")
-        self._verdict = Verdict(bool(frozen["decided"]))
-
-    def _new_pretended(self) -> State:
-        """Proposals that pretend have a state of their own: a search leaves things for the next."""
+    def _for_pretending(self) -> State:
+        """The state of proposals that pretend, which is kept: a search starts where one ended."""
         from mislid.stopping.state import new_state
 
-        state = self._rules.state
-        return new_state(self._rules.setting, state.play is not state.test, state.left)
+        state = self._state
+        if self._pretended is None:
+            plays = state.play is not state.test
+            self._pretended = new_state(self._rules.setting, plays, state.left)
+        return self._pretended
 
     def _pretending(self, waiting: Sequence[int]) -> Engine:
         """One with a state of its own that shares what the rules remember.
@@ -789,14 +715,12 @@ class Engine:
             for arm in waiting:
                 other._pretend(arm, estimate[arm])
             return other
-        from mislid._kernels.replay import pretend
+        from mislid.engine.replay import pretend
 
-        # As compiled loops do it: a search leaves things for the next, to the last bit.
-        if self._pretended is None:
-            self._pretended = self._new_pretended()
+        pretended = self._for_pretending()
         arms = np.array(waiting, dtype=np.int64)
-        pretend(self._rules.setting, self._state, self._pretended, arms)
-        other._rules = self._rules.replace(state=self._pretended)
+        pretend(self._rules.setting, self._state, pretended, arms)
+        other._rules = self._rules.replace(state=pretended)
         return other
 
     def advance(
@@ -840,8 +764,7 @@ class Engine:
         >>> engine.advance(source, random, budget=1000, pause=1000, own=False), engine.samples
         (1, 42)
         """
-        from mislid._kernels.loop import advance
-        from mislid.engine.compiled import as_source
+        from mislid.engine.loop import advance, as_source
 
         drawn, own = as_source(source, self.question.K), as_flag(own, "own")
         if not self.is_compiled:
@@ -858,27 +781,27 @@ class Engine:
         return int(code)
 
     def follow(
-        self, script: Script, successor: Callable[[Engine], Engine] | None = None
+        self, batch: EventBatch, successor: Callable[[Engine], Engine] | None = None
     ) -> tuple[Verdict | None, NDArray[np.int64]]:
-        """Take in what happened to a study.
+        """Take in events of a study.
 
         Parameters
         ----------
-        script
+        batch
             Measurements and requests for trials, in order; more is better.
         successor
-            What is called with this engine at a verdict, and gives the one that goes on from there;
-            for compiled rules.
+            A function of this engine, called at every verdict that decides; what it returns is the
+            engine that goes on.
 
         Returns
         -------
         tuple
-            The first verdict that decides, or None, and the arms (n,) that were chosen.
+            The first verdict that decides, or None, and the arms (n,) of the new trials.
 
         Raises
         ------
         ProblemError
-            If the script has arms that there are not, or values that are not finite or that the
+            If the batch has arms that there are not, or values that are not finite or that the
             noise model rules out; nothing is taken in then. Also for a `successor` that is no
             function, once there is a verdict.
 
@@ -888,18 +811,16 @@ class Engine:
 
         >>> from mislid import Model
         >>> model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
-        >>> engine, script = Engine(Question(model, m=1, noise=0.2)), Script()
-        >>> script.tell([0, 1, 2], [0.4, 0.5, 0.9])
-        >>> script.ask(4, 2, [1])
-        >>> verdict, arms = engine.follow(script)
+        >>> engine, batch = Engine(Question(model, m=1, noise=0.2)), EventBatch()
+        >>> batch.tell([0, 1, 2], [0.4, 0.5, 0.9])
+        >>> batch.ask(4, 2, [1])
+        >>> verdict, arms = engine.follow(batch)
         >>> verdict, arms.tolist(), engine.samples
         (None, [0, 2], 3)
         """
-        from mislid.engine.script import follow_compiled, follow_in_python
+        from mislid.engine.replay import follow
 
-        if successor is not None or self.is_compiled:
-            return follow_compiled(self, script, successor)
-        return follow_in_python(self, script)
+        return follow(self, batch, successor)
 
 
 def _own(rule: Any, argument: str) -> Any:

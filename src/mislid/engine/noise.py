@@ -1,4 +1,4 @@
-"""What a noise model asks of values and rules, checked before they are used."""
+"""Checks of values and rules against the noise model."""
 
 from __future__ import annotations
 
@@ -90,11 +90,8 @@ def refuse_unfit_rules(algorithm: Any, stopping: Any) -> None:
             f"stopping must be 'guaranteed' where the noise is unknown, or the noise be declared; "
             f"got {stopping.name!r}"
         )
-    from mislid.algorithms.compositions import without_wrapper
-    from mislid.algorithms.rivals import LinGapE, LinGIFA, Phased
-
-    rule = without_wrapper(algorithm)
-    if isinstance(rule, LinGapE | LinGIFA | Phased):
+    if getattr(algorithm, "needs_noise", False):
+        rule = getattr(algorithm, "algorithm", algorithm)
         raise ProblemError(
             f"algorithm must not be {type(rule).__name__} where the noise is unknown: its "
             "regression needs the standard deviation"

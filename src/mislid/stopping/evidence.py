@@ -21,7 +21,7 @@ diagonal
 Scales s are in units of the geometric mean of the noise. An infimum of a sum is at least the sum of
 the infima, so the scales of a family add up, pair by pair.
 
-Written for clarity; `mislid._kernels` has the same compiled.
+Written for clarity; `mislid.stopping` has the same compiled.
 """
 
 from __future__ import annotations

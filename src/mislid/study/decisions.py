@@ -94,7 +94,7 @@ def warm_up(algorithm: str, stopping: str) -> None:
     Nobody should have to wait for a compiler because another process holds a study.
     """
     from mislid.algorithms import ALGORITHMS
-    from mislid.engine import Script
+    from mislid.engine import EventBatch
 
     # Rules of others may refuse the question below, and are not compiled.
     if algorithm not in ALGORITHMS or is_python(stopping):
@@ -111,7 +111,7 @@ def warm_up(algorithm: str, stopping: str) -> None:
         stopping=stopping,
         seed=0,
     )
-    script = Script()
+    script = EventBatch()
     script.tell((0, 1, 2), (0.0, 0.1, 0.2))
     script.ask(0, 2, ())
     new_engine(small, arms).follow(script)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 from mislid.study.candidates import Candidates
 from mislid.study.decisions import new_engine
 from mislid.study.settings import Settings
@@ -40,7 +40,7 @@ class Guide:
     def _engine_at(self, misspecification: float) -> Engine:
         return new_engine(self._settings, self._candidates, misspecification=misspecification)
 
-    def follow(self, script: Script) -> NDArray[np.int64]:
+    def follow(self, script: EventBatch) -> NDArray[np.int64]:
         """Take in what happened; the arms (n,) that it would have chosen.
 
         What is doubled when is a function of the measurements, however they are handed over.
@@ -59,10 +59,12 @@ class Guide:
         return self._engine
 
 
-def mixed(script: Script, own: NDArray[np.int64], guided: NDArray[np.int64]) -> NDArray[np.int64]:
+def mixed(
+    script: EventBatch, own: NDArray[np.int64], guided: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The arms (n,) of new trials: of even ones the study's own choices, of odd ones the guide's.
 
-    >>> script = Script()
+    >>> script = EventBatch()
     >>> script.ask(4, 3, [])
     >>> mixed(script, np.array([7, 7, 7]), np.array([9, 9, 9])).tolist()
     [7, 9, 7]

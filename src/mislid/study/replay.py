@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid.engine import Engine, Script, Verdict
+from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import CertificateError, CorruptStorageError
 from mislid.study.contradictions import Tallies, refuted, refuted_ever
 from mislid.study.decisions import decision_of, new_engine, stand_ins
@@ -72,7 +72,7 @@ class Replay:
         self._guide: Guide | None = None
         self._verdict: Decided | None = None
         self._tallies: Tallies | None = None
-        self._script = Script()
+        self._script = EventBatch()
         self._logged: list[int] = []
 
     @property
@@ -146,7 +146,7 @@ class Replay:
         waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
         if n == 0:
             return []
-        script = Script()
+        script = EventBatch()
         script.ask(first, n, waiting)
         arms = self.state.census.arms
         return [arms[place] for place in self._follow(self.engine, script)[1]]
@@ -158,7 +158,9 @@ class Replay:
         """
         return self.engine.phase_left(self.state.waiting_arms())
 
-    def _follow(self, engine: Engine, script: Script) -> tuple[Verdict | None, NDArray[np.int64]]:
+    def _follow(
+        self, engine: Engine, script: EventBatch
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
         """What the rules say to a script: the first verdict that decides, and the arms chosen."""
         verdict, arms = engine.follow(script)
         if self._guide is not None:
@@ -263,7 +265,7 @@ class Replay:
 
     def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged
-        self._script, self._logged = Script(), []
+        self._script, self._logged = EventBatch(), []
         try:
             verdict, arms = self._follow(engine, script)
             self._diverged += int(np.count_nonzero(arms != np.array(logged, dtype=np.int64)))

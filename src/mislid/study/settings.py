@@ -453,9 +453,9 @@ def is_absent(algorithm: str) -> bool:
     >>> is_absent("python:lab:Coin"), is_absent("coin-of-another-package"), is_absent("lucb")
     (True, True, False)
     """
-    from mislid.algorithms.names import is_algorithm_name
+    from mislid.algorithms import algorithm_names
 
-    return is_python(algorithm) or not is_algorithm_name(algorithm)
+    return is_python(algorithm) or algorithm not in algorithm_names()
 
 
 def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
@@ -92,17 +92,17 @@ def test_a_copy_and_a_memory_go_on_as_the_first() -> None:
 
 def test_a_script_is_followed_as_it_was_written() -> None:
     """Step by step or at once: the same arms, and the same verdict."""
-    rng, whole, chosen = np.random.default_rng(4), Script(), []
+    rng, whole, chosen = np.random.default_rng(4), EventBatch(), []
     live = Engine(LINEAR)
     verdicts = []
     for trial in range(120):
-        step = Script()
+        step = EventBatch()
         step.ask(trial, 1, [])
         whole.ask(trial, 1, [])
         arm = int(live.follow(step)[1][0])
         chosen.append(arm)
         value = float(X[arm] @ [1.0, 0.4] + 0.3 * rng.normal())
-        told = Script()
+        told = EventBatch()
         for script in (told, whole):
             script.tell([arm], [value])
         verdicts.append(live.follow(told)[0])

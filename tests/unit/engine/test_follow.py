@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from mislid.engine.script import follow_compiled, follow_in_python
 
 from helpers.small import PAIRINGS, SMALL, Small
 from mislid.algorithms import ALGORITHMS
-from mislid.engine import Engine, Script, Verdict, View
-from mislid.engine.script import follow_compiled, follow_in_python
+from mislid.engine import Engine, EventBatch, Verdict, View
 from mislid.question import Question
 
 
@@ -25,7 +25,7 @@ class History:
     def __init__(self, engine: Engine, small: Small, generator: np.random.Generator) -> None:
         self.engine, self.means = engine, small.instance.means
         self.noise, self.generator = small.instance.noise, generator
-        self.script, self.chosen, self.open = Script(), [], []
+        self.script, self.chosen, self.open = EventBatch(), [], []
         self.verdict: Verdict | None = None
 
     def goes_on(self, steps: int) -> None:
@@ -45,7 +45,7 @@ class History:
         return self.open.pop(int(self.generator.integers(len(self.open))))
 
     def ask(self, n: int) -> None:
-        step = Script()
+        step = EventBatch()
         for script in (step, self.script):
             script.ask(len(self.chosen), n, self.open)
         arms = self.follow(step)
@@ -55,12 +55,12 @@ class History:
     def tell(self, arms: list[int]) -> None:
         draws = self.generator.standard_normal(len(arms))
         values = [self.means[arm] + self.noise[arm] * z for arm, z in zip(arms, draws, strict=True)]
-        step = Script()
+        step = EventBatch()
         for script in (step, self.script):
             script.tell(arms, values)
         self.follow(step)
 
-    def follow(self, step: Script) -> list[int]:
+    def follow(self, step: EventBatch) -> list[int]:
         verdict, arms = self.engine.follow(step)
         self.verdict = self.verdict or verdict
         return arms.tolist()
@@ -128,11 +128,11 @@ def test_python_rules_follow_step_by_step_or_at_once() -> None:
 def test_open_trials_change_no_data(algorithm: str) -> None:
     small = SMALL["tube"]
     engine = engine_of(small, algorithm)
-    script = Script()
+    script = EventBatch()
     script.tell(list(range(6)), small.instance.means.tolist())
     engine.follow(script)
     before = engine.counts, engine.sums, engine.tests
-    asked = Script()
+    asked = EventBatch()
     asked.ask(6, 4, [0, 3])
     assert len(engine.follow(asked)[1]) == 4
     np.testing.assert_array_equal(engine.counts, before[0])
@@ -144,7 +144,7 @@ def test_proposals_go_round_the_first_design() -> None:
     small = SMALL["tube"]
     for follow in (follow_compiled, follow_in_python):
         engine = engine_of(small, "lucb")
-        script = Script()
+        script = EventBatch()
         script.ask(0, 4, [1])
         script.tell([0, 0], [0.5, 0.7])
         script.ask(4, 4, [1, 2])
@@ -158,7 +158,7 @@ def test_right_after_the_first_design_open_trials_return_the_estimate(algorithm:
     for seed in range(10):
         generator = np.random.default_rng(seed)
         values = small.instance.means + generator.standard_normal(6)
-        script = Script()
+        script = EventBatch()
         script.tell(list(range(6)), values.tolist())
         script.ask(6, 3, [int(generator.integers(6))])
         script.ask(9, 2, [0, 1, 1, 1, 2])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError
 from mislid.geometry.duality import all_pairs
 from mislid.question import Question
@@ -131,7 +131,7 @@ def test_impossible_values_are_refused(question, call, message) -> None:
 
 
 def test_scripts_with_impossible_values_are_refused() -> None:
-    script = Script()
+    script = EventBatch()
     script.tell([0, 1], [1.0, 0.5])
     with pytest.raises(ProblemError, match="0 or 1"):
         Engine(BERNOULLI).follow(script)
@@ -153,7 +153,7 @@ def test_regressions_need_to_know_the_noise(name: str) -> None:
 
 @pytest.mark.parametrize("question", [UNKNOWN, BERNOULLI], ids=lambda q: q.noise_model)
 def test_compiled_and_plain_scripts_agree(question: Question, monkeypatch) -> None:
-    rng, script = np.random.default_rng(5), Script()
+    rng, script = np.random.default_rng(5), EventBatch()
     script.tell([0, 1, 2, 3] * 6, rng.integers(0, 2, size=24).astype(float).tolist())
     for trial in range(0, 60, 3):
         script.ask(trial, 3, [0, 2] if trial % 2 else [])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, Script, Verdict, View
+from mislid.engine import Engine, EventBatch, Verdict, View
 from mislid.errors import ProblemError
 from mislid.simulation import Gaussian
 
@@ -20,14 +20,14 @@ INSTANCE = mislid.Instance(MODEL, [0.4, 0.5, 0.8], noise=0.2)
 
 @pytest.mark.parametrize(("arms", "values"), [([10**7], [1.0]), ([-1], [1.0]), ([0], [np.nan])])
 def test_scripts_of_impossible_measurements_are_refused(arms, values):
-    script = Script()
+    script = EventBatch()
     script.tell(arms, values)
     with pytest.raises(ProblemError, match="must be"):
         Engine(QUESTION).follow(script)
 
 
 def test_scripts_with_more_arms_than_values_are_refused():
-    script = Script()
+    script = EventBatch()
     script.tell([2], [0.5])
     for arms, values in [([0] * 1000, [1.0]), ([0], [1.0, 2.0]), (0, [1.0]), ([0], None)]:
         with pytest.raises(ProblemError, match="one value for each arm; got"):
@@ -39,7 +39,7 @@ def test_scripts_with_more_arms_than_values_are_refused():
 
 
 def test_scripts_may_be_told_arrays():
-    script = Script()
+    script = EventBatch()
     script.tell(np.array([2]), np.array([0.5]))
     script.tell(np.array([0, 1]), np.array([0.25, 0.75]))
     engine = Engine(QUESTION)
@@ -53,7 +53,7 @@ def test_scripts_may_be_told_arrays():
     [([0.5], [1.0]), (["a"], [1.0]), ([10**30], [1.0]), ([[0], [0, 1]], [1.0, 2.0])],
 )
 def test_scripts_of_arms_that_are_no_whole_numbers_are_refused(arms, values):
-    script = Script()
+    script = EventBatch()
     script.tell(arms, values)
     with pytest.raises(ProblemError, match=r"arms .*must be"):
         Engine(QUESTION).follow(script)
@@ -61,7 +61,7 @@ def test_scripts_of_arms_that_are_no_whole_numbers_are_refused(arms, values):
 
 @pytest.mark.parametrize("values", ["x", [None], [[1.0]]])
 def test_scripts_of_values_that_are_no_numbers_are_refused(values):
-    script = Script()
+    script = EventBatch()
     script.tell([0], values)
     with pytest.raises(ProblemError, match="values must be"):
         Engine(QUESTION).follow(script)
@@ -69,7 +69,7 @@ def test_scripts_of_values_that_are_no_numbers_are_refused(values):
 
 @pytest.mark.parametrize("request_", [(-1, 2, []), (1.5, 2, []), (0, 0, []), (0, 2, 5)])
 def test_requests_that_cannot_be_leave_no_trace(request_):
-    script = Script()
+    script = EventBatch()
     with pytest.raises(ProblemError, match=r"(trial|n|waiting) must be"):
         script.ask(*request_)
     assert script.size == script.chosen == 0
@@ -77,16 +77,16 @@ def test_requests_that_cannot_be_leave_no_trace(request_):
 
 
 def test_scripts_and_successors_are_what_they_are_called():
-    with pytest.raises(ProblemError, match=r"script must be a mislid.engine.Script; got \[1\]"):
+    with pytest.raises(ProblemError, match=r"script must be a mislid.engine.EventBatch; got \[1\]"):
         Engine(QUESTION).follow([1])
-    script = Script()
+    script = EventBatch()
     script.tell([0, 1, 2] * 40, [0.4, 0.5, 0.9] * 40)
     with pytest.raises(ProblemError, match="successor must be a function; got 5"):
         Engine(QUESTION).follow(script, 5)
 
 
 def test_open_trials_of_impossible_arms_are_refused():
-    script = Script()
+    script = EventBatch()
     script.tell([0, 1, 2], [1.0, 1.0, 1.0])
     script.ask(0, 2, [10**7])
     with pytest.raises(ProblemError, match="arms must be from 0 to 2"):
@@ -255,7 +255,7 @@ def test_sources_without_rewards_are_refused(kind: str, parameters: Any, rows: i
 
 
 def test_a_step_that_is_refused_leaves_nothing_behind() -> None:
-    script = Script()
+    script = EventBatch()
     with pytest.raises(ValueError, match="could not convert"):
         script.tell([0, 1], (float(text) for text in ("0.5", "n/a")))
     script.tell([0, 1], [Fraction(1, 2), Decimal("0.7")])

@@ -8,7 +8,7 @@ import pytest
 from helpers.measured import Data, engine_of, random_data
 from mislid import Model, characteristic_time
 from mislid._jit import for_python
-from mislid._kernels.best_response import TURN, best_response
+from mislid.algorithms.best_response import TURN, best_response
 from mislid.engine import Engine
 from mislid.geometry.search import search_space
 from mislid.paper.experiments.demo import demo_instance

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mislid import Instance, Model, Question
 from mislid._jit import for_python
-from mislid._kernels.allocations import LEAST_SHARE, closest_at_plan
+from mislid.algorithms._rounds import LEAST_SHARE, closest_at_plan
 from mislid.engine import Engine
 
 closest = for_python(closest_at_plan)

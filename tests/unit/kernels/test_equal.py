@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mislid import Model
-from mislid.engine.compiled import _families, _spread, new_setting
+from mislid.engine.compiled import _families, _spread
+from mislid.engine.setup import new_setting
 from mislid.question import Question
 from mislid.stopping.equal import hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of

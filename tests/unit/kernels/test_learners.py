@@ -7,12 +7,13 @@ import pytest
 
 from mislid import Model
 from mislid._jit import Matrix, kernel
-from mislid._kernels.game import Game
-from mislid._kernels.learners import allocate, learn
 from mislid.algorithms import AdaHedge, ExponentialWeights, FollowTheLeader, MisLid
-from mislid.algorithms.parts import Learner
-from mislid.engine.compiled import new_setting, sampler_of
+from mislid.algorithms._learners import Learner, allocate, learn
+from mislid.algorithms.game import Game
+from mislid.algorithms.registry import compile_sampling
+from mislid.engine.setup import new_setting
 from mislid.question import Question
+from mislid.stopping.registry import Setup
 
 
 @kernel
@@ -28,7 +29,7 @@ def play(game: Game, gains: Matrix, omegas: Matrix) -> None:
 def played(learner: Learner, gains: np.ndarray) -> np.ndarray:
     question = Question(Model(np.eye(gains.shape[1]), 0.0), 1)
     rule = MisLid(learner)
-    sampler = sampler_of(rule, new_setting(question, rule), question, None)
+    sampler = compile_sampling(rule, Setup(new_setting(question, rule), question))
     assert sampler is not None
     omegas = np.zeros_like(gains)
     play(sampler.struct, gains, omegas)

@@ -12,10 +12,9 @@ from scipy.optimize import minimize
 from helpers.rival_runs import Floats
 from mislid import Instance, Model, identify
 from mislid._jit import for_python
-from mislid._kernels.designs import apportion, own_design, xy_design
-from mislid._kernels.phases import Phases
 from mislid.algorithms import RAGE, XYAdaptive, XYStatic
-from mislid.algorithms.rivals import Phased
+from mislid.algorithms._designs import apportion, own_design, xy_design
+from mislid.algorithms._phases import Phased, Phases
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.question import Question

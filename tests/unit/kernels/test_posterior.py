@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, random_instance
 from mislid import Engine, Instance, Model, Question
 from mislid._jit import kernel
-from mislid._kernels.posterior import Posterior, draw
 from mislid.algorithms import PEPS
+from mislid.algorithms._posterior import Posterior, draw
 from mislid.errors import ProblemError
 from mislid.stopping.state import Setting, State
 from oracles.draws import AdaHedge, alternative, drawn_arm

@@ -5,9 +5,9 @@ import pytest
 from numpy.random import Generator
 
 from helpers.rival_runs import Floats, Run, new_run
-from mislid._kernels.simple import Fixed, fixed_arm
 from mislid.algorithms import Uniform
-from mislid.engine.compiled import Sampler
+from mislid.algorithms.oracle import Fixed, fixed_arm
+from mislid.algorithms.registry import CompiledSampling
 from oracles.rivals import tracking
 
 
@@ -15,7 +15,7 @@ def follow(allocation: Floats, by_sums: bool) -> Run:
     """A run along a given allocation."""
     K = len(allocation)
     rule = Fixed.zeros({"K": K}, allocation=allocation, by_sums=by_sums)
-    return new_run(np.eye(K), 1, Uniform())._replace(sampler=Sampler(rule, fixed_arm))
+    return new_run(np.eye(K), 1, Uniform())._replace(sampler=CompiledSampling(rule, fixed_arm))
 
 
 def pull(run: Run) -> int:

@@ -5,7 +5,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid._kernels.zero_sum import new_zero_sum, solve_zero_sum
+from mislid.algorithms.frank_wolfe import new_zero_sum, solve_zero_sum
 from oracles.plans import Floats, best_mixture
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model, identify
-from mislid.engine.compiled import DRAWS, as_source
+from mislid.engine.loop import DRAWS, as_source
 from mislid.errors import ProblemError
 from mislid.simulation.environments import (
     Bernoulli,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, Script
+from mislid.engine import Engine, EventBatch
 from mislid.study import Study
 from mislid.study.storage import MemoryStorage, Storage
 
@@ -73,7 +73,7 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
     assert again.samples == 5
     follow = Engine.follow
 
-    def interrupted(engine: Engine, script: Script) -> None:
+    def interrupted(engine: Engine, script: EventBatch) -> None:
         follow(engine, script)
         raise KeyboardInterrupt
 

@@ -15,7 +15,7 @@ equal
     Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
     `mislid.stopping.evidence` stays, multiplied by a process of the scatter.
 
-docs/certificate-proof.md has the proofs. Written for clarity; `mislid._kernels` has the same
+docs/certificate-proof.md has the proofs. Written for clarity; `mislid.stopping` has the same
 compiled.
 """
 

@@ -1,1 +1,0 @@
-"""Everything that is compiled. `Engine` and `geometry` call it; nothing else does."""

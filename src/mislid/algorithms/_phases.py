@@ -1,0 +1,355 @@
+"""Sampling in phases: a design for the arms that are open, then a look at what it has shown.
+
+A phase is planned as a whole: how often every arm is measured in it does not depend on the values
+that come. At its end every open arm that lost against as many open arms as are still wanted is
+dropped, and every one that won against all but so many is accepted. One arm wins against another if
+its estimate is ahead by more than
+    sqrt(2 level variance) + bias,
+with the variance of the difference and what the misspecification may add to it. With one wanted arm
+that is elimination as published. Estimates are by least squares along the features or, where the
+bias of these is above what a phase is to resolve, the means of the two arms.
+
+In a study trials may be open. They never end a phase: their values are not known yet. It ends when
+as many as were planned have come, whatever is open; values that come later count in the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mislid._jit import ArmOrder, Kernel, PerArm, inner, kernel, linked
+from mislid.algorithms._designs import (
+    Designs,
+    apportion,
+    largest_bias,
+    new_designs,
+    own_design,
+    pair_bias,
+    regress,
+    total_of,
+    xy_design,
+)
+from mislid.algorithms.registry import Algorithm, CompiledSampling
+from mislid.geometry.linalg import copy, fill
+from mislid.geometry.order import mark_top
+from mislid.stopping.ridge import estimate_means, squared_distance
+from mislid.stopping.state import Setting, State
+
+# No phase is longer: beyond, numbers of measurements are no longer exact.
+LONGEST = 2.0**50
+# Nor shorter than this share of all measurements, lest plans take more time than they are worth:
+# where the open arms are equal by their features, nothing else makes phases longer.
+SHORTEST = 0.01
+# Nor is resolved to more than 2^-FINEST of the noise.
+FINEST = 100
+
+
+@dataclass(frozen=True)
+class Phased(Algorithm):
+    """Base of rules that plan many measurements at once; a study can hand them out together."""
+
+    own_test = True
+    needs_noise = True
+
+
+class Phases(Designs):
+    """The present phase, and the decisions of those before."""
+
+    prepare: int  # address of a kernel, as `_prepare` below
+    log_inverse: float  # ln(1/delta)
+    fresh: bool  # whether a phase is judged by its own measurements only
+    fixed: bool  # whether all arms stay open, and the design the same, until all are decided
+    first: float  # XY-adaptive: measurements that the first phase is compared with
+    shrink: float  # and by how much variance over measurements shrinks in a phase
+    number: int  # of the phase; 0 before the first
+    repeats: int  # how often all was decided, and began anew with more certainty
+    closed: bool  # whether the phase was judged
+    linear: bool  # whether it estimates along the features
+    level: float  # nats that a pair needs in it
+    rho: float  # largest variance at its design
+    bias: float  # and largest bias, where that was looked at
+    left: int  # candidates
+    wanted: int  # of which so many are among the best
+    accepted: PerArm  # one for arms that are among the best
+    plan: PerArm  # measurements of the phase
+    start: PerArm  # counts before it
+    before: PerArm  # and sums
+    totals: PerArm  # sums of the phase
+    flags: PerArm
+    heap: ArmOrder
+
+
+def compile_phases(prepare: Kernel, setting: Setting, **options: Any) -> CompiledSampling:
+    """Compile a rule by the kernel that plans its phases, before the first."""
+    K = setting.X.shape[0]
+    struct = Phases.zeros(
+        {"K": K},
+        prepare=prepare.address,
+        log_inverse=-math.log(setting.delta),
+        left=K,
+        wanted=setting.m,
+        **new_designs(setting),
+        **options,
+    )
+    return CompiledSampling(struct, phases_arm, phases_test, left=phases_left)
+
+
+@inner
+def noise_unit(setting: Setting) -> float:
+    """The mean squared noise: the unit of what phases resolve.
+
+    A unit that is too large costs a few short phases, one that is too small a long one.
+    """
+    return total_of(setting.variance) / setting.variance.shape[0]
+
+
+@inner
+def design_linear(setting: Setting, phase: Phases) -> None:
+    """Shares of the open arms along the features, where these say something."""
+    phase.linear = not np.isinf(setting.eps)
+    phase.rho, phase.bias = np.inf, np.inf
+    if phase.linear:
+        phase.rho = xy_design(setting, phase)
+        phase.bias = largest_bias(setting, phase)
+
+
+@inner
+def avoid_bias(setting: Setting, phase: Phases, resolution: float) -> None:
+    """Keep these shares if their bias is within what is to be resolved; else of arms' own means."""
+    if not phase.linear or phase.bias > resolution:
+        phase.linear = False
+        phase.rho = own_design(setting, phase)
+
+
+@inner
+def open_phase(phase: Phases, state: State, samples: float) -> None:
+    """Plan so many measurements by the shares, and enough of them to be worth a plan."""
+    samples = max(samples, SHORTEST * state.samples)
+    apportion(phase.share, min(math.ceil(samples), LONGEST), phase.plan)
+    phase.closed = False
+    if phase.fresh and (phase.number > 1 or phase.repeats > 0):
+        copy(state.counts, phase.start)
+        for k in range(phase.before.shape[0]):
+            phase.before[k] = state.sums[k] + state.lost[k]
+        return
+    # The first measurements of all are part of the first phase.
+    fill(phase.start, 0.0)
+    fill(phase.before, 0.0)
+    if not phase.fresh:
+        for k in range(phase.plan.shape[0]):
+            phase.plan[k] += state.counts[k]
+
+
+@inner
+def is_complete(phase: Phases, state: State) -> bool:
+    """Whether all that was planned is measured."""
+    for k in range(phase.plan.shape[0]):
+        if state.counts[k] - phase.start[k] < phase.plan[k]:
+            return False
+    return True
+
+
+@inner
+def planned_arm(phase: Phases, state: State) -> int:
+    """The arm that is farthest behind the plan, of equals the first."""
+    arm, least = 0, np.inf
+    for k in range(phase.plan.shape[0]):
+        if phase.share[k] > 0.0:
+            part = (state.counts[k] - phase.start[k] + 0.5) / phase.plan[k]
+            if part < least:
+                arm, least = k, part
+    return arm
+
+
+@inner
+def estimate_phase(setting: Setting, phase: Phases, state: State) -> None:
+    """Estimates of the phase into `ridge.means`."""
+    means = phase.ridge.means
+    for k in range(means.shape[0]):
+        count = state.counts[k] - phase.start[k]
+        phase.information[k] = count / setting.variance[k]
+        phase.totals[k] = state.sums[k] + state.lost[k] - phase.before[k]
+        means[k] = phase.totals[k] / max(count, 1.0)
+    if phase.linear:
+        regress(setting, phase, total_of(phase.information))
+        estimate_means(setting.X, setting.variance, phase.totals, phase.ridge)
+
+
+@inner
+def noise_width(setting: Setting, phase: Phases, i: int, j: int) -> float:
+    """What noise may add to the difference of two estimates."""
+    if phase.linear:
+        square = squared_distance(setting.X, phase.ridge.images, i, j)
+    elif phase.information[i] == 0.0 or phase.information[j] == 0.0:
+        return np.inf
+    else:
+        square = 1.0 / phase.information[i] + 1.0 / phase.information[j]
+    return math.sqrt(2.0 * phase.level * square)
+
+
+@inner
+def bias_of(setting: Setting, phase: Phases, i: int, j: int) -> float:
+    """What the misspecification may add to it."""
+    return pair_bias(setting, phase, i, j) if phase.linear else 0.0
+
+
+@inner
+def is_beyond(setting: Setting, phase: Phases, lead: float, i: int, j: int) -> bool:
+    """Whether a lead of one arm on the other is more than chance and bias explain."""
+    noise = noise_width(setting, phase, i, j)
+    return lead > noise and lead > noise + bias_of(setting, phase, i, j)
+
+
+@inner
+def separate(setting: Setting, phase: Phases) -> bool:
+    """Drop and accept arms once; whether there were any."""
+    means, candidates, changed = phase.ridge.means, phase.candidates, False
+    for k in range(candidates.shape[0]):
+        phase.flags[k] = 0.0
+        if candidates[k] == 0.0:
+            continue
+        won, lost = 0, 0
+        for other in range(candidates.shape[0]):
+            if candidates[other] > 0.0 and other != k:
+                lead = means[k] - means[other]
+                if is_beyond(setting, phase, abs(lead), k, other):
+                    won += lead > 0.0
+                    lost += lead < 0.0
+        if lost >= phase.wanted:
+            phase.flags[k] = -1.0
+        elif won >= phase.left - phase.wanted:
+            phase.flags[k] = 1.0
+    for k in range(candidates.shape[0]):
+        if phase.flags[k] != 0.0:
+            close(phase, k, phase.flags[k] > 0.0)
+            changed = True
+    return changed
+
+
+@inner
+def close(phase: Phases, arm: int, good: bool) -> None:
+    """Decide about an open arm."""
+    phase.candidates[arm] = 0.0
+    phase.left -= 1
+    if good:
+        phase.accepted[arm] = 1.0
+        phase.wanted -= 1
+
+
+@inner
+def close_rest(phase: Phases, good: bool) -> None:
+    """Decide about all open arms."""
+    for k in range(phase.candidates.shape[0]):
+        if phase.candidates[k] > 0.0:
+            close(phase, k, good)
+
+
+@inner
+def accept_tolerated(setting: Setting, phase: Phases) -> None:
+    """Accept the best estimates if no other open arm can be ahead by more than the tolerance."""
+    means, totals, candidates = phase.ridge.means, phase.totals, phase.candidates
+    for k in range(candidates.shape[0]):
+        totals[k] = means[k] if candidates[k] > 0.0 else -np.inf
+    mark_top(totals, phase.wanted, phase.heap, phase.flags)
+    for i in range(candidates.shape[0]):
+        if candidates[i] == 0.0 or phase.flags[i] > 0.0:
+            continue
+        for j in range(candidates.shape[0]):
+            inside = candidates[j] > 0.0 and phase.flags[j] > 0.0
+            if inside and not is_beyond(setting, phase, means[j] - means[i] + setting.tol, i, j):
+                return
+    for k in range(candidates.shape[0]):
+        if candidates[k] > 0.0:
+            close(phase, k, phase.flags[k] > 0.0)
+
+
+@inner
+def close_phase(setting: Setting, phase: Phases, state: State) -> None:
+    """Judge the phase, once."""
+    if phase.closed:
+        return
+    phase.closed = True
+    estimate_phase(setting, phase, state)
+    going = True
+    while going and phase.left > 0:
+        going = separate(setting, phase)
+        if phase.wanted == 0 or phase.wanted == phase.left:
+            close_rest(phase, phase.wanted > 0)
+    if phase.left > 0 and setting.tol > 0.0:
+        accept_tolerated(setting, phase)
+    if phase.left > 0 and phase.fixed:
+        open_all(setting, phase)
+
+
+@inner
+def open_all(setting: Setting, phase: Phases) -> None:
+    """Let nothing be decided."""
+    phase.left, phase.wanted = phase.candidates.shape[0], setting.m
+    fill(phase.candidates, 1.0)
+    fill(phase.accepted, 0.0)
+
+
+@inner
+def begin_anew(setting: Setting, phase: Phases) -> None:
+    """Open all arms, with twice the certainty: another rule wants more than these phases did."""
+    phase.repeats += 1
+    phase.number = 0
+    open_all(setting, phase)
+
+
+@inner
+def needs_plan(setting: Setting, phase: Phases, state: State) -> bool:
+    """Whether another phase is to be planned; closes the one that is over."""
+    if phase.number > 0:
+        if state.waiting > 0 or not is_complete(phase, state):
+            return False
+        close_phase(setting, phase, state)
+        if phase.left == 0:
+            begin_anew(setting, phase)
+    phase.number += 1
+    return True
+
+
+def _prepare(setting: Setting, phase: Phases, state: State) -> float:
+    """Choose shares and level of a new phase; how many measurements it has."""
+    raise NotImplementedError
+
+
+_call_prepare = linked(_prepare)
+
+
+@kernel
+def phases_arm(setting: Setting, phase: Phases, state: State, uniform: float) -> int:
+    """The arm that is farthest behind the plan of the phase."""
+    if needs_plan(setting, phase, state):
+        open_phase(phase, state, _call_prepare(phase.prepare, setting, phase, state))
+    return planned_arm(phase, state)
+
+
+@kernel
+def phases_test(setting: Setting, phase: Phases, state: State) -> bool:
+    """Whether all arms are decided about; then `incumbents` are those accepted."""
+    if phase.number == 0 or not is_complete(phase, state):
+        return False
+    close_phase(setting, phase, state)
+    if phase.left > 0:
+        return False
+    place = 0
+    for k in range(phase.accepted.shape[0]):
+        if phase.accepted[k] > 0.0:
+            state.incumbents[place] = k
+            place += 1
+    return True
+
+
+@kernel
+def phases_left(setting: Setting, phase: Phases, state: State) -> int:
+    """How many measurements of the phase are left."""
+    total = 0.0
+    for k in range(phase.plan.shape[0]):
+        total += max(phase.plan[k] - (state.counts[k] - phase.start[k]), 0.0)
+    return int(total)

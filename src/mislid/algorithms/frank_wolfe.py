@@ -1,0 +1,253 @@
+"""Frank-Wolfe sampling (Wang, Tzeng and Proutiere, 2021).
+
+A target allocation takes a step of Frank-Wolfe in every round, towards what would raise the cost of
+all alternatives that are nearly the closest; the counts follow the target.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from mislid._jit import Indices, Matrix, PerArm, Struct, Vector, inner, inner_loop, kernel
+from mislid.algorithms._near_pairs import NearPairs, find_near, new_near_pairs
+from mislid.algorithms._rounds import FLOORED, leave_out_settled, set_weights
+from mislid.algorithms.registry import Algorithm, CompiledSampling, register
+from mislid.geometry.linalg import dot, fill
+from mislid.geometry.order import first_largest
+from mislid.geometry.search import aim_at_projection
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.registry import Setup
+from mislid.stopping.state import Setting, State
+
+# An alternative is near within t^-POWER / K of the closest.
+POWER = 0.9
+
+# Payoffs are moved and scaled to [1, 2]: what is below this is rounding.
+ROUNDING = 1e-11
+# Exchanges before the method turns from the steepest to the first column, which cannot cycle, and
+# before it gives up, in numbers of rows and columns together.
+STEEPEST, MOST = 4, 50
+
+
+@dataclass(frozen=True)
+class FrankWolfe(Algorithm):
+    """FWS: one step of Frank-Wolfe a round (Wang, Tzeng and Proutiere 2021).
+
+    The step goes where all alternatives gain that are nearly as close as the closest, by a small
+    linear program; the arm furthest behind the plan is measured.
+    """
+
+    can_select = True
+    every_arm = True
+
+
+class ZeroSum(Struct):
+    """A tableau of at most n rows and K columns, one more of each for constants.
+
+    The row player wants sum q as large as A'q <= 1 allows; its multipliers are the columns' shares.
+    """
+
+    table: Annotated[Matrix, ("n1", "K1")]
+    rows: Annotated[Indices, ("n",)]  # what each stands for: a row, or n plus a column
+    columns: Annotated[Indices, ("K",)]
+
+
+def new_zero_sum(n: int, K: int) -> ZeroSum:
+    """Room for n rows and K columns."""
+    return ZeroSum.zeros({"n": n, "K": K, "n1": n + 1, "K1": K + 1})
+
+
+@inner
+def _fill_table(payoffs: Matrix, n: int, game: ZeroSum) -> None:
+    K, table = game.columns.shape[0], game.table
+    low, high = np.inf, -np.inf
+    for j in range(n):
+        for k in range(K):
+            low, high = min(low, payoffs[j, k]), max(high, payoffs[j, k])
+    scale = 1.0 / (high - low) if high > low else 0.0
+    for j in range(n):
+        game.rows[j] = j
+        table[j, K] = 1.0
+        for k in range(K):
+            table[j, k] = 1.0 + scale * (payoffs[j, k] - low)
+    for k in range(K):
+        game.columns[k] = n + k
+        table[n, k] = 1.0
+    table[n, K] = 0.0
+
+
+@inner
+def _entering(game: ZeroSum, n: int, steepest: bool) -> int:
+    """The row to bring in: the one that gains most, or of those that gain the first; else -1."""
+    K, best = game.columns.shape[0], -1
+    for j in range(n):
+        gain = game.table[j, K]
+        if gain <= ROUNDING:
+            continue
+        if best < 0 or (gain > game.table[best, K] if steepest else game.rows[j] < game.rows[best]):
+            best = j
+    return best
+
+
+@inner
+def _leaving(game: ZeroSum, n: int, row: int) -> int:
+    """The column that gives way: the first bound that the row meets."""
+    table, best, nearest = game.table, -1, np.inf
+    for k in range(game.columns.shape[0]):
+        if table[row, k] <= ROUNDING:
+            continue
+        ratio = max(table[n, k], 0.0) / table[row, k]
+        if ratio < nearest or (ratio == nearest and game.columns[k] < game.columns[best]):
+            best, nearest = k, ratio
+    return best
+
+
+@inner_loop
+def _exchange(table: Matrix, n: int, row: int, column: int) -> None:
+    K = table.shape[1] - 1
+    pivot = 1.0 / table[row, column]
+    for j in range(n + 1):
+        if j == row:
+            continue
+        share = table[j, column] * pivot
+        for k in range(K + 1):
+            if k != column:
+                table[j, k] -= share * table[row, k]
+        table[j, column] = share
+    for k in range(K + 1):
+        table[row, k] *= -pivot
+    table[row, column] = pivot
+
+
+@inner
+def best_mixture(payoffs: Matrix, n: int, game: ZeroSum, shares: Vector) -> bool:
+    """Fill shares (K,) with the z of the simplex with the largest min_j sum_k payoffs_jk z_k.
+
+    Over the first n rows. False where the method did not end, and shares are of no use.
+    """
+    K, ended = game.columns.shape[0], False
+    _fill_table(payoffs, n, game)
+    for step in range(MOST * (n + K)):
+        row = _entering(game, n, step < STEEPEST * (n + K))
+        ended = row < 0
+        if ended:
+            break
+        column = _leaving(game, n, row)
+        if column < 0:
+            break
+        _exchange(game.table, n, row, column)
+        game.rows[row], game.columns[column] = game.columns[column], game.rows[row]
+    fill(shares, 0.0)
+    total = 0.0
+    for j in range(n):
+        if game.rows[j] >= n:
+            share = max(-game.table[j, K], 0.0)
+            shares[game.rows[j] - n] = share
+            total += share
+    for k in range(K):
+        shares[k] = shares[k] / total if total > 0.0 else 1.0 / K
+    return ended
+
+
+class FrankWolfeStruct(Struct):
+    """The target, and the direction in which it moves."""
+
+    selective: bool  # whether pairs that are settled are left out
+    plan: PerArm
+    towards: PerArm
+    weights: PerArm
+    near: NearPairs
+    game: ZeroSum
+
+
+@inner
+def _is_square(n: int) -> bool:
+    root = int(math.sqrt(float(n)))
+    return root * root == n or (root + 1) * (root + 1) == n
+
+
+@inner
+def _aim_higher(rule: FrankWolfeStruct) -> None:
+    """Let `towards` be the z with the largest min_j <z - plan, slopes_j>."""
+    near, towards = rule.near, rule.towards
+    if near.count > 1:
+        for j in range(near.count):
+            now = dot(near.slopes[j], rule.plan)
+            for k in range(towards.shape[0]):
+                near.slopes[j, k] -= now
+        if best_mixture(near.slopes, near.count, rule.game, towards):
+            return
+    fill(towards, 0.0)
+    towards[first_largest(near.slopes[near.closest])] = 1.0
+
+
+@inner
+def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
+    """The arm with the largest plan / count, one that was never measured first."""
+    best, largest = 0, -1.0
+    for k in range(plan.shape[0]):
+        ratio = plan[k] / counts[k] if counts[k] > 0.0 else np.inf
+        if ratio > largest and price[k] < np.inf:
+            best, largest = k, ratio
+    return best
+
+
+@inner
+def _answer_plan(
+    setting: Setting, state: State, plan: Vector, weights: Vector, near: NearPairs
+) -> bool:
+    """Fill `near` with the alternatives closest to the estimate where arms have these shares.
+
+    Whether there is one that tells: not where two arms of the closest are level, nor where the
+    search certified nothing.
+    """
+    set_weights(setting, plan, FLOORED if setting.eps == 0.0 else 0.0, weights)
+    aim_at_projection(weights, state.test, state.play)
+    if not find_near(setting, state, weights, state.play, near):
+        return False
+    state.rounds += 1
+    return near.costs[near.closest] > 0.0
+
+
+@inner
+def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool:
+    """The alternatives that are nearly the closest at the target; whether they tell anything."""
+    if rule.selective:
+        leave_out_settled(state, state.play)
+    found = _answer_plan(setting, state, rule.plan, rule.weights, rule.near)
+    leave_nothing_out(state.play)
+    return found
+
+
+@kernel
+def frank_wolfe_arm(setting: Setting, rule: FrankWolfeStruct, state: State, uniform: float) -> int:
+    """The arm to measure next; the target moves evenly to all arms where floor(t / K) is a square.
+
+    It does so too where nothing is to be learnt from the closest alternative.
+    """
+    K, t = rule.plan.shape[0], state.samples + 1
+    rule.near.reach = float(t) ** -POWER / K
+    if not _is_square(t // K) and _look_around(setting, rule, state):
+        _aim_higher(rule)
+    else:
+        fill(rule.towards, 1.0 / K)
+    for k in range(K):
+        rule.plan[k] += (rule.towards[k] - rule.plan[k]) / t
+    return _furthest_behind(rule.plan, state.counts, setting.price)
+
+
+@register({"fws": FrankWolfe()})
+def _compile(rule: FrankWolfe, setup: Setup) -> CompiledSampling:
+    K = setup.question.K
+    near = new_near_pairs(K, setup.question.m)
+    struct = FrankWolfeStruct.zeros(
+        {"K": K},
+        plan=np.full(K, 1.0 / K),
+        near=near,
+        game=new_zero_sum(near.costs.shape[0], K),
+    )
+    return CompiledSampling(struct, frank_wolfe_arm, estimates=True, plays=True)

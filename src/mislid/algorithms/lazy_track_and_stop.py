@@ -1,0 +1,186 @@
+"""Lazy Track-and-Stop (Jedra and Proutiere, 2020).
+
+The plan is the optimal allocation of the estimates, made anew whenever the samples have doubled.
+Arms follow the sum of the plans so far; arms of the spanner come first while some direction is
+explored less than grows with sqrt(t). All of it in spanner coordinates, where a spanner measured
+once is the identity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
+from mislid.algorithms._gains import set_slopes
+from mislid.algorithms._rounds import closest_at_plan, leave_out_settled
+from mislid.algorithms.registry import Algorithm, CompiledSampling, register
+from mislid.geometry.linalg import cholesky, gram, is_above
+from mislid.geometry.newton import SOLVED, STALLED
+from mislid.geometry.order import first_largest
+from mislid.geometry.search import forget_means
+from mislid.geometry.two_arms import leave_nothing_out
+from mislid.stopping.registry import Setup
+from mislid.stopping.schedule import closest, estimate, record
+from mislid.stopping.state import Setting, State
+
+# Steps of Frank-Wolfe for a plan.
+STEPS = 1000
+# The paper's u, which its threshold has a factor 1 + u and a prior of precision u for.
+SLACK = 0.1
+
+
+@dataclass(frozen=True)
+class LazyTrackAndStop(Algorithm):
+    """Lazy Track-and-Stop (Jedra and Proutiere 2020): the optimal allocation of the estimates.
+
+    It is planned again whenever the number of samples has doubled, by 1,000 steps of Frank-Wolfe,
+    and the sum of the plans is followed.
+
+    Attributes
+    ----------
+    own_test
+        Whether its own threshold takes the place of that of the stopping rule "heuristic". It is
+        proved for linear means.
+    """
+
+    can_select = True
+    own_test: bool = True
+
+
+class LazyTracking(Struct):
+    """The plan, and the sum of plans that is followed."""
+
+    selective: bool  # whether plans leave out pairs that are settled
+    log_inverse: float  # ln(1/delta), of its own test
+    plan: PerArm
+    tracked: PerArm
+    weights: PerArm
+    slopes: PerArm
+    information: Square
+    turn: int  # of the spanner
+    due: int  # when to plan anew; 0 before the first round
+
+
+@inner
+def _unit(setting: Setting) -> float:
+    """The least precision of an arm in the spanner."""
+    largest = 0.0
+    for a in range(setting.basis.shape[0]):
+        largest = max(largest, setting.variance[setting.basis[a]])
+    return 1.0 / largest
+
+
+@inner
+def _is_explored(setting: Setting, rule: LazyTracking, state: State, level: float) -> bool:
+    """Whether the information about every direction is above the level, in spanner coordinates."""
+    newton, d = state.test.newton, setting.X.shape[1]
+    gram(setting.X, newton.spanner, newton.rest, state.weights, rule.information)
+    return is_above(rule.information, d, level * _unit(setting))
+
+
+@inner
+def _next_power(t: int) -> int:
+    """The least power of two that is not below t."""
+    power = 1
+    while power < t:
+        power *= 2
+    return power
+
+
+@inner
+def _plan_anew(setting: Setting, rule: LazyTracking, state: State) -> None:
+    """Frank-Wolfe from the last plan on; an alternative at no distance has no slope to follow."""
+    for step in range(1, STEPS + 1):
+        status, cost, _, _ = closest_at_plan(setting, state, rule.plan, rule.weights, True)
+        if status == STALLED:
+            state.stalls += 1
+        if status != SOLVED or not 0.0 < cost < np.inf:
+            return
+        set_slopes(setting, state.play.below, rule.slopes)
+        arm = first_largest(rule.slopes)
+        for k in range(rule.plan.shape[0]):
+            rule.plan[k] *= step / (step + 1.0)
+        rule.plan[arm] += 1.0 / (step + 1.0)
+    state.rounds += 1
+
+
+@inner
+def _furthest_behind(tracked: Vector, counts: Vector, price: Vector) -> int:
+    """The arm with the largest deficit, of those that ever had a share and can be measured."""
+    best = -1
+    for k in range(counts.shape[0]):
+        behind, can = tracked[k] - counts[k], tracked[k] > 0.0 and price[k] < np.inf
+        if can and (best < 0 or behind > tracked[best] - counts[best]):
+            best = k
+    return max(best, 0)
+
+
+@kernel
+def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float) -> int:
+    """The arm to measure next."""
+    t, d = state.samples + 1, setting.X.shape[1]
+    if state.judged != state.samples:  # its own test has not come yet
+        estimate(setting, state)
+    if rule.due == 0:
+        rule.due = _next_power(t)
+    if t >= rule.due:
+        if rule.selective:
+            leave_out_settled(state, state.play)
+        _plan_anew(setting, rule, state)
+        leave_nothing_out(state.play)
+        rule.due = _next_power(t + 1)
+    for k in range(rule.plan.shape[0]):
+        rule.tracked[k] += rule.plan[k]
+    if not _is_explored(setting, rule, state, math.sqrt(float(t) / d)):
+        arm: int = setting.basis[rule.turn]
+        rule.turn = (rule.turn + 1) % d
+        return arm
+    return _furthest_behind(rule.tracked, state.counts, setting.price)
+
+
+@inner
+def _threshold(setting: Setting, rule: LazyTracking, state: State) -> float:
+    """(1 + u) ln(sqrt(det(V / (u c) + I)) / delta), c the unit; infinite unless V >= c I."""
+    newton, d, unit = state.test.newton, setting.X.shape[1], _unit(setting)
+    if not _is_explored(setting, rule, state, 1.0 - 1e-9):
+        return np.inf
+    gram(setting.X, newton.spanner, newton.rest, state.weights, rule.information)
+    for a in range(d):
+        for b in range(a + 1):
+            rule.information[a, b] /= SLACK * unit
+        rule.information[a, a] += 1.0
+    cholesky(rule.information, d)
+    root = 0.0  # the factor's pivots are inverted
+    for a in range(d):
+        root -= math.log(rule.information[a, a])
+    return (1.0 + SLACK) * (root + rule.log_inverse)
+
+
+@kernel
+def lazy_test(setting: Setting, rule: LazyTracking, state: State) -> bool:
+    """Whether the closest alternative costs more than the rule's own threshold."""
+    if not estimate(setting, state):
+        return False
+    forget_means(state.test)
+    eps = setting.eps + setting.widening
+    status, cost, i, j = closest(eps, state.projected, setting.tol, state)
+    if status != SOLVED:
+        state.stalls += status == STALLED
+        return False
+    record(state, cost, _threshold(setting, rule, state), i, j)
+    return state.statistic > state.threshold
+
+
+@register({"lazy-tas": LazyTrackAndStop()})
+def _compile(rule: LazyTrackAndStop, setup: Setup) -> CompiledSampling:
+    K, d = setup.setting.X.shape
+    struct = LazyTracking.zeros(
+        {"K": K, "d": d},
+        log_inverse=-math.log(setup.setting.delta),
+        plan=np.full(K, 1.0 / K),
+    )
+    own_test = lazy_test if rule.own_test else None
+    return CompiledSampling(struct, lazy_arm, own_test, estimates=True, plays=True)

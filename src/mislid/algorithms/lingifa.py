@@ -1,0 +1,157 @@
+"""LinGIFA (Reda, Kaufmann, Delahaye-Duriez, 2021): gap indices focus the answer itself.
+
+With B_ij = mean_i - mean_j + sqrt(2 beta) |x_i - x_j|_{V^-1} (paired indices, ridge regression as
+in LinGapE), the score of arm j is the m-th largest B_ij over i != j: below zero it proves that
+fewer than m arms are better. As in that paper's table of rules,
+- the answer J are the m arms with the smallest scores;
+- b is the arm of J with the largest score, c the arm outside J with the largest B_cb;
+- it stops (the paper's UGapE rule) once the score of b is at most the tolerance;
+- it measures the arm that most shortens x_b - x_c (that paper's greedy selection).
+Equal values go to the first arm. That paper's code starts without measurements and with a ridge of
+its own; here ridge and start are LinGapE's, so that the two differ in their rules only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from mislid._jit import Matrix, PerArm, Vector, inner, inner_loop, kernel
+from mislid.algorithms._index_rules import Index, IndexRule, beta_of, corner_of, unchosen
+from mislid.algorithms.registry import CompiledSampling, register
+from mislid.geometry.order import mark_top, nth_largest
+from mislid.stopping.pairs_left import PairsLeft, is_left
+from mislid.stopping.registry import Setup
+from mislid.stopping.ridge import (
+    INVERTED,
+    UNCHANGED,
+    RidgeSpace,
+    most_reducing,
+    new_ridge_space,
+    squared_distance,
+    update_ridge,
+)
+from mislid.stopping.state import Setting, State, take_best
+
+
+@dataclass(frozen=True)
+class LinGIFA(IndexRule):
+    """LinGIFA (Réda, Kaufmann and Delahaye-Duriez 2021): gap indices of all pairs of arms."""
+
+    can_select = True
+    needs_noise = True
+
+
+class LinGIFAStruct(Index):
+    """A regression with the distances of all pairs, which every score needs."""
+
+    ridge: RidgeSpace
+    distances: Annotated[Matrix, ("K", "K")]  # |x_i - x_j|^2_{V^-1}
+    scores: PerArm  # negated, so that the answer has the largest
+    row: PerArm  # indices against one arm
+
+
+@inner_loop
+def shrink_distances(column: Vector, scale: float, distances: Matrix) -> None:
+    """Distances after V^-1 -= scale p p', where column_k = x_k'p, in O(K^2)."""
+    K = column.shape[0]
+    for i in range(K):
+        for j in range(K):
+            product = column[i] - column[j]
+            distances[i, j] = max(distances[i, j] - scale * product * product, 0.0)
+
+
+@inner
+def update_distances(setting: Setting, state: State, space: LinGIFAStruct) -> None:
+    """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted anew."""
+    change = update_ridge(setting, state, space.ridge)
+    if change == INVERTED:
+        for i in range(setting.X.shape[0]):
+            for j in range(i + 1):
+                square = squared_distance(setting.X, space.ridge.images, i, j)
+                space.distances[i, j] = square
+                space.distances[j, i] = square
+    elif change != UNCHANGED:
+        shrink_distances(space.ridge.column, change, space.distances)
+
+
+@inner_loop
+def fill_row(means: Vector, distances: Matrix, beta: float, j: int, row: Vector) -> None:
+    """B_ij of all arms i; minus infinity for i = j."""
+    for i in range(row.shape[0]):
+        row[i] = means[i] - means[j] + math.sqrt(2.0 * beta * distances[j, i])
+    row[j] = -np.inf
+
+
+@inner
+def _leave_out(left: PairsLeft, j: int, row: Vector) -> None:
+    """Arms that need no more be told from arm j beat it by nothing."""
+    for i in range(row.shape[0]):
+        if not is_left(left, i, j):
+            row[i] = -np.inf
+
+
+@inner
+def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
+    """Take in what was measured and score every arm anew."""
+    update_distances(setting, state, space)
+    for j in range(setting.X.shape[0]):
+        fill_row(space.ridge.means, space.distances, beta, j, space.row)
+        if space.selective:
+            _leave_out(state.left, j, space.row)
+        space.scores[j] = -nth_largest(space.row, setting.m, space.ridge.heap)
+
+
+@inner
+def ambiguous_pair(space: LinGIFAStruct, left: PairsLeft, beta: float) -> tuple[int, int]:
+    """The arm b of the answer with the largest score, and its challenger c."""
+    flags = space.ridge.flags
+    b, c = -1, -1
+    for k in range(flags.shape[0]):
+        if flags[k] > 0.0 and (b < 0 or space.scores[k] < space.scores[b]):
+            b = k
+    fill_row(space.ridge.means, space.distances, beta, b, space.row)
+    if space.selective:
+        _leave_out(left, b, space.row)
+    for k in range(flags.shape[0]):
+        if flags[k] == 0.0 and (c < 0 or space.row[k] > space.row[c]):
+            c = k
+    return b, c
+
+
+@kernel
+def lingifa_arm(setting: Setting, rule: LinGIFAStruct, state: State, uniform: float) -> int:
+    """The arm to measure next; `index` is for LinGIFA's own stopping test.
+
+    O(K^2 log m) at worst.
+    """
+    beta, ridge = beta_of(rule, state), rule.ridge
+    score_arms(setting, state, rule, beta)
+    mark_top(rule.scores, setting.m, ridge.heap, ridge.flags)
+    b, c = ambiguous_pair(rule, state.left, beta)
+    rule.index = -rule.scores[b]
+    return most_reducing(setting, ridge, b, c)
+
+
+@kernel
+def lingifa_test(setting: Setting, rule: LinGIFAStruct, state: State) -> bool:
+    """Whether the index settles the question: then `incumbents` have the best scores."""
+    if not rule.index <= setting.tol:
+        return False
+    score_arms(setting, state, rule, beta_of(rule, state))
+    take_best(state, rule.scores)
+    return True
+
+
+@register({"lingifa": LinGIFA()})
+def _compile(rule: LinGIFA, setup: Setup) -> CompiledSampling:
+    setting = setup.setting
+    struct = LinGIFAStruct.zeros(
+        {"K": setup.question.K},
+        **unchosen(setting),
+        ridge=new_ridge_space(setting, corner_of(setting, setup.question)),
+    )
+    return CompiledSampling(struct, lingifa_arm, lingifa_test)

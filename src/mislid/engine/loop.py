@@ -1,0 +1,204 @@
+"""Simulated runs, compiled from the first measurement to the answer.
+
+Rules and sources of rewards are kernels that are called through their addresses: one compiled loop
+serves all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mislid._jit import (
+    Indices,
+    Kernel,
+    Matrix,
+    Struct,
+    for_python,
+    inner,
+    kernel,
+    linked,
+)
+from mislid._words import shown
+from mislid.algorithms._random import uniform
+from mislid.errors import ProblemError
+from mislid.stopping.state import Setting, State, observe
+
+RUNNING, STOPPED, EXHAUSTED = range(3)
+
+
+class Rules(Struct):
+    """A sampling rule and a stopping rule with their options and memory."""
+
+    setting: Setting
+    state: State
+    sampler: Struct
+    propose: int  # address of a kernel, as `_propose` below
+    own_test: int  # of one as `_own_test`, 0 where the sampling rule has none
+    estimates: bool  # whether the sampling rule reads the projected means
+    phased: bool  # whether it plans many measurements at once
+    stopping: Struct
+    judge: int  # of one as `_judge`
+    gamma: float  # tests are at least this factor apart in samples
+    patience: int  # no test at so many samples or fewer
+    key: np.uint64  # of the decisions' random numbers
+
+
+def _propose(setting: Setting, sampler: Struct, state: State, uniform: float) -> int:
+    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    raise NotImplementedError
+
+
+def _own_test(setting: Setting, sampler: Struct, state: State) -> bool:
+    """Whether the rule's stopping test is satisfied; fills the answer into `state.incumbents`."""
+    raise NotImplementedError
+
+
+def _judge(setting: Setting, stopping: Struct, state: State, testing: bool) -> bool:
+    """Estimate and, if `testing`, test."""
+    raise NotImplementedError
+
+
+_call_propose, _call_own_test, _call_judge = linked(_propose), linked(_own_test), linked(_judge)
+
+
+@inner
+def propose(rules: Rules, state: State, position: int) -> int:
+    """The arm to measure next, by the random number at this position."""
+    number = uniform(rules.key, position)
+    arm = _call_propose(rules.propose, rules.setting, rules.sampler, state, number)
+    price = rules.setting.price
+    if price[arm] < np.inf:
+        return arm
+    best = -1  # of those that can be measured, the one with the fewest measurements
+    for k in range(price.shape[0]):
+        if price[k] < np.inf and (best < 0 or state.counts[k] < state.counts[best]):
+            best = k
+    return best
+
+
+next_arm = for_python(propose)
+
+
+@inner
+def estimate(rules: Rules, state: State) -> None:
+    """Estimate without a test."""
+    _call_judge(rules.judge, rules.setting, rules.stopping, state, False)
+
+
+@inner
+def judge(rules: Rules) -> bool:
+    """Estimate and test, as far as the one is needed and the other is due."""
+    state = rules.state
+    due = state.samples > rules.patience and state.samples > rules.gamma * state.last_test
+    if not due and not rules.estimates:
+        return False
+    return _call_judge(rules.judge, rules.setting, rules.stopping, state, due)
+
+
+class Source(Struct):
+    """Source of rewards: a kernel and its data.
+
+    `parameters` (K, 4) of an arm: mean and standard deviation; probability; the two shapes, the
+    lowest reward and the range; nothing. `table` is (n, K), and (0, K) where it is not needed.
+    """
+
+    draw: int  # address of the kernel
+    parameters: Matrix
+    table: Matrix
+
+
+@kernel
+def draw_gaussian(source: Source, arm: int, generator: np.random.Generator) -> float:
+    """A normal reward."""
+    parameters = source.parameters
+    return parameters[arm, 0] + parameters[arm, 1] * generator.standard_normal()
+
+
+@kernel
+def draw_bernoulli(source: Source, arm: int, generator: np.random.Generator) -> float:
+    """1 or 0."""
+    return 1.0 if generator.random() < source.parameters[arm, 0] else 0.0
+
+
+@kernel
+def draw_beta(source: Source, arm: int, generator: np.random.Generator) -> float:
+    """A stretched Beta variable."""
+    parameters = source.parameters
+    share = generator.beta(parameters[arm, 0], parameters[arm, 1])
+    return parameters[arm, 2] + parameters[arm, 3] * share
+
+
+@kernel
+def draw_row(source: Source, arm: int, generator: np.random.Generator) -> float:
+    """A row of the table, at random."""
+    table = source.table
+    return table[int(generator.random() * table.shape[0]), arm]
+
+
+_call_draw = linked(draw_gaussian)
+
+# The kinds of simulated rewards, as `Environment.source` names them.
+DRAWS: dict[str, Kernel] = {
+    "gaussian": draw_gaussian,
+    "bernoulli": draw_bernoulli,
+    "beta": draw_beta,
+    "table": draw_row,
+}
+
+
+def as_source(source: Any, K: int) -> Source:
+    """A compiled source of rewards of K arms, from what `Environment.source` gives."""
+    try:
+        kind, parameters, table = source
+        fits = parameters.shape == (K, 4) and table.shape[1:] == (K,)
+        fits = fits and bool(np.isfinite(parameters).all() and np.isfinite(table).all())
+        fits = fits and (kind != "table" or len(table) > 0)
+        found = Source(draw=DRAWS[kind].address, parameters=parameters, table=table)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ProblemError(
+            f"source must be a kind, one of {', '.join(DRAWS)}, and two arrays of numbers, as "
+            f"Environment.source gives them; got {shown(source)}"
+        ) from None
+    if not fits:
+        raise ProblemError(
+            f"source must have finite parameters of shape ({K}, 4) and a table of {K} columns; got "
+            f"shapes {parameters.shape} and {table.shape}"
+        )
+    return found
+
+
+@kernel
+def advance(
+    rules: Rules,
+    source: Source,
+    design: Indices,
+    own: bool,
+    generator: np.random.Generator,
+    budget: int,
+    pause: int,
+) -> int:
+    """Go on until an answer, `budget` measurements in all, or `pause` more of them.
+
+    `design` (n,) is measured first. With `own`, the sampling rule's test takes the place of the
+    stopping rule. The decisions' random numbers come from a key by position, the rewards from
+    `generator`; nothing depends on where a run was paused.
+    """
+    setting, state = rules.setting, rules.state
+    until = state.samples + pause
+    while True:
+        samples = state.samples
+        planned = samples < design.shape[0]
+        # After a pause the state has been judged: once more could change its last bits.
+        looking = not planned and not own and state.queued == 0 and state.judged != samples
+        if looking and judge(rules):
+            return STOPPED
+        if samples >= budget:
+            return EXHAUSTED
+        if samples >= until:
+            return RUNNING
+        arm = design[samples] if planned else propose(rules, state, samples)
+        observe(setting, state, arm, _call_draw(source.draw, source, arm, generator))
+        if own and not planned and _call_own_test(rules.own_test, setting, rules.sampler, state):
+            return STOPPED
