@@ -2,7 +2,7 @@
 
 import pytest
 
-from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
+from mislid.algorithms import ALGORITHMS, as_algorithm
 
 
 @pytest.mark.parametrize(
@@ -11,11 +11,3 @@ from mislid.algorithms import ALGORITHMS, algorithm_names, as_algorithm
 )
 def test_rivals_have_these_names(name: str) -> None:
     assert as_algorithm(name) is ALGORITHMS[name]
-
-
-@pytest.mark.parametrize(
-    ("former", "present"), [("lazy-track-and-stop", "lazy-tas"), ("eb-tci", "top-two")]
-)
-def test_former_names_are_read_and_not_offered(former: str, present: str) -> None:
-    assert as_algorithm(former) is ALGORITHMS[present]
-    assert former not in algorithm_names()

@@ -195,7 +195,7 @@ class TestMixedRules:
         assert (found.certificate.rule, found.certificate.proven) == ("lab", False)
 
     def test_composed_rules_are_compiled(self) -> None:
-        assert engine_of(BestResponse(power=0.5)).is_compiled
+        assert engine_of(BestResponse(exploration=0.5)).is_compiled
 
     def test_a_rule_has_its_own_test(self) -> None:
         engine = engine_of("lucb")

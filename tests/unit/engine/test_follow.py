@@ -4,12 +4,23 @@ import dataclasses
 
 import numpy as np
 import pytest
-from mislid.engine.script import follow_compiled, follow_in_python
 
 from helpers.small import PAIRINGS, SMALL, Small
 from mislid.algorithms import ALGORITHMS
 from mislid.engine import Engine, EventBatch, Verdict, View
 from mislid.question import Question
+
+
+def in_python(engine: Engine) -> Engine:
+    """The engine, whose events are to be taken in by the Python version of the replay."""
+    engine.__class__ = InPython
+    return engine
+
+
+class InPython(Engine):
+    """Compiled rules, driven step by step."""
+
+    is_compiled = False
 
 
 def engine_of(small: Small, algorithm: object, stopping: object = "guaranteed") -> Engine:
@@ -83,9 +94,11 @@ def test_step_by_step_or_at_once_compiled_or_not(algorithm: str, stopping: str) 
         history.goes_on(120)
         assert history.engine.is_compiled
         assert len(set(history.chosen)) > 1
-        for follow in (follow_compiled, follow_in_python):
-            engine = engine_of(small, algorithm, stopping)
-            verdict, arms = follow(engine, history.script)
+        for engine in (
+            engine_of(small, algorithm, stopping),
+            in_python(engine_of(small, algorithm, stopping)),
+        ):
+            verdict, arms = engine.follow(history.script)
             assert arms.tolist() == history.chosen
             assert same(verdict, history.verdict)
             np.testing.assert_array_equal(engine.counts, history.engine.counts)
@@ -142,13 +155,12 @@ def test_open_trials_change_no_data(algorithm: str) -> None:
 
 def test_proposals_go_round_the_first_design() -> None:
     small = SMALL["tube"]
-    for follow in (follow_compiled, follow_in_python):
-        engine = engine_of(small, "lucb")
+    for engine in (engine_of(small, "lucb"), in_python(engine_of(small, "lucb"))):
         script = EventBatch()
         script.ask(0, 4, [1])
         script.tell([0, 0], [0.5, 0.7])
         script.ask(4, 4, [1, 2])
-        assert follow(engine, script)[1].tolist() == [0, 2, 3, 4, 3, 4, 5, 1]
+        assert engine.follow(script)[1].tolist() == [0, 2, 3, 4, 3, 4, 5, 1]
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
@@ -163,9 +175,28 @@ def test_right_after_the_first_design_open_trials_return_the_estimate(algorithm:
         script.ask(6, 3, [int(generator.integers(6))])
         script.ask(9, 2, [0, 1, 1, 1, 2])
         engines = [engine_of(small, algorithm, "heuristic") for _ in range(2)]
-        compiled, plain = (
-            follow(engine, script)[1].tolist()
-            for follow, engine in zip((follow_compiled, follow_in_python), engines, strict=True)
-        )
+        compiled = engines[0].follow(script)[1].tolist()
+        plain = in_python(engines[1]).follow(script)[1].tolist()
         assert compiled == plain
         np.testing.assert_array_equal(engines[0].estimate, engines[1].estimate)
+
+
+@pytest.mark.parametrize("algorithm", ["uniform", Counting()])
+def test_another_engine_goes_on_after_a_verdict(algorithm: object) -> None:
+    """With compiled rules and with rules written in Python."""
+    small = SMALL["tube"]
+    batch = EventBatch()
+    for _ in range(40):
+        batch.tell(list(range(6)), small.instance.means.tolist())
+    batch.ask(0, 2, ())
+    engine, followers = engine_of(small, algorithm), []
+
+    def successor(decided: Engine) -> Engine:
+        followers.append(engine_of(small, algorithm))
+        followers[-1].reset(decided.counts, decided.sums)
+        return followers[-1]
+
+    verdict, arms = engine.follow(batch, successor)
+    assert verdict is not None
+    assert engine.samples == verdict.samples < followers[-1].samples == 240
+    assert len(arms) == 2

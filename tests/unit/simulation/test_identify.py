@@ -99,7 +99,7 @@ def test_bernoulli_rewards() -> None:
 def test_compositions() -> None:
     own = MisLid(gain=Empirical(), sampling=CTracking(), steps=3, pulls=2)
     assert identify(INSTANCE, 2, algorithm=own).correct
-    assert identify(INSTANCE, 2, algorithm=replace(BestResponse(), power=0.5)).correct
+    assert identify(INSTANCE, 2, algorithm=replace(BestResponse(), exploration=0.5)).correct
 
 
 @pytest.mark.parametrize(
