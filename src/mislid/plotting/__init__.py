@@ -3,7 +3,6 @@
 Each function draws on matplotlib axes, gives figures, or saves a file; `theme` has what they share.
 """
 
-from mislid.plotting.dial import draw_dial
 from mislid.plotting.forecast import draw_forecast
 from mislid.plotting.run import plot_counts, plot_proved
 from mislid.plotting.runs import plot_runs, save_runs
@@ -14,7 +13,6 @@ from mislid.plotting.trade_off import draw_trade_off
 __all__ = [
     "as_png",
     "draw_candidates",
-    "draw_dial",
     "draw_evidence",
     "draw_forecast",
     "draw_trade_off",

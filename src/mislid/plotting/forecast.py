@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mislid._words import the_best
+from mislid._words import number, roughly, the_best, whole
 from mislid.forecast.overview import Overview
 from mislid.forecast.progress import StudyProgress, WhatIf
 from mislid.plotting.study import refuse_other_overviews
@@ -21,7 +21,6 @@ from mislid.plotting.theme import (
     scale,
     shorten,
 )
-from mislid.plotting.words import number, roughly, whole
 from mislid.study.settings import Settings
 
 if TYPE_CHECKING:

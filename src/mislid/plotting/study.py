@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mislid._validation import Vector
+from mislid._words import number, percent
 from mislid.forecast.history import Arms, EvidenceOverTime, History
 from mislid.forecast.overview import Overview
 from mislid.plotting import theme
-from mislid.plotting.words import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ import numpy as np
 
 from mislid import __version__
 from mislid._html import Html, element, markup, table
-from mislid._words import moment
+from mislid._words import decimals, fixed, moment, number, rate, whole
 from mislid.errors import MislidError, ProblemError
 from mislid.forecast.overview import Overview
 from mislid.forecast.sensitivity import SensitivityRow
@@ -21,7 +21,6 @@ from mislid.io import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
 from mislid.plotting.theme import require_matplotlib
-from mislid.plotting.words import decimals, fixed, number, rate, whole
 from mislid.report.style import as_markup, style_sheet
 from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.study import Study

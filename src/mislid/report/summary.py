@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from mislid._html import Html, element, markup
+from mislid._words import listed, measurements, number, percent, rate, roughly
 from mislid.errors import MislidError
 from mislid.forecast.overview import Overview
 from mislid.plotting.forecast import AS_ASKED, Forecast
-from mislid.plotting.words import listed, measurements, number, percent, rate, roughly
 from mislid.study.facts import Decided
 from mislid.study.settings import MAXIMIZE
 

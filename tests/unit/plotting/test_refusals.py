@@ -1,5 +1,6 @@
 """What cannot be drawn or saved is refused in words."""
 
+import base64
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import mislid
-from mislid.errors import FileFormatError, MissingPackageError, ProblemError
+from mislid.errors import MissingPackageError, ProblemError
 from mislid.plotting import (
     as_png,
     draw_candidates,
-    draw_dial,
     draw_evidence,
     draw_forecast,
     draw_trade_off,
@@ -40,7 +40,6 @@ def axes() -> Any:
         (draw_candidates, r"overview must be what Study.overview\(\) gives"),
         (draw_evidence, r"overview must be what Study.overview\(\) gives"),
         (draw_forecast, r"overview must be what Study.overview\(\) gives"),
-        (draw_dial, r"found must be what Study.sensitivity\(\) gives"),
         (draw_trade_off, r"trade_off must be what Representation.trade_off\(\) gives"),
         (as_png, "figure must be what a function of mislid.plotting gives"),
     ],
@@ -73,11 +72,6 @@ def test_files_that_cannot_be(tmp_path: Path, path: Any, problem: str) -> None:
     with pytest.raises(ProblemError, match=f"path {problem}"):
         save_runs(place, RUNS, 0.05)
     assert not list(tmp_path.iterdir())
-
-
-def test_an_ending_is_a_matter_of_format() -> None:
-    with pytest.raises(FileFormatError):
-        save(new_figure(1.0), "plot.pdf")
 
 
 @pytest.mark.parametrize("groups", [None, 5, "runs", [RUNS], {"a": 5}, {"a": [1]}, {5: RUNS}])
@@ -114,14 +108,23 @@ def test_without_matplotlib_the_way_out_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     study = mislid.create_study(candidates=[[0], [1], [2]], m=1, misspecification=0.1, noise=1.0)
-    overview, found, drawn = study.overview(), study.sensitivity(), new_figure(1.0)
+    overview, drawn = study.overview(), new_figure(1.0)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for draw in (
         lambda: draw_candidates(overview),
-        lambda: draw_dial(found),
         lambda: save_runs(tmp_path / "runs.png", RUNS, 0.05),
         lambda: save(drawn, tmp_path / "drawn.png"),
         lambda: as_png(drawn),
     ):
         with pytest.raises(MissingPackageError, match=r"a picture needs .* 'mislid\[plots\]'"):
             draw()
+
+
+def test_notebooks_show_figures_without_pyplot() -> None:
+    formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    shown, how = formatter.format(new_figure(1.0, 7.2))
+    image = shown["image/png"]
+    image = base64.b64decode(image) if isinstance(image, str) else image
+    assert image.startswith(b"\x89PNG")
+    assert how["image/png"] == {"width": 720}
+    assert "image/png" not in formatter.format(Figure())[0]
