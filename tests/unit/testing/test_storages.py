@@ -84,9 +84,9 @@ BROKEN = {
     KeepsHalf: "test_an_exception_undoes_the_whole_block",
     Careless: "test_writers_wait_for_each_other",
     GivesKeysAgain: "test_a_deleted_study_is_gone_and_its_key_too",
-    Overwrites: "test_a_name_is_taken_once",
+    Overwrites: "test_names_are_unique_and_in_alphabetical_order",
     KeepsOldSummaries: "test_a_line_has_the_summary_of_the_last_entry",
-    Unsorted: "test_names_are_in_alphabetical_order",
+    Unsorted: "test_names_are_unique_and_in_alphabetical_order",
 }
 
 
