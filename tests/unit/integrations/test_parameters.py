@@ -51,22 +51,6 @@ def test_choices_have_columns_but_for_one_that_follows():
     assert features_of(trials, ["kind"]) == {"kind=a": [1, 0, 0, 1, 0], "kind=b": [0, 1, 0, 0, 1]}
 
 
-def test_choices_that_look_alike_stay_apart():
-    trials = [Chosen({"flag": flag}) for flag in (None, "None", 1, True)]
-    _, features = as_features(trials, trials, ["flag"])
-    assert np.linalg.matrix_rank(np.column_stack([features, np.ones(4)])) == 4
-
-
-def test_constant_columns_are_left_out():
-    trials = [Chosen({"depth": 3, "momentum": at}) for at in (0.1, 0.5, 0.7)]
-    assert list(features_of(trials, ["depth", "momentum"])) == ["momentum"]
-
-
-def test_a_column_that_follows_from_others_is_left_out():
-    trials = [Chosen({"depth": depth, "momentum": (depth - 2) / 16}) for depth in (2, 5, 6, 9)]
-    assert list(features_of(trials, ["depth", "momentum"])) == ["depth"]
-
-
 def test_missing_ones_allow_the_same_means_whatever_is_filled_in():
     rng = np.random.default_rng(0)
     trials = [

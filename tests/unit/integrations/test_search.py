@@ -101,12 +101,6 @@ def test_confirming_by_the_values_of_the_search_is_caught():
     assert binom.cdf(covered, 12, 0.95) < 0.01
 
 
-def test_trials_with_equal_parameters_are_one_candidate():
-    search = added(some_search(), at(2.0, 0.4), at(1.0, 0.1), at(0.2, 0.1))
-    study = mislid.from_optuna(search)
-    assert study.candidates.labels == ("#5", "#6", "#3", "#0", "#2")
-
-
 def test_what_did_not_finish_or_is_infinite_is_no_candidate():
     search = added(
         some_search(values=(0.3, 0.9)),
@@ -134,16 +128,6 @@ def test_infeasible_trials_are_no_candidates():
         "#6",
         "#1",
     )
-
-
-def test_infeasible_trials_of_the_present_release_are_none_either():
-    if not hasattr(optuna.trial.FrozenTrial, "constraints"):
-        pytest.skip("Optuna before 5")
-    search = some_search()
-    bad = create_trial(
-        value=9.0, params={"x": 0.9}, distributions={"x": X}, constraints={"size": 0.5}
-    )
-    assert mislid.from_optuna(added(search, bad), top=2).candidates.labels == ("#1", "#3")
 
 
 def test_parameters_may_be_chosen():

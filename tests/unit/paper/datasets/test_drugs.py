@@ -79,18 +79,6 @@ def test_instances_of_the_rewarded_drugs(folder):
         drugs.signatures_of(["drug 1"])
 
 
-def test_drugs_that_cannot_be_chosen(folder):
-    drugs = epilepsy(folder)
-    for chosen in ("Dmcm", 5, np.array("Dmcm")):
-        with pytest.raises(ProblemError, match="drugs must be a list of names; got"):
-            drugs.signatures_of(chosen)
-    for few in ([], ["Dmcm"]):
-        with pytest.raises(ProblemError, match=r"drugs must be at least 2 .*; got \["):
-            drugs.environment(few)
-    with pytest.raises(ProblemError, match="features must have 2 rows, one per arm; got 3"):
-        drugs.to_instance(np.ones((3, 1)), ["Dmcm", "Diazepam"])
-
-
 @pytest.mark.parametrize("name", [SIGNATURES, SCORES, REWARDS])
 def test_files_that_are_not_the_published_ones(folder, name, monkeypatch):
     right = {f"epilepsy/{name}" for name in (SIGNATURES, SCORES, REWARDS)} - {f"epilepsy/{name}"}

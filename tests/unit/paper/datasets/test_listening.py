@@ -71,20 +71,6 @@ def test_features_are_the_best_approximation_of_their_rank(counts, rank):
     assert (music.artist_features.max(axis=0) == np.abs(music.artist_features).max(axis=0)).all()
 
 
-def test_counts_of_which_nobody_listened():
-    silent = ListeningCounts(np.arange(2), np.arange(2), csr_array([[0, 0], [0, 0]]))
-    with pytest.raises(ProblemError, match="counts must have one above 0"):
-        silent.rewards()
-
-
-@pytest.mark.parametrize("least", [-1, 1.5])
-def test_limits_that_are_no_counts(counts, least):
-    for limits in ({"min_listeners": least}, {"min_artists": least}):
-        (name,) = limits
-        with pytest.raises(ProblemError, match=f"{name} must be an integer at least 0; got"):
-            counts.keep(**limits)
-
-
 @pytest.mark.parametrize("rank", [0, 13, 1.5])
 def test_ranks_that_are_not(counts, rank):
     with pytest.raises(ProblemError, match=rf"rank must be from 1 to 12 .*; got {rank!r}"):

@@ -1,7 +1,5 @@
 """What a report says and shows, from runs that were made up."""
 
-import csv
-import io
 import json
 import re
 from dataclasses import replace
@@ -19,7 +17,6 @@ from mislid.paper.experiments.figure import draw_result
 from mislid.paper.experiments.report import (
     page_text,
     report_text,
-    runs_text,
     settings_of,
     table_text,
     write_page,
@@ -151,14 +148,6 @@ def test_settings_hold_seed_versions_and_options(result):
     assert method["K"] == 3
 
 
-def test_runs_are_one_table(result):
-    found = list(csv.DictReader(io.StringIO(runs_text(result))))
-    assert len(found) == 160
-    assert found[-1]["method"] == "LUCB, standard width"
-    assert (found[-1]["correct"], found[-1]["status"]) == ("", "budget exhausted")
-    assert found[40]["correct"] == "False"
-
-
 def boxes(axes):
     """Edge colour and style of every box."""
     return [(to_hex(patch.get_edgecolor()), patch.get_linestyle()) for patch in axes.patches]
@@ -196,12 +185,6 @@ def test_where_only_a_published_mean_is_known_it_is_a_line(result):
         CONTRAST,
         INK,
     ]
-
-
-def test_a_figure_without_any_answers_says_so(tmp_path):
-    (axes,) = draw_result(made_up(tmp_path, {TIRED: rows(900, 0, False)})).axes
-    assert boxes(axes) == []
-    assert axes.get_xlabel().endswith("gave up: LUCB, standard width, guaranteed")
 
 
 def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
