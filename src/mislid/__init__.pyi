@@ -46,7 +46,7 @@ from mislid.simulation.replicate import replicate as replicate
 from mislid.study import Study as Study
 from mislid.study import StudyResult as StudyResult
 from mislid.study import Trial as Trial
-from mislid.study.checking import check_study as check_study
+from mislid.study.manage import check_study as check_study
 from mislid.study.manage import copy_study as copy_study
 from mislid.study.manage import create_study as create_study
 from mislid.study.manage import delete_study as delete_study

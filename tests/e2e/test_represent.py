@@ -60,7 +60,7 @@ def assert_begins_a_study(folder, create, instance):
     assert study.candidates.features.tolist() == instance.model.features.tolist()
     assert study.settings.misspecification == instance.model.misspecification
     assert study.settings.deviations(instance.K).tolist() == instance.noise.tolist()
-    study._storage.close()
+    study._session.storage.close()
 
 
 @pytest.mark.slow

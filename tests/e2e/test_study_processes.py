@@ -15,7 +15,8 @@ import pytest
 
 import mislid
 from mislid.study import Study
-from mislid.study.facts import Told
+from mislid.study.events import Told
+from mislid.study.session import Session
 
 WORKERS = 8
 # 20,000 is what studies have been tried with by hand, on both databases.
@@ -92,7 +93,7 @@ def test_killed_workers_lose_and_double_nothing(address: str, tmp_path: Path) ->
             assert process.wait() == 0
     assert "".join(place.read_text() for place in tmp_path.glob("*.err")) == ""
     check_log(study, tmp_path)
-    study._storage.close()
+    study._session.storage.close()
 
 
 def check_log(study: Study, folder: Path) -> None:
@@ -108,9 +109,9 @@ def check_log(study: Study, folder: Path) -> None:
     # A worker holds one trial at a time, also one that came back.
     assert len(study.pending) <= WORKERS
     assert len({trial.worker for trial in study.pending}) == len(study.pending)
-    replay = Study("s", study._key, study._storage)
+    replay = Study(Session("s", study._session.key, study._session.storage))
     assert replay.samples == len(told)
-    assert replay._replay.diverged == 0
+    assert replay._session.replay.diverged == 0
     assert replay.ask(worker="new").arm == study.ask(worker="new").arm
 
 
@@ -136,4 +137,4 @@ def test_a_killed_process_would_have_asked_the_same(tmp_path: Path) -> None:
         t.arm for t in whole.ask(4, worker="w0")
     ]
     for one in (study, whole, resumed):
-        one._storage.close()
+        one._session.storage.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 import mislid
 from mislid.study import Study
-from mislid.study.result import Trial
+from mislid.study.results import Trial
 
 NAME = "s"
 # Candidate k has the mean k / 2, so that studies decide soon.

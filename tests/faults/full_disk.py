@@ -31,7 +31,7 @@ def main(disk: Path, folder: Path) -> None:
         _fill(disk / "ballast", rng.choice([0, 4096, 8192, 16384, 20480, 40960]))
         _work(worker, 6)
         (disk / "ballast").unlink()
-    worker.study._storage.close()
+    worker.study._session.storage.close()
     operations = record.operations(folder.glob("*.record")).values()
     full = [one for one in operations if "FullStorageError" in str(one.reply)]
     found = checker.violations(*checker.read_sqlite(disk / "lab.db"), operations)

@@ -45,7 +45,7 @@ def _replays(address: str, model: Model, folder: Path) -> Iterable[Violation]:
             yield Violation("replay", "other measurements than the log has")
         fresh = digest(study)
     finally:
-        study._storage.close()
+        study._session.storage.close()
     for file in sorted(folder.glob("*.digest")):
         if file.read_text() != fresh:
             yield Violation("replay", f"{file.stem}: {file.read_text()}, a new process: {fresh}")
@@ -120,9 +120,9 @@ def _kept(file: Path) -> list[Row]:
         _ = study.status
         kept = checker.read_sqlite(file)
         study.add_observations([("c0", 0.1)])
-        found = mislid.check_study(study_name=NAME, storage=study._storage)
+        found = mislid.check_study(study_name=NAME, storage=study._session.storage)
         if not found.ok:
             raise sqlite3.DatabaseError(str(found))
     finally:
-        study._storage.close()
+        study._session.storage.close()
     return kept[1][: kept[0]]

@@ -43,7 +43,7 @@ def run(
     """
     begun = time.monotonic()
     study = new_study(place.address)
-    study._storage.close()
+    study._session.storage.close()
     names = [f"w{number}" for number in range(workers)]
     crew = Crew(names, place.address, folder, seed)
     try:

@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> SQLitePlace:
     for number in range(COPIES):
         study.add_observations([("c1", value_of(f"{number}", "c1"))] * 3)
         place.faults["torn copy"](rng)
-    study._storage.close()
+    study._session.storage.close()
     return place
 
 

@@ -64,8 +64,8 @@ class Case:
             "known": {"noise": self.noise},
             "unknown": {"noise": "unknown"},
             "unknown-equal": {"noise": "unknown-equal"},
-            "bounded": {"reward_range": RANGE},
-            "bernoulli": {"rewards": "bernoulli"},
+            "bounded": {"noise": RANGE},
+            "bernoulli": {"noise": "bernoulli"},
         }[self.model]
 
     def _values(self, means: Any, rng: np.random.Generator, arms: Any) -> Any:

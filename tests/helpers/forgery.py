@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mislid.study import Study
-from mislid.study.events import Chain, Entry, Event, entry_of
-from mislid.study.facts import Fact
+from mislid.study.events import Chain, Entry, Event, Fact, entry_of
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
 
 def entries_of(study: Study) -> list[Entry]:
     """As they are stored."""
-    return list(study._storage.read(study._key))
+    return list(study._session.storage.read(study._session.key))
 
 
 def with_log(entries: Sequence[Entry], *, sealed: bool = False) -> Study:
@@ -21,7 +21,7 @@ def with_log(entries: Sequence[Entry], *, sealed: bool = False) -> Study:
     plain = [Entry(one.sequence, one.time, one.kind, one.body) for one in entries]
     log = Chain().seal(plain) if sealed else list(entries)
     storage._keys["forged"], storage._logs[1] = 1, log
-    return Study("forged", 1, storage)
+    return Study(Session("forged", 1, storage))
 
 
 def renumbered(entries: Sequence[Entry]) -> list[Entry]:

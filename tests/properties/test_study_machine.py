@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
 
     def loaded(self, which: int) -> Study:
         study = mislid.load_study(study_name="s", storage=self.storages[which])
-        study._clock = lambda: self.now
+        study._session.clock = lambda: self.now
         return study
 
     def waiting(self) -> list[int]:
@@ -134,8 +134,8 @@ class Machine(RuleBasedStateMachine):
 
     def agree(self, one: Study, other: Study) -> None:
         assert one._now() == other._now()
-        assert one._replay.diverged == other._replay.diverged == 0
-        first, second = one._replay.engine, other._replay.engine
+        assert one._session.replay.diverged == other._session.replay.diverged == 0
+        first, second = one._session.replay.engine, other._session.replay.engine
         for name in ("counts", "sums", "means", "weights", "estimate", "incumbents"):
             np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
         assert_same(*(numbers_of(engine.memory().sampler) for engine in (first, second)))

@@ -12,7 +12,7 @@ import math
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -28,11 +28,10 @@ from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.io import as_plain, new_place, write_whole
 from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
+from mislid.study.assumption_tests import Tallies, tests_of
 from mislid.study.candidates import Candidates
-from mislid.study.census import Census
-from mislid.study.contradictions import Tallies, tests_of
-from mislid.study.events import Event
-from mislid.study.facts import Added, Contradicted, Decided, Retired
+from mislid.study.events import Added, Contradicted, Decided, Event, Retired
+from mislid.study.roster import Roster
 from mislid.study.settings import GUARANTEED, KNOWN, Settings, question_of
 from mislid.study.state import Correction, Observation
 
@@ -53,19 +52,19 @@ class Mended:
         Values that were mended, and events that declared something anew.
     contradictions
         What the data have refuted of the present declaration.
-    census, changes
+    roster, changes
         All candidates that there were, and events that added or retired some.
     """
 
     corrections: tuple[Correction, ...] = ()
     declarations: tuple[Event, ...] = ()
     contradictions: tuple[Contradicted, ...] = ()
-    census: Census | None = None
+    roster: Roster | None = None
     changes: tuple[Event, ...] = ()
 
     def plain(self, candidates: Candidates, promised: float) -> dict[str, Any]:
         """Values of JSON; of changes, and of the promise, only where there are any."""
-        known = candidates if self.census is None else self.census.register
+        known = candidates if self.roster is None else self.roster.register
         plain: dict[str, Any] = {
             "corrections": [
                 {
@@ -83,13 +82,13 @@ class Mended:
                 {
                     "event": event.sequence,
                     "kind": type(event.fact).__name__.lower(),
-                    **as_plain(asdict(event.fact)),
+                    **as_plain(event.fact._asdict()),
                 }
                 for event in self.declarations
             ],
-            "contradictions": [asdict(one) for one in self.contradictions],
+            "contradictions": [one._asdict() for one in self.contradictions],
         }
-        if self.census is not None and self.changes:
+        if self.roster is not None and self.changes:
             plain["changes"] = [_plain_change(event, known) for event in self.changes]
             plain["promised"] = promised
         return plain

@@ -13,9 +13,9 @@ from mislid.stopping.dispersion import Dispersion
 from mislid.stopping.noise import UNDECLARED
 from mislid.stopping.noise.equal import spread_of
 from mislid.stopping.residuals import Residuals
-from mislid.study.plausibility import REPEATED, constant_words, is_constant
+from mislid.study.assumption_tests import REPEATED, constant_words, is_constant
 from mislid.study.replay import Replay
-from mislid.study.result import PlainRecord
+from mislid.study.results import PlainRecord
 from mislid.study.settings import KNOWN, UNKNOWN, is_python
 from mislid.study.state import MISSPECIFICATION, NOISE
 
@@ -152,7 +152,7 @@ def _disagreement(replay: Replay) -> StudyWarning | None:
 def _stuck(replay: Replay) -> StudyWarning | None:
     """All that is open waits for candidates that cannot be measured any more."""
     state = replay.state
-    closed = set(range(state.candidates.K)) - set(state.census.measurable)
+    closed = set(range(state.candidates.K)) - set(state.roster.measurable)
     if not closed or state.decision is not None or is_python(state.settings.stopping):
         return None
     engine = replay.estimating()

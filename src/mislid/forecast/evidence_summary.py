@@ -15,7 +15,7 @@ from mislid.stopping.noise.equal import spread_of
 from mislid.stopping.noise.pairs import by_own_values, scatter_after, scatter_over_time
 from mislid.stopping.pairs import AnswerEvidence, Standing
 from mislid.study.candidates import Candidates
-from mislid.study.facts import Decided
+from mislid.study.events import Decided
 from mislid.study.replay import Replay
 from mislid.study.settings import EQUAL, GUARANTEED, KNOWN, Settings
 

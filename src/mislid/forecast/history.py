@@ -20,8 +20,8 @@ from mislid.stopping.noise.equal import spread_of
 from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
 from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
 from mislid.study.candidates import Candidates
-from mislid.study.decisions import new_engine, stand_ins
-from mislid.study.facts import Decided
+from mislid.study.events import Decided
+from mislid.study.replay import new_engine, stand_ins
 from mislid.study.settings import EQUAL, KNOWN, UNKNOWN, Settings, is_python
 
 Arms = NDArray[np.int64]

@@ -22,12 +22,12 @@ from mislid.forecast.progress import CostToGo, Snapshot, StudyProgress, WhatIf
 from mislid.forecast.sensitivity import Sensitivity, proved_range, sensitivity_of
 from mislid.io import as_plain
 from mislid.stopping.rules import StoppingRule, stopping_rule_called
+from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import Candidates
-from mislid.study.census import Census
-from mislid.study.contradictions import in_words
-from mislid.study.facts import Contradicted
+from mislid.study.events import Contradicted
 from mislid.study.replay import Replay
-from mislid.study.result import CONTRADICTED, DECIDED, Label, StudySummary
+from mislid.study.results import CONTRADICTED, DECIDED, Label, StudySummary
+from mislid.study.roster import Roster
 from mislid.study.settings import GUARANTEED, KNOWN, UNKNOWN, Settings, is_python
 from mislid.study.state import NOISE, Correction, Withdrawal, summary_of
 
@@ -74,8 +74,8 @@ class Overview(Record):
     noise_refuted
         Whether the noise is among it, so that nothing holds for other misspecifications either.
     corrections, withdrawn
-        Values that were mended, and decisions that were withdrawn; arms are those of the census.
-    census
+        Values that were mended, and decisions that were withdrawn; arms are those of the roster.
+    roster
         All candidates that there were, and what became of them.
     warnings
         As `Study.warnings` gives them; one of the kind `unchecked` where they cannot be computed.
@@ -109,7 +109,7 @@ class Overview(Record):
 
     >>> study.retire("c", leave=True, reason="no longer sold")
     >>> later = study.overview()
-    >>> later.labels, later.registered(later.census.gone)
+    >>> later.labels, later.registered(later.roster.gone)
     (['a', 'b'], ('c',))
     """
 
@@ -120,7 +120,7 @@ class Overview(Record):
     noise_refuted: bool
     corrections: tuple[Correction, ...]
     withdrawn: tuple[Withdrawal, ...]
-    census: Census
+    roster: Roster
     warnings: tuple[StudyWarning, ...]
     forecaster: Snapshot | None
     claims: Claims
@@ -149,7 +149,7 @@ class Overview(Record):
             noise_refuted=NOISE in {one.what for one in contradictions},
             corrections=tuple(state.corrections),
             withdrawn=tuple(state.withdrawn),
-            census=state.census,
+            roster=state.roster,
             warnings=_warnings(replay, {one.what for one in contradictions}),
             forecaster=Snapshot.of(replay, contradictions) if replay.has_rules else None,
             claims=Claims.of(replay, engine),
@@ -341,7 +341,7 @@ class Overview(Record):
         Parameters
         ----------
         arms
-            As decisions in `withdrawn`, and `census`, count them.
+            As decisions in `withdrawn`, and `roster`, count them.
 
         Returns
         -------
@@ -353,7 +353,7 @@ class Overview(Record):
         ProblemError
             If the register has no such arm.
         """
-        return _labels_of(arms, self.census.register)
+        return _labels_of(arms, self.roster.register)
 
     def to_dict(self) -> dict[str, Any]:
         """What `mislid study status --format json` prints: values of JSON.
@@ -387,9 +387,9 @@ class Overview(Record):
                 "withdrawn": [f"{one.cause} at event {one.sequence}" for one in self.withdrawn],
                 "answer": None if self.decision is None else self.names(self.decision.answer),
                 **{name: progress[name] for name in (*forecast, "note", "lower_bound")},
-                "added": self.registered(sorted(self.census.late)),
-                "left": self.registered(sorted(self.census.gone)),
-                "retired": self.registered(sorted(self.census.closed - self.census.gone)),
+                "added": self.registered(sorted(self.roster.late)),
+                "left": self.registered(sorted(self.roster.gone)),
+                "retired": self.registered(sorted(self.roster.closed - self.roster.gone)),
                 **{name: progress[name] for name in ("spent", *CostToGo._fields)},
                 "budget": self.settings.budget,
                 "budget_left": self.settings.budget_left(self.samples),

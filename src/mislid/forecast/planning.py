@@ -21,7 +21,7 @@ from mislid.geometry.coordinates import coordinates
 from mislid.stopping.evidence import Families, Pairs, by_features, by_two_arms, families_of
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates
-from mislid.study.result import Label, PlainRecord
+from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import UNKNOWN, Settings
 
 # Pairs, those that the features tell apart worst, whose evidence is looked at.

@@ -10,7 +10,6 @@ event forecasts the same in any process.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,13 +23,12 @@ from mislid.engine import Engine, Verdict
 from mislid.engine.engine import Memory
 from mislid.errors import CertificateError, ProblemError
 from mislid.forecast.simulate import Forward, Measured, data_of, likely_deviations
+from mislid.study.assumption_tests import is_refuted
 from mislid.study.candidates import Candidates
-from mislid.study.contradictions import is_refuted
-from mislid.study.decisions import new_engine
-from mislid.study.facts import Contradicted, Decided
-from mislid.study.replay import Replay
-from mislid.study.result import Label, PlainRecord
-from mislid.study.settings import KNOWN, Settings, as_settings
+from mislid.study.events import Contradicted, Decided
+from mislid.study.replay import Replay, new_engine
+from mislid.study.results import Label, PlainRecord
+from mislid.study.settings import Settings, as_settings
 from mislid.study.state import MISSPECIFICATION
 
 # One of so many runs is meant to be below the range, and one above it.
@@ -191,7 +189,7 @@ class Snapshot:
             decision=state.decision,
             rules=replay.given,
             engine=None if engine.is_compiled else engine.copy(),
-            costs=state.census.costs,
+            costs=state.roster.costs,
             least=_least(contradictions),
         )
 
@@ -254,8 +252,6 @@ class Snapshot:
         )
         known = dict(zip(("algorithm", "stopping"), rules, strict=True))
         now = as_settings(self.candidates, **{**was.arguments(), **known, **asked})
-        if was.noise_model == KNOWN and was.reward_range is not None:  # as it was decided then
-            now = dataclasses.replace(now, noise_model=KNOWN)
         forward = self._forward(now)
         question = {name: getattr(now, name) for name in ASKED}
         changed = tuple(name for name in ASKED if question[name] != getattr(was, name))

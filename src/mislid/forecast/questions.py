@@ -20,7 +20,7 @@ from mislid._validation import Vector, as_number
 from mislid.errors import ProblemError
 from mislid.forecast.evidence_summary import Claims
 from mislid.forecast.sensitivity import proved_range
-from mislid.study.result import Label, PlainRecord
+from mislid.study.results import Label, PlainRecord
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -22,7 +22,7 @@ from mislid.errors import ProblemError
 from mislid.forecast.diagnostics import residuals_of
 from mislid.forecast.evidence_summary import Claims
 from mislid.stopping.pairs import AnswerEvidence
-from mislid.study.result import Label, PlainRecord
+from mislid.study.results import Label, PlainRecord
 from mislid.study.settings import GUARANTEED, UNKNOWN
 
 if TYPE_CHECKING:
@@ -380,8 +380,8 @@ def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:
     if engine.question.noise_model == UNKNOWN:
         raise ProblemError(
             "sensitivity needs to know something of the noise: where it is unknown, features prove "
-            "nothing, and an answer holds for every misspecification. Begin a study with noise or "
-            "reward_range to have it, and add the observations of this one"
+            "nothing, and an answer holds for every misspecification. Begin a study with another "
+            "noise to have it, and add the observations of this one"
         )
     level = engine.question.delta if level is None else level
     proven = engine.stopping.name == GUARANTEED

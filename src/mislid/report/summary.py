@@ -9,7 +9,7 @@ from mislid._words import listed, measurements, number, percent, rate, roughly
 from mislid.errors import MislidError
 from mislid.forecast.overview import Overview
 from mislid.plotting.forecast import AS_ASKED, Forecast
-from mislid.study.facts import Decided
+from mislid.study.events import Decided
 from mislid.study.settings import MAXIMIZE
 
 _LONG = 90

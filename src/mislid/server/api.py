@@ -146,6 +146,9 @@ async def create(request: Request) -> Response:
     body = await body_of(request)
     key = _key(request, body)
     _check(create_study, body, *_OWN)
+    noise = body.get("noise")
+    if isinstance(noise, dict) and noise.keys() == {"low", "high"}:  # a range; JSON has no tuples
+        body["noise"] = noise["low"], noise["high"]
     if key is not None and body.get("study_name") is None:
         body["study_name"] = f"study-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
     hub = hub_of(request)

@@ -23,6 +23,7 @@ from mislid.report.summary import cautions, headline, key_numbers, question
 from mislid.server.answers import event_json, packed
 from mislid.study import Study
 from mislid.study.events import Entry
+from mislid.study.session import Session
 from mislid.study.storage import Storage
 from mislid.study.storage.interface import Line
 from mislid.verification import verify
@@ -182,7 +183,7 @@ class Views:
     def of(self, line: Line) -> Seen:
         """A study, opened if it is not in memory."""
         place = line.name, line.key
-        found = self._seen.pop(place, None) or Seen(Study(*place, self._storage))
+        found = self._seen.pop(place, None) or Seen(Study(Session(*place, self._storage)))
         self._seen[place] = found
         if len(self._seen) > _MOST:
             self._seen.pop(next(iter(self._seen)))

@@ -5,19 +5,19 @@
 """
 
 from mislid.study.candidates import Candidates
-from mislid.study.checking import StudyCheck, check_study
 from mislid.study.events import Event
 from mislid.study.manage import (
+    StudyCheck,
+    check_study,
     copy_study,
     create_study,
     delete_study,
     list_studies,
     load_study,
 )
-from mislid.study.reading import ObservationRow
-from mislid.study.result import StudyResult, StudySummary, Trial
+from mislid.study.results import StudyResult, StudySummary, Trial
 from mislid.study.settings import Settings
-from mislid.study.study import Study
+from mislid.study.study import ObservationRow, Study
 
 __all__ = [
     "Candidates",

@@ -1,52 +1,203 @@
-"""Events as a log has them: written down, read again, found possible, and sealed in a chain.
+"""Event serialization, validation and hash chain.
 
-A log may come from anywhere: a seal says that nobody changed it since, not that a study wrote it.
-So whoever reads an event asks whether it can have happened after those before it.
+A study's log is all there is: whatever a study knows is a replay of it. A log may come from
+anywhere, so every event that is read must be possible after those before it.
 
-Every entry carries a seal of itself and of the one before. A seal is a SHA-256, without a secret:
-whoever changes, adds, drops or swaps entries has to write all later seals anew, and then the last
-one, the head, is another. docs/reliability.md says what that detects.
+Every entry carries a seal of itself and of the one before. A seal is a SHA-256 without a secret:
+changing, adding, dropping or swapping entries changes all later seals, and with the last one the
+head of the log. docs/reliability.md says what that detects.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from mislid.errors import CorruptStorageError
 from mislid.io import as_plain
-from mislid.study import facts
 from mislid.study.candidates import Candidates
-from mislid.study.settings import Settings, present_rule
+from mislid.study.settings import Settings
 
 if TYPE_CHECKING:
     from mislid.study.state import StudyState
 
-_KINDS: dict[str, type[facts.Fact]] = {kind.__name__.lower(): kind for kind in get_args(facts.Fact)}
-# Facts with numbers that JSON does not have: infinity.
-_UNBOUNDED: dict[type[facts.Fact], tuple[str, ...]] = {
-    facts.Decided: ("statistic",),  # where no model reverses the pair
-    facts.Redeclared: ("misspecification",),
-    facts.Accepted: ("misspecification",),
-}
 
+class Created(NamedTuple):
+    """The study began with this question."""
+
+    settings: Settings
+    candidates: Candidates
+
+
+class Asked(NamedTuple):
+    """Trials were handed out, to a worker if named, until `expires` (seconds, None: for ever).
+
+    `again` names, per trial, the expired one that it asks again, or None for a new one. A rule
+    chose the arms of new ones or, where the batch had to fit limits, proposed the arms `proposed`,
+    one for each group of trials, which are as many in every group.
+    """
+
+    trials: tuple[int, ...]
+    arms: tuple[int, ...]
+    again: tuple[int | None, ...]
+    worker: str | None
+    expires: float | None
+    proposed: tuple[int, ...] | None = None
+
+
+class Renewed(NamedTuple):
+    """A worker who came back was given its own trials again, with a new lease."""
+
+    trials: tuple[int, ...]
+    worker: str
+    expires: float | None
+
+
+class Told(NamedTuple):
+    """A trial gave this value, in the user's sign, and `more` that are looked at with it."""
+
+    trial: int
+    value: float
+    more: tuple[float, ...] = ()
+
+
+class Failed(NamedTuple):
+    """A trial gave no value."""
+
+    trial: int
+
+
+class Observed(NamedTuple):
+    """Measurements that no trial asked for, in order, taken in at once."""
+
+    arms: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+class Decided(NamedTuple):
+    """The stopping rule was satisfied by the first `samples` measurements.
+
+    `answer` has the arms, best first; `statistic` reached `threshold` for the `pair` (challenger,
+    incumbent) that was hardest to tell apart.
+    """
+
+    answer: tuple[int, ...]
+    samples: int
+    rule: str
+    statistic: float
+    threshold: float
+    pair: tuple[int, int]
+
+
+class Corrected(NamedTuple):
+    """The measurements of rows were mistakes, and were these values.
+
+    Rows are counted from 0 over all measurements of the log. One that was void counts again.
+    """
+
+    rows: tuple[int, ...]
+    values: tuple[float, ...]
+    reason: str | None
+
+
+class Voided(NamedTuple):
+    """The measurements of rows do not count any more."""
+
+    rows: tuple[int, ...]
+    reason: str | None
+
+
+class Redeclared(NamedTuple):
+    """Assumed from here on, of earlier measurements as well; None leaves it as it was."""
+
+    misspecification: float | None
+    noise: tuple[float, ...] | None
+    reason: str | None
+
+
+class Accepted(NamedTuple):
+    """The answer is wanted for every misspecification up to this; a decision for it follows."""
+
+    misspecification: float
+    reason: str | None
+
+
+class Added(NamedTuple):
+    """The question is about these candidates as well.
+
+    `noise` and `cost` are theirs, where candidates differ in that. `informed` says whether they may
+    have been chosen after a look at values of the study.
+    """
+
+    candidates: Candidates
+    noise: tuple[float, ...] | None
+    cost: tuple[float, ...] | None
+    informed: bool
+    reason: str | None
+
+
+class Retired(NamedTuple):
+    """An arm cannot be measured any more; one that `leaves` is not in the question either."""
+
+    arm: int
+    leaves: bool
+    informed: bool
+    reason: str | None
+
+
+class Contradicted(NamedTuple):
+    """The first `samples` measurements contradict what was declared: "misspecification" or "noise".
+
+    The logarithm of the evidence, `statistic`, exceeded `threshold`, which it ever does with
+    probability at most `level` if the declaration is right. No less than `least` (a
+    misspecification, or a factor of the noise) would not be contradicted.
+    """
+
+    what: str
+    samples: int
+    level: float
+    statistic: float
+    threshold: float
+    least: float
+
+
+Fact = (
+    Created
+    | Asked
+    | Renewed
+    | Told
+    | Failed
+    | Observed
+    | Decided
+    | Corrected
+    | Voided
+    | Redeclared
+    | Accepted
+    | Contradicted
+    | Added
+    | Retired
+)
+_KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Fact)}
+# Facts with numbers that may be infinite, which JSON does not have.
+_UNBOUNDED: dict[type[Any], tuple[str, ...]] = {
+    Decided: ("statistic",),  # where no model reverses the pair
+    Redeclared: ("misspecification",),
+    Accepted: ("misspecification",),
+}
 # What reading something that is not an event may raise.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-# Entries that are read at once: enough to be fast, few enough to take little memory.
+# Entries whose bodies are parsed at once.
 _AT_ONCE = 1_000
 # States of trials that can be told.
 _OPEN_STATES = ("open", "replaced")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened in a study; `Study.events` gives all of it.
 
     Attributes
@@ -63,12 +214,11 @@ class Event:
 
     sequence: int
     time: float
-    fact: facts.Fact
+    fact: Fact
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An event as a storage keeps it.
 
     Attributes
@@ -91,23 +241,22 @@ class Entry:
 
 
 def entry_of(event: Event) -> Entry:
-    """Write an event down.
+    """Write an event as an entry, without its seal.
 
-    >>> entry_of(Event(3, 12.5, facts.Told(0, 0.7)))
+    >>> entry_of(Event(3, 12.5, Told(0, 0.7)))
     Entry(sequence=3, time=12.5, kind='told', body='{"trial":0,"value":0.7}', seal='')
     """
     fact = event.fact
-    plain: dict[str, Any]
-    if isinstance(fact, facts.Created):
-        plain = {"settings": fact.settings.plain(), "candidates": fact.candidates.written()}
-    else:
-        plain = {field.name: getattr(fact, field.name) for field in dataclasses.fields(fact)}
-        if isinstance(fact, facts.Told) and not fact.more:
+    plain: dict[str, Any] = fact._asdict()
+    match fact:
+        case Created(settings, candidates):
+            plain = {"settings": settings.plain(), "candidates": candidates.written()}
+        case Added(candidates):
+            plain["candidates"] = candidates.written()
+        case Told(more=()):
             del plain["more"]
-        if isinstance(fact, facts.Asked) and fact.proposed is None:
+        case Asked(proposed=None):
             del plain["proposed"]
-        if isinstance(fact, facts.Added):
-            plain["candidates"] = fact.candidates.written()
     if type(fact) in _UNBOUNDED:
         plain = as_plain(plain)
     if event.key is not None:
@@ -149,89 +298,97 @@ def _event(entry: Entry, plain: dict[str, Any]) -> Event:
     return Event(entry.sequence, entry.time, _fact(entry.kind, plain), key)
 
 
-def _fact(kind: str, plain: dict[str, Any]) -> facts.Fact:
-    if kind == "created":
-        return facts.Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
+def _fact(kind: str, plain: dict[str, Any]) -> Fact:
     fact = _KINDS[kind]
+    if fact is Created:
+        return Created(Settings.of(plain["settings"]), Candidates.of(plain["candidates"]))
+    if fact is Added:
+        plain["candidates"] = Candidates.of(plain["candidates"])
     for name in _UNBOUNDED.get(fact, ()):
         plain[name] = None if plain[name] is None else float(plain[name])
-    if fact is facts.Added:
-        plain["candidates"] = Candidates.of(plain["candidates"])
-    if fact is facts.Decided:
-        plain["rule"] = present_rule(plain["rule"])
     for name, value in plain.items():
-        if isinstance(value, list):
+        if type(value) is list:
             plain[name] = tuple(value)
-    return fact(**plain)
+    found: Fact = fact(**plain)
+    return found
 
 
-def complaint(state: StudyState, event: Event) -> str | None:
-    """What is wrong with the next event of a log, or None; kinds that are not looked at pass."""
+def check(state: StudyState, event: Event) -> None:
+    """Refuse an event that cannot be the next one of a log; kinds without a check pass."""
     try:
-        return _complaint(state, event)
+        wrong = _complaint(state, event)
     except (TypeError, OverflowError, ValueError, AttributeError):
-        return "does not hold what such an event holds"
+        wrong = "does not hold what such an event holds"
+    if wrong is not None:
+        raise CorruptStorageError(
+            f"event {event.sequence} of the study {wrong}. Nothing is decided from it: restore "
+            "the storage from a backup"
+        )
 
 
 def _complaint(state: StudyState, event: Event) -> str | None:
-    fact = event.fact
-    if not math.isfinite(event.time):
-        return f"is of the time {event.time!r}, which is none"
-    if event.key is not None and event.key.rpartition(" ")[0] in state.keys:
-        return f"has the key {event.key!r}, which was used before"
-    if isinstance(fact, facts.Created) != (event.sequence == 1):
-        return "begins a study" if isinstance(fact, facts.Created) else "comes before the settings"
+    sequence, time, fact, key = event
+    if sequence != state.sequence + 1:
+        return f"was found in the place of event {state.sequence + 1}"
+    if not math.isfinite(time):
+        return f"is of the time {time!r}, which is none"
+    if key is not None and key.rpartition(" ")[0] in state.keys:
+        return f"has the key {key!r}, which was used before"
+    if isinstance(fact, Created) != (sequence == 1):
+        return "begins a study" if isinstance(fact, Created) else "comes before the settings"
     match fact:
-        case facts.Told(trial, value, more):
-            return _not_open(state, trial) or _not_values(state, (value, *more))
-        case facts.Failed(trial):
-            return _not_open(state, trial)
-        case facts.Asked():
+        case Asked():
             return _unaskable(state, fact)
-        case facts.Renewed(trials, _, expires):
-            return _first(_not_waiting(state, trial) for trial in trials) or _not_time(expires)
-        case facts.Observed(arms, values):
+        case Told(trial, value, more):
+            return _not_open(state, trial) or _not_values(state, (value, *more))
+        case Failed(trial):
+            return _not_open(state, trial)
+        case Renewed(trials, _, expires):
+            return _not_waiting(state, trials) or _not_time(expires)
+        case Observed(arms, values):
             if len(arms) != len(values):
                 return "has more arms than values, or fewer"
-            return _not_among(arms, state.census.register.K, "arm") or _not_values(state, values)
-        case facts.Corrected(rows, values):
+            return _not_among(arms, state.roster.register.K, "arm") or _not_values(state, values)
+        case Corrected(rows, values):
             if len(rows) != len(values):
                 return "has more rows than values, or fewer"
-            return _unmendable(state, rows) or _not_values(state, values)
-        case facts.Voided(rows):
-            return _unmendable(state, rows)
-        case facts.Decided():
+            return _not_rows(state, rows) or _not_values(state, values)
+        case Voided(rows):
+            return _not_rows(state, rows)
+        case Decided():
             return _undecidable(state, fact)
-        case facts.Redeclared(_, noise) if noise is not None:
+        case Redeclared(_, noise) if noise is not None:
             return None if len(noise) in (1, state.candidates.K) else "has noise for other arms"
-        case facts.Added():
+        case Added():
             return _unaddable(state, fact)
-        case facts.Retired():
-            return _unretirable(state, fact)
-        case facts.Contradicted(what=what) if what not in ("misspecification", "noise"):
+        case Retired(arm, leaves):
+            if leaves and len(state.roster.arms) - 1 <= state.roster.settings.m:
+                return "leaves too few candidates in the question"
+            return _not_asked_about(state, (arm,))
+        case Contradicted(what) if what not in ("misspecification", "noise"):
             return f"contradicts {what!r}, which is never declared"
     return None
 
 
-def _unaskable(state: StudyState, asked: facts.Asked) -> str | None:
-    first, count = len(state.trials), len(asked.trials)
-    if tuple(asked.trials) != tuple(range(first, first + count)):
+def _unaskable(state: StudyState, asked: Asked) -> str | None:
+    trials, arms, handed, _, expires, proposed = asked
+    first, count = len(state.trials), len(trials)
+    if trials != tuple(range(first, first + count)):
         return f"hands out other trials than {first}, which is the next"
-    if not count == len(asked.arms) == len(asked.again):
+    if not count == len(arms) == len(handed):
         return "has more arms than trials, or fewer"
-    again = [one for one in asked.again if one is not None]
-    proposed = asked.proposed or ()
+    again = [one for one in handed if one is not None]
     fresh = count - len(again)
     if len(set(again)) != len(again) or (proposed and (not fresh or fresh % len(proposed))):
         return "asks again for one trial twice, or has proposals without trials"
     return (
-        _not_asked_about(state, (*asked.arms, *proposed))
-        or _first(_not_waiting(state, one) for one in again)
-        or _not_time(asked.expires)
+        _not_asked_about(state, (*arms, *(proposed or ())))
+        or _not_waiting(state, again)
+        or _not_time(expires)
     )
 
 
-def _undecidable(state: StudyState, decided: facts.Decided) -> str | None:
+def _undecidable(state: StudyState, decided: Decided) -> str | None:
     answer = decided.answer
     if len(answer) != state.settings.m or len(set(answer)) != len(answer):
         return f"decides for {len(answer)} arms, not for {state.settings.m} different ones"
@@ -243,16 +400,8 @@ def _undecidable(state: StudyState, decided: facts.Decided) -> str | None:
     return _not_asked_about(state, (*answer, challenger, incumbent))
 
 
-def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
-    """Whether an arm is not in the register, or has left the question."""
-    wrong = _not_among(arms, len(state.census.register.labels), "arm")
-    left = [arm for arm in arms if arm in state.census.gone]
-    return wrong or (f"names arm {left[0]}, which left the question" if left else None)
-
-
-def _unaddable(state: StudyState, added: facts.Added) -> str | None:
-    """What is wrong with new candidates."""
-    register, more = state.census.register, added.candidates
+def _unaddable(state: StudyState, added: Added) -> str | None:
+    register, more = state.roster.register, added.candidates
     shapes = [None if one.features is None else one.features.shape[1] for one in (register, more)]
     if (
         more.K < 1
@@ -268,40 +417,41 @@ def _unaddable(state: StudyState, added: facts.Added) -> str | None:
     return None
 
 
-def _unretirable(state: StudyState, retired: facts.Retired) -> str | None:
-    census = state.census
-    if retired.leaves and len(census.arms) - 1 <= census.settings.m:
-        return "leaves too few candidates in the question"
-    return _not_asked_about(state, (retired.arm,))
+def _not_asked_about(state: StudyState, arms: Sequence[Any]) -> str | None:
+    """Whether an arm is not in the register, or has left the question."""
+    roster = state.roster
+    wrong = _not_among(arms, roster.register.K, "arm")
+    if wrong is None and not roster.gone.isdisjoint(arms):
+        return f"names an arm that left the question, {min(roster.gone.intersection(arms))}"
+    return wrong
 
 
-def _unmendable(state: StudyState, rows: Sequence[Any]) -> str | None:
+def _not_rows(state: StudyState, rows: Sequence[Any]) -> str | None:
     if not rows or len(set(rows)) != len(rows):
         return "mends nothing, or one row twice"
     return _not_among(rows, len(state.rows), "row")
 
 
 def _not_open(state: StudyState, trial: Any) -> str | None:
-    if not _is_index(trial, len(state.trials)):
+    if type(trial) is not int or not 0 <= trial < len(state.trials):
         return f"is about trial {trial!r}, which was not asked"
     if state.trials[trial].state not in _OPEN_STATES:
         return f"tells trial {trial}, which has been told before"
     return None
 
 
-def _not_waiting(state: StudyState, trial: Any) -> str | None:
-    if not _is_index(trial, len(state.trials)) or trial not in state.waiting:
-        return f"is about trial {trial!r}, which was not asked or is not open"
+def _not_waiting(state: StudyState, trials: Iterable[Any]) -> str | None:
+    for trial in trials:
+        if type(trial) is not int or trial not in state.waiting:
+            return f"is about trial {trial!r}, which was not asked or is not open"
     return None
 
 
 def _not_among(indices: Iterable[Any], size: int, what: str) -> str | None:
-    wrong = [one for one in indices if not _is_index(one, size)]
-    return f"names {what} {wrong[0]!r}, which is not among the {size}" if wrong else None
-
-
-def _is_index(value: Any, size: int) -> bool:
-    return type(value) is int and 0 <= value < size
+    for one in indices:
+        if type(one) is not int or not 0 <= one < size:
+            return f"names {what} {one!r}, which is not among the {size}"
+    return None
 
 
 def _not_values(state: StudyState, values: Sequence[Any]) -> str | None:
@@ -317,10 +467,6 @@ def _not_time(expires: Any) -> str | None:
     return None if expires is None or expires > 0 else f"has a lease until {expires!r}"
 
 
-def _first(found: Iterable[str | None]) -> str | None:
-    return next((one for one in found if one is not None), None)
-
-
 def seal_of(before: str, entry: Entry) -> str:
     """The seal of an entry that follows one with the seal `before`, which is empty for none.
 
@@ -332,10 +478,7 @@ def seal_of(before: str, entry: Entry) -> str:
 
 
 class Chain:
-    """Follows a log from its beginning, or from a seal that is known.
-
-    Entries of a storage that kept no seals have none. They may begin a log, and none may follow one
-    that has a seal.
+    """The hash chain of a log, from its beginning or from a seal that is known.
 
     Attributes
     ----------
@@ -347,34 +490,34 @@ class Chain:
 
     def __init__(self, sequence: int = 0, head: str = "", first: str = "") -> None:
         self.sequence, self.head, self.first = sequence, head, first
-        self._sealed = bool(head)
 
-    def take_in(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The next entries of the log, with their seals; refuses what was not written so."""
-        return [self._checked(entry) for entry in entries]
+    def take_in(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """The next entries of the log; refuses those that are not what was written."""
+        for entry in entries:
+            if entry.sequence != self.sequence + 1:
+                raise broken(
+                    f"event {self.sequence + 1} of the study is missing, event {entry.sequence!r} "
+                    "was found in its place"
+                )
+            seal = seal_of(self.head, entry)
+            if entry.seal != seal:
+                found = "its seal is of something else" if entry.seal else "its seal is missing"
+                raise broken(
+                    f"event {entry.sequence} of the study is not what was written: {found}"
+                )
+            self._link(entry.sequence, seal)
+        return entries
 
     def seal(self, entries: Sequence[Entry]) -> list[Entry]:
         """New entries, with their seals."""
-        return [self._link(entry) for entry in entries]
+        sealed = []
+        for entry in entries:
+            self._link(entry.sequence, seal_of(self.head, entry))
+            sealed.append(entry._replace(seal=self.head))
+        return sealed
 
-    def _checked(self, entry: Entry) -> Entry:
-        if entry.sequence != self.sequence + 1:
-            raise broken(
-                f"event {self.sequence + 1} of the study is missing, event {entry.sequence!r} was "
-                "found in its place"
-            )
-        given, linked = entry.seal, self._link(entry)
-        if given != linked.seal and (given or self._sealed):
-            found = "its seal is missing" if not given else "its seal is of something else"
-            raise broken(f"event {entry.sequence} of the study is not what was written: {found}")
-        self._sealed = bool(given)
-        return linked
-
-    def _link(self, entry: Entry) -> Entry:
-        self.head = seal_of(self.head, entry)
-        self.sequence = entry.sequence
-        self.first = self.first or self.head
-        return entry if entry.seal == self.head else replace(entry, seal=self.head)
+    def _link(self, sequence: int, seal: str) -> None:
+        self.sequence, self.head, self.first = sequence, seal, self.first or seal
 
 
 def broken(found: str) -> CorruptStorageError:
@@ -470,7 +613,7 @@ class Log(ABC):
     >>> storage.read(key) == [written]
     True
 
-    What goes wrong in the block leaves nothing behind:
+    What goes wrong in the block leaves the log as it was:
 
     >>> with storage.locked(key) as log:
     ...     log.append([Entry(3, log.now(), "observed", '{"arms":[0],"values":[0.9]}')])

@@ -1,27 +1,33 @@
-"""Create, open, list, copy and delete studies."""
+"""Create, open, list, check, copy and delete studies."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from mislid._validation import as_number, as_text, is_one_of
+from mislid._validation import as_number, as_text, fill, is_one_of
 from mislid._words import shown
 from mislid.errors import (
+    CorruptStorageError,
     DuplicatedStudyError,
+    MislidError,
     ProblemError,
     StorageError,
     UnknownOutcomeError,
     UnknownStudyError,
 )
+from mislid.study.assumption_tests import in_words
 from mislid.study.candidates import as_candidates, as_intended
-from mislid.study.events import Chain, Entry, Event, entry_of, events_of
-from mislid.study.facts import Created
-from mislid.study.result import StudySummary
+from mislid.study.events import Chain, Created, Entry, Event, entry_of, events_of
+from mislid.study.replay import Replay, cannot_be_known, unconfirmed
+from mislid.study.results import PlainRecord, StudySummary
+from mislid.study.session import Session
 from mislid.study.settings import UNKNOWN, as_settings, refuse_other_rules, refuse_others
 from mislid.study.state import StudyState, read_summary, summary_of
 from mislid.study.storage import Storage, as_storage
@@ -29,6 +35,8 @@ from mislid.study.storage.interface import Line
 from mislid.study.study import Study
 
 Address = str | os.PathLike[str] | Storage
+# Entries that are read at once, and problems after which nobody needs more.
+_AT_ONCE, _MOST = 10_000, 20
 
 
 def create_study(
@@ -50,8 +58,6 @@ def create_study(
     columns: Iterable[Any] | None = None,
     intercept: bool | None = None,
     mean_bound: float = math.inf,
-    reward_range: tuple[float, float] | None = None,
-    rewards: str | None = None,
     decide_at: float | None = None,
     budget: int | None = None,
     cost: Any = None,
@@ -77,9 +83,10 @@ def create_study(
         proved before that.
     noise
         Standard deviation of a measurement (or a bound that makes it sub-Gaussian), or one per
-        candidate, in their order or by label (a dict or a Series); or "unknown", for Gaussian
-        values of which every candidate has a standard deviation of its own, or "unknown-equal", if
-        all have the same. It must be given, or `reward_range`, or `rewards`; docs/noise.md.
+        candidate, as a list or array in their order or by label (a dict or a Series); "unknown",
+        for Gaussian values whose standard deviation differs between candidates, or "unknown-equal",
+        if all have the same; "bernoulli" for values 0 and 1; or a tuple (low, high), between which
+        every value is, whatever the distribution: others are refused. docs/noise.md.
     tolerance
         The answer is m candidates, none of them worse than the m-th best by more than this.
     direction
@@ -103,11 +110,6 @@ def create_study(
         refused by False; a study that is there goes on with what it has, unless True asks for it.
     mean_bound
         Bound on the means' absolute values, for `mislid-paper` and its kin.
-    reward_range
-        (low, high) between which every value is; others are refused. It takes the place of `noise`,
-        whatever the distribution: the less values vary, the fewer are needed.
-    rewards
-        "bernoulli" for values 0 and 1, in the place of `noise`.
     decide_at
         Decide when the answer is proved for every misspecification up to this: a misspecification
         that is enough, in the place of one that is known.
@@ -131,7 +133,7 @@ def create_study(
     DuplicatedStudyError
         There is a study of this name, and `load_if_exists` is False.
     StorageError
-        The storage cannot be opened, read or written, or is of an older or newer release.
+        The storage cannot be opened, read or written, or is of another release.
     MissingPackageError
         The storage is in a database, and the package for that is not installed.
 
@@ -157,8 +159,6 @@ def create_study(
         stopping=stopping,
         seed=seed,
         mean_bound=mean_bound,
-        reward_range=reward_range,
-        rewards=rewards,
         budget=budget,
         cost=cost,
     )
@@ -167,13 +167,13 @@ def create_study(
     first = Chain().seal([entry_of(Event(1, time.time(), Created(settings, arms)))])
     rules = (_as_object(algorithm), _as_object(stopping))
     try:
-        return Study(name, _created(place, name, first), place, rules=rules)
+        return Study(Session(name, _created(place, name, first), place, rules=rules))
     except DuplicatedStudyError:
         if not load_if_exists:
             raise
-    study = Study(name, place.find(name), place, rules=rules)
+    study = Study(Session(name, place.find(name), place, rules=rules))
     if intercept is None and study.candidates == plain:
-        arms = plain  # of a release that added no ones, or begun without
+        arms = plain  # begun without
     state = study._now()
     was = (state.settings, state.candidates)
     if state.changes and state.begun is not None:  # goes on with what came and left since
@@ -266,7 +266,7 @@ def load_study(
             )
         study_name = names[0]
     rules = (_as_object(algorithm), _as_object(stopping))
-    study = Study(study_name, place.find(study_name), place, rules=rules)
+    study = Study(Session(study_name, place.find(study_name), place, rules=rules))
     if algorithm is not None or stopping is not None:
         refuse_other_rules(study_name, study._now().settings, algorithm, stopping)
     return study
@@ -385,6 +385,168 @@ def copy_study(
     target = as_storage(_given(to_storage))
     entries = Chain().take_in(source.read(source.find(from_study_name)))
     target.create(_as_name(from_study_name if to_study_name is None else to_study_name), entries)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCheck(PlainRecord):
+    """What a check of a study's log found.
+
+    Attributes
+    ----------
+    study
+        Its name.
+    events, head
+        Number of events, and the seal of the last one: written down, it shows later whether the log
+        up to here is still the same.
+    samples
+        Measurements that count, of the events that hold.
+    decision
+        "none", "confirmed", "not confirmed", or "not checked" where the log is broken, or rules
+        without a proof are not here.
+    problems
+        What does not hold, in words; empty where all does.
+    ok
+        Whether all does.
+    """
+
+    study: str
+    events: int
+    head: str
+    samples: int
+    decision: str
+    problems: tuple[str, ...]
+    ok: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        fill(self, ok=not self.problems)
+
+    def __bool__(self) -> bool:
+        """Whether all holds."""
+        return self.ok
+
+
+def check_study(
+    *, study_name: str, storage: str | os.PathLike[str] | Storage, head: str | None = None
+) -> StudyCheck:
+    """Check every seal and every event of a study's log, and derive its decision anew.
+
+    Parameters
+    ----------
+    study_name, storage
+        Which study, and where it is kept.
+    head
+        One that was written down before: the log must still have it.
+
+    Returns
+    -------
+    StudyCheck
+        What was found; true where all holds.
+
+    Raises
+    ------
+    ProblemError, UnknownStudyError
+        The storage is no address, there is no such study, or the head is none.
+
+    Examples
+    --------
+    >>> from mislid import create_study
+    >>> from mislid.study.storage import MemoryStorage
+    >>> lab = MemoryStorage()
+    >>> study = create_study(study_name="assay", candidates=["a", "b"], m=1, storage=lab, noise=1)
+    >>> before = check_study(study_name="assay", storage=lab)
+    >>> study.add_observations([("a", 0.2), ("b", 0.9)])
+    >>> now = check_study(study_name="assay", storage=lab, head=before.head)
+    >>> now.ok, now.events, now.samples
+    (True, 2, 2)
+    """
+    given: Any = head
+    if given is not None and not (isinstance(given, str) and re.fullmatch("[0-9a-f]{64}", given)):
+        raise ProblemError(f"head must have 64 digits of 0-9 and a-f; got {shown(given)}")
+    place = as_storage(storage)
+    return _Check(place, study_name, head).result()
+
+
+class _Check:
+    def __init__(self, storage: Storage, name: str, head: str | None) -> None:
+        self.storage, self.name, self.key = storage, name, storage.find(name)
+        self.chain, self.replay = Chain(), Replay()
+        self.problems: list[str] = []
+        self.wanted = head
+
+    def result(self) -> StudyCheck:
+        self.problems += self.storage.faults(self.key)
+        for entries in self._parts():
+            self._seals(entries)
+            self._events(entries)
+        if self.wanted is not None:
+            self.problems.append(
+                f"no event has the head {self.wanted}: the log was cut off or written anew since"
+            )
+        decision = self._decision() if not self.problems else "not checked"
+        state = self.replay.state
+        return StudyCheck(
+            study=self.name,
+            events=self.chain.sequence,
+            head=self.chain.head,
+            samples=len(state.observations),
+            decision=decision,
+            problems=tuple(self.problems[:_MOST]),
+        )
+
+    def _parts(self) -> Iterator[list[Entry]]:
+        """The log in parts, as far as it can be read."""
+        after = 0
+        while True:
+            try:
+                entries = self.storage.read(self.key, after, _AT_ONCE)
+            except CorruptStorageError as problem:
+                self.problems.append(str(problem))
+                return
+            yield entries
+            if len(entries) < _AT_ONCE:
+                return
+            after = entries[-1].sequence
+
+    def _seals(self, entries: list[Entry]) -> None:
+        """Every entry against the one before; after a break it goes on from what is written."""
+        for entry in entries:
+            try:
+                self.chain.take_in([entry])
+            except CorruptStorageError as problem:
+                self.problems.append(str(problem).partition(". Nothing is decided")[0])
+                self.chain = Chain(entry.sequence, entry.seal, self.chain.first)
+            if self.chain.head == self.wanted:
+                self.wanted = None
+
+    def _events(self, entries: list[Entry]) -> None:
+        """What the events come to, up to the first problem."""
+        if self.problems:
+            return
+        try:
+            self.replay.take_in(events_of(entries))
+        except MislidError as problem:
+            self.problems.append(str(problem).partition(". Nothing is decided")[0])
+
+    def _decision(self) -> str:
+        state = self.replay.state
+        self._line()
+        if state.decision is None:
+            return "none"
+        if cannot_be_known(self.replay):
+            return "not checked"
+        found = unconfirmed(self.replay)
+        if found is None:
+            return "confirmed"
+        self.problems.append(in_words(found, state).partition(". ")[0])
+        return "not confirmed"
+
+    def _line(self) -> None:
+        """What a list of studies says, if it says anything."""
+        state = self.replay.state
+        for line in self.storage.lines():
+            listed = read_summary(line.name, state.sequence, line.summary)
+            if line.key == self.key and listed not in (None, summary_of(self.name, state)):
+                self.problems.append("the list of studies says something else than the log")
 
 
 def _replayed_summary(place: Storage, name: str, key: int) -> StudySummary:

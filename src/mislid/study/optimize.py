@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from mislid._validation import as_count, as_flag, as_number, as_text
 from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.study.history import as_value
-from mislid.study.result import Trial
+from mislid.study.measurements import as_value
+from mislid.study.results import Trial
 
 if TYPE_CHECKING:
     from mislid.study.study import Study

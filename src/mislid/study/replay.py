@@ -1,9 +1,11 @@
-"""A study as this process knows it: what the log says, and the rules driven by it."""
+"""The rules of a study, driven by its log."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -11,27 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mislid.engine import Engine, EventBatch, Verdict
-from mislid.errors import CertificateError, CorruptStorageError
-from mislid.study.contradictions import Tallies, refuted, refuted_ever
-from mislid.study.decisions import decision_of, new_engine, stand_ins
-from mislid.study.events import Event
-from mislid.study.facts import (
+from mislid.errors import CertificateError, ProblemError
+from mislid.stopping.rules import PYTHON
+from mislid.study.assumption_tests import Tallies, refuted, refuted_ever
+from mislid.study.candidates import Candidates
+from mislid.study.events import (
     Accepted,
     Added,
     Asked,
     Contradicted,
     Corrected,
     Decided,
+    Event,
     Fact,
     Observed,
     Redeclared,
     Retired,
     Told,
     Voided,
+    check,
 )
-from mislid.study.guide import Guide, mixed
-from mislid.study.settings import EQUAL, GUARANTEED, UNKNOWN, is_absent, is_python
-from mislid.study.state import StudyState
+from mislid.study.settings import (
+    EQUAL,
+    GUARANTEED,
+    MAXIMIZE,
+    UNKNOWN,
+    Settings,
+    is_absent,
+    is_python,
+    question_of,
+)
+from mislid.study.state import DECISION, StudyState
 
 # What changes measurements or declarations that the rules have taken in, or adds to them.
 _CHANGES = (Corrected, Voided, Redeclared, Accepted, Added, Retired)
@@ -40,19 +52,157 @@ _NEWS = (Told, Observed, *_CHANGES)
 _MUCH = 1_000_000
 # Half a unit in the last place of a mean, in standard errors, up to which rounding does not matter.
 COARSE = 1e-9
+# Evidence may miss its threshold by so much of it, as in a certificate: another kind of processor
+# rounds differently.
+SLACK = 1e-6
+# The first misspecification of an exploration in units of the smallest noise, how it grows, and how
+# often: by then no feature is of use.
+FIRST, GROWTH, DOUBLINGS = 0.1, 2.0, 60
+
+
+def new_engine(
+    settings: Settings,
+    candidates: Candidates,
+    algorithm: Any = None,
+    stopping: Any = None,
+    *,
+    misspecification: float | None = None,
+) -> Engine:
+    """An engine before the first measurement, for the declared misspecification unless given.
+
+    Rules that are given take the place of those that the settings name. Without features all arms
+    are measured first: the model has one column then, whose spanner is one arm.
+    """
+    if misspecification is not None:
+        settings = dataclasses.replace(settings, misspecification=misspecification)
+    return Engine(
+        question_of(settings, candidates),
+        _rule("algorithm", settings.algorithm, algorithm),
+        _rule("stopping", settings.stopping, stopping),
+        seed=settings.seed,
+        every_arm=True if candidates.features is None else None,
+        cost=None if settings.cost is None else np.array(settings.cost),
+    )
+
+
+def _rule(argument: str, name: str, given: Any) -> Any:
+    if given is not None:
+        return given
+    if is_python(name):
+        raise ProblemError(
+            f"{argument} must be given to load_study or create_study: this study was begun with an "
+            f"object of {name.removeprefix(PYTHON)!r}, which the log cannot hold"
+        )
+    if argument == "algorithm" and is_absent(name):
+        raise ProblemError(
+            f"algorithm {name!r}, with which this study was begun, is of a package that is not "
+            "installed here: install it to go on; what is known so far can be read without it"
+        )
+    return name
+
+
+def stand_ins(settings: Settings, given: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The rules that were given; for others that are not here, some with the same estimates.
+
+    They may have them earlier: whether a rule waits for all arms is not known of one that is not
+    here.
+    """
+    algorithm, stopping = given
+    if algorithm is None and is_absent(settings.algorithm):
+        algorithm = "mislid"
+    if stopping is None and is_python(settings.stopping):
+        stopping = "heuristic"
+    return algorithm, stopping
+
+
+@cache
+def warm_up(algorithm: str, stopping: str) -> None:
+    """Compile what a study with these rules needs, before it keeps others from writing."""
+    from mislid.algorithms import ALGORITHMS
+
+    # Rules of others may refuse the question below, and are not compiled.
+    if algorithm not in ALGORITHMS or is_python(stopping):
+        return
+    arms = Candidates((0, 1, 2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    small = Settings(
+        m=1,
+        delta=0.5,
+        misspecification=0.1,
+        noise=(1.0,),
+        tolerance=0.0,
+        direction=MAXIMIZE,
+        algorithm=algorithm,
+        stopping=stopping,
+        seed=0,
+    )
+    script = EventBatch()
+    script.tell((0, 1, 2), (0.0, 0.1, 0.2))
+    script.ask(0, 2, ())
+    new_engine(small, arms).follow(script)
+
+
+class Exploration:
+    """Rules that trust the features up to a point, and choose every other trial.
+
+    A study whose misspecification is unknown decides by the proof that needs no features. These
+    rules take the misspecification for a small one, and for twice as much whenever the answer is
+    proved for it. So the misspecification up to which the present answer is proved grows early, and
+    `accept` is possible long before the decision.
+    """
+
+    def __init__(self, settings: Settings, candidates: Candidates) -> None:
+        self._settings, self._candidates = settings, candidates
+        self.misspecification = FIRST * float(np.min(settings.deviations(candidates.K)))
+        self._doublings = 0
+        self._engine = self._new_engine()
+
+    def _new_engine(self) -> Engine:
+        return new_engine(self._settings, self._candidates, misspecification=self.misspecification)
+
+    def follow(self, script: EventBatch) -> NDArray[np.int64]:
+        """Take in what happened; the arms (n,) that it would have chosen.
+
+        What is doubled when is a function of the measurements, however they are handed over.
+        """
+        return self._engine.follow(script, self._doubt_more)[1]
+
+    def _doubt_more(self, engine: Engine) -> Engine:
+        """Rules for the next misspecification at which the answer is not proved."""
+        while self._doublings < DOUBLINGS:
+            self._doublings += 1
+            self.misspecification *= GROWTH
+            self._engine = self._new_engine()
+            self._engine.reset(engine.counts, engine.sums, scatter=engine.scatter)
+            if not self._engine.judge().decided:
+                break
+        return self._engine
 
 
 class Replay:
     """State and rules after the events so far; only new ones have to be taken in.
 
     The state is always up to date. The rules take in events when someone asks for them, all that
-    have gathered by then at once: to look at a study costs no decision. `algorithm` and `stopping`
-    are rules that take the place of those that the study's settings name.
+    have gathered by then in one call: to look at a study costs no decision. `algorithm` and
+    `stopping` are rules that take the place of those that the study's settings name.
     """
 
     def __init__(self, algorithm: Any = None, stopping: Any = None) -> None:
         self.given = algorithm, stopping
         self._begin()
+
+    def _begin(self) -> None:
+        self.state = StudyState()
+        self._begin_rules()
+
+    def _begin_rules(self) -> None:
+        self._diverged = 0
+        self._engine: Engine | None = None
+        self._exploration: Exploration | None = None
+        # What the rules decided first, as far as they took in the log.
+        self.verdict: Decided | None = None
+        self._tallies: Tallies | None = None
+        self._script = EventBatch()
+        self._logged: list[int] = []
 
     @property
     def has_rules(self) -> bool:
@@ -62,26 +212,13 @@ class Replay:
             return False
         return algorithm is not None or not is_absent(settings.algorithm)
 
-    def _begin(self) -> None:
-        self.state = StudyState()
-        self._begin_rules()
-
-    def _begin_rules(self) -> None:
-        self._diverged = 0
-        self._engine: Engine | None = None
-        self._guide: Guide | None = None
-        self._verdict: Decided | None = None
-        self._tallies: Tallies | None = None
-        self._script = EventBatch()
-        self._logged: list[int] = []
-
     @property
     def engine(self) -> Engine:
         """The rules, up to date; in their sign more is better."""
         if self._engine is None:
             self._engine = new_engine(self.state.settings, self.state.candidates, *self.given)
             if self.state.settings.is_guided and self.given == (None, None):
-                self._guide = Guide(self.state.settings, self.state.candidates)
+                self._exploration = Exploration(self.state.settings, self.state.candidates)
         if self._script:
             self._catch_up(self._engine)
         return self._engine
@@ -107,11 +244,6 @@ class Replay:
         return engine
 
     @property
-    def verdict(self) -> Decided | None:
-        """What the rules decided first, as far as they took in the log; None before they did."""
-        return self._verdict
-
-    @property
     def diverged(self) -> int:
         """Number of trials for which the rules would now choose another arm than the log has.
 
@@ -121,6 +253,14 @@ class Replay:
         self.catch_up()
         return self._diverged
 
+    @property
+    def tallies(self) -> Tallies:
+        """Of all measurements that count."""
+        if self._tallies is None:
+            self._tallies = Tallies(self.state.candidates.K)
+        self._tallies.take_in(self.state.observations)
+        return self._tallies
+
     def catch_up(self) -> None:
         """Let the rules take in what has gathered."""
         if self._script:
@@ -129,8 +269,8 @@ class Replay:
     def take_in(self, events: Iterable[Event]) -> None:
         """Take in events from the log."""
         for event in events:
-            if isinstance(event.fact, Asked):
-                self.state.refuse_malformed(event)
+            check(self.state, event)
+            if type(event.fact) is Asked:
                 self._note_proposals(event.fact)
             self._apply(event)
             if self._script.size > _MUCH:
@@ -141,14 +281,14 @@ class Replay:
 
         Trials of the arms `handed` are handed out before them. Arms are those of the register.
         """
+        if n == 0:
+            return []
         first = len(self.state.trials) + replacing + len(handed)
         # One that is asked again stays open, for the same arm, under another id.
         waiting = [*self.state.waiting_arms(), *self.state.places(handed)]
-        if n == 0:
-            return []
         script = EventBatch()
         script.ask(first, n, waiting)
-        arms = self.state.census.arms
+        arms = self.state.roster.arms
         return [arms[place] for place in self._follow(self.engine, script)[1]]
 
     def phase_left(self) -> int | None:
@@ -157,15 +297,6 @@ class Replay:
         Open trials are part of it.
         """
         return self.engine.phase_left(self.state.waiting_arms())
-
-    def _follow(
-        self, engine: Engine, script: EventBatch
-    ) -> tuple[Verdict | None, NDArray[np.int64]]:
-        """What the rules say to a script: the first verdict that decides, and the arms chosen."""
-        verdict, arms = engine.follow(script)
-        if self._guide is not None:
-            arms = mixed(script, arms, self._guide.follow(script))
-        return verdict, arms
 
     def record(self, facts: Iterable[Fact], now: float, key: str | None = None) -> list[Event]:
         """The events that these facts make, with what follows from them; all taken in.
@@ -183,8 +314,8 @@ class Replay:
                 events += [self._next(found, now) for found in self._refuted()]
             # An acceptance brings its own decision.
             stands = self.state.decision is not None or self.state.contradictions
-            if self._verdict is not None and not stands and not isinstance(fact, Accepted):
-                events.append(self._next(self.state.census.recorded(self._verdict), now))
+            if self.verdict is not None and not stands and not isinstance(fact, Accepted):
+                events.append(self._next(self.state.roster.recorded(self.verdict), now))
         return events
 
     def _refuted(self) -> list[Contradicted]:
@@ -193,21 +324,14 @@ class Replay:
         known = engine.last_judged == engine.samples > 0 and engine.widening == 0.0
         return list(refuted(self.state, self.tallies, engine.estimate if known else None))
 
-    @property
-    def tallies(self) -> Tallies:
-        """Of all measurements that count."""
-        if self._tallies is None:
-            self._tallies = Tallies(self.state.candidates.K)
-        self._tallies.take_in(self.state.observations)
-        return self._tallies
-
     def _next(self, fact: Fact, now: float, key: str | None = None) -> Event:
         event = Event(self.state.sequence + 1, now, fact, key)
+        check(self.state, event)
         self._apply(event)
         return event
 
     def _apply(self, event: Event) -> None:
-        self.state.apply(event)
+        self.state.take_in(event)
         match event.fact:
             case Told(trial, value, more):
                 values = (value, *more)
@@ -220,7 +344,7 @@ class Replay:
     def _begin_again(self) -> None:
         """Let the rules forget, and take in all measurements as they are by now.
 
-        Requests of before are not asked again: what they gave is in the log.
+        Requests of before are not asked again: their answers are in the log.
         """
         self._begin_rules()
         for _, told in groupby(self.state.observations, key=lambda one: one.sequence):
@@ -229,19 +353,12 @@ class Replay:
 
     def _hear(self, arms: Sequence[int], values: Sequence[float]) -> None:
         """Tell the rules of measurements whose arms are those of the register."""
-        census = self.state.census
-        K = census.register.K
-        if arms and not 0 <= min(arms) <= max(arms) < K:
-            raise CorruptStorageError(
-                f"the study's log names an arm that is not among its {K}: restore the storage from "
-                "a backup"
-            )
-        if census.gone:
-            values = [value for arm, value in zip(arms, values, strict=True) if arm in census.arms]
+        roster = self.state.roster
+        if roster.gone:
+            values = [value for arm, value in zip(arms, values, strict=True) if arm in roster.arms]
             arms = self.state.places(arms)
-            if not arms:
-                return
-        self._tell(arms, values)
+        if arms:
+            self._tell(arms, values)
 
     def _tell(self, arms: Sequence[int], values: Sequence[float]) -> None:
         sign = self.state.settings.sign
@@ -263,6 +380,18 @@ class Replay:
             self._script.ask(first + handed, 1, [*waiting, *chosen[:handed]])
         self._logged += self.state.places(asked.proposed)
 
+    def _follow(
+        self, engine: Engine, script: EventBatch
+    ) -> tuple[Verdict | None, NDArray[np.int64]]:
+        """The first verdict that decides, and the arms that the rules choose."""
+        verdict, arms = engine.follow(script)
+        if self._exploration is not None:
+            # Even trials are the study's own choices, odd ones those of the exploration.
+            explored = self._exploration.follow(script)
+            trials = [step.trial + at for step in script for at in range(step.n)]
+            arms = np.where(np.array(trials, dtype=np.int64) % 2 == 0, arms, explored)
+        return verdict, arms
+
     def _catch_up(self, engine: Engine) -> None:
         script, logged = self._script, self._logged
         self._script, self._logged = EventBatch(), []
@@ -273,10 +402,10 @@ class Replay:
             self._begin()  # half of it was taken in
             raise
         # The first verdict counts, also where the process that reached it could not record it.
-        if self._verdict is None and verdict is not None:
+        if self.verdict is None and verdict is not None:
             found = decision_of(self.state.settings, verdict)
-            if not self._is_coarse(engine) or _holds(self.state, found):
-                self._verdict = found
+            if not self._is_coarse(engine) or _certificate_holds(self.state, found):
+                self.verdict = found
 
     def _is_coarse(self, engine: Engine) -> bool:
         """Whether rounding of the means may matter for a decision.
@@ -293,9 +422,25 @@ class Replay:
         return bool(np.any(digits > COARSE * deviations))
 
 
-def _holds(state: StudyState, decision: Decided) -> bool:
-    """Whether a decision by `guaranteed` has a certificate that holds."""
-    from mislid.certificate.certificate import Certificate
+def decision_of(settings: Settings, verdict: Verdict) -> Decided:
+    """What is recorded of a verdict."""
+    answer = verdict.answer or ()
+    # A rule that is written in Python may have no evidence to show.
+    others = (arm for arm in range(len(answer) + 1) if arm not in answer)
+    pair = (next(others), answer[-1]) if verdict.pair is None else verdict.pair
+    return Decided(
+        answer=answer,
+        samples=verdict.samples,
+        rule=settings.stopping,
+        statistic=float(np.nan_to_num(verdict.statistic, posinf=np.inf)),
+        threshold=float(np.nan_to_num(verdict.threshold)),
+        pair=pair,
+    )
+
+
+def _certificate_holds(state: StudyState, decision: Decided) -> bool:
+    """Whether the certificate of a decision can be made, and holds."""
+    from mislid.certificate import Certificate
     from mislid.verification import verify
 
     if decision.rule != GUARANTEED:
@@ -305,3 +450,49 @@ def _holds(state: StudyState, decision: Decided) -> bool:
         return verify(Certificate("", *arguments).to_dict()).ok
     except CertificateError:
         return False
+
+
+def unconfirmed(replay: Replay) -> Contradicted | None:
+    """What speaks against the decision that the log records; None where it follows from the data.
+
+    Of rules that are not here nobody knows where they prove nothing anyway.
+    """
+    state, decision = replay.state, replay.state.decision
+    if decision is None or _is_reached(replay, decision) or _is_proved(state, decision):
+        return None
+    level, threshold = state.settings.delta, decision.threshold
+    return Contradicted(DECISION, decision.samples, level, 0.0, threshold, 0.0)
+
+
+def cannot_be_known(replay: Replay) -> bool:
+    """Whether rules that are not here decided by another test than `guaranteed`."""
+    return not replay.has_rules and replay.state.settings.stopping != GUARANTEED
+
+
+def _is_reached(replay: Replay, decision: Decided) -> bool:
+    """Whether the rules come to it when they take in the log."""
+    if not replay.has_rules:
+        return cannot_be_known(replay)
+    replay.catch_up()
+    verdict = replay.verdict
+    if verdict is None or (verdict.answer, verdict.samples) != (decision.answer, decision.samples):
+        return False
+    shown = (verdict.statistic, decision.statistic), (verdict.threshold, decision.threshold)
+    return all(math.isclose(*two, rel_tol=SLACK) for two in shown)
+
+
+def _is_proved(state: StudyState, decision: Decided) -> bool:
+    """Whether its measurements prove it all the same.
+
+    So it is where an answer was accepted, and where another processor rounded differently.
+    """
+    from mislid.certificate.certificate import Log
+
+    if state.settings.stopping != GUARANTEED:
+        return False
+    log = Log(state.settings, state.candidates, state.observations[: decision.samples])
+    try:
+        log.settle(decision.answer)
+    except CertificateError:
+        return False
+    return True

@@ -15,17 +15,16 @@ from mislid._validation import (
     Vector,
     as_costs,
     as_count,
-    as_noise,
     as_number,
+    as_text,
     as_top_m,
-    as_vector,
     in_order,
     is_one_of,
 )
 from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.io import as_plain
-from mislid.question import NoiseModel, Question
+from mislid.question import NoiseModel, Question, parse_noise
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.candidates import Candidates, refuse_difference, refuse_other_candidates
 
@@ -148,7 +147,7 @@ class Settings:
     @property
     def oriented_range(self) -> tuple[float, float] | None:
         """Where values are in the sign in which more is better, if that is part of the proof."""
-        if self.noise_model in (KNOWN, *UNDECLARED) or self.reward_range is None:
+        if self.reward_range is None:
             return None
         low, high = self.reward_range
         return (low, high) if self.direction == MAXIMIZE else (-high, -low)
@@ -168,14 +167,11 @@ class Settings:
         """
         given = dataclasses.asdict(self)
         given["misspecification"] = self.declared
-        if self.noise_model in UNDECLARED:
+        given["noise"] = self.noise[0] if len(self.noise) == 1 else list(self.noise)
+        if self.noise_model == BOUNDED:
+            given["noise"] = self.reward_range
+        elif self.noise_model != KNOWN:
             given["noise"] = self.noise_model
-        elif self.reward_range is not None:
-            given["noise"] = None
-        elif len(self.noise) == 1:
-            given["noise"] = self.noise[0]
-        if self.noise_model == BERNOULLI:
-            given["rewards"] = BERNOULLI
         return given
 
     def budget_left(self, samples: int) -> int | None:
@@ -217,14 +213,7 @@ class Settings:
             What was declared, by name; what was not is left out.
         """
         given: dict[str, Any] = as_plain(dataclasses.asdict(self))
-        for name in ("reward_range", "structured", "budget", "cost", "promised"):
-            if given[name] is None:  # so are the logs of releases that knew of none
-                del given[name]
-        if self.noise_model == KNOWN:
-            del given["noise_model"]
-        if not self.guided:
-            del given["guided"]
-        return given
+        return {name: value for name, value in given.items() if value is not None}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Settings:
@@ -238,13 +227,12 @@ class Settings:
         Returns
         -------
         Settings
-            The same settings; a stopping rule that is retired is the one that took its place.
+            The same settings.
         """
         numbers = {"delta", "misspecification", "tolerance", "mean_bound"}
         read: dict[str, Any] = dict(plain)
         read |= {name: float(plain[name]) for name in numbers}
         read["noise"] = tuple(float(value) for value in plain["noise"])
-        read["stopping"] = present_rule(plain["stopping"])
         if "reward_range" in plain:
             low, high = plain["reward_range"]
             read["reward_range"] = (float(low), float(high))
@@ -270,22 +258,19 @@ def question_of(settings: Settings, candidates: Candidates) -> Question:
 
 def as_settings(candidates: Candidates, **given: Any) -> Settings:
     """Check the question that was asked about the candidates; refuses what no rule can answer."""
-    reward_range = _as_reward_range(given.get("reward_range"))
-    noise_model = _as_noise_model(given, reward_range)
-    if noise_model == BERNOULLI:
-        reward_range = 0.0, 1.0
+    m = as_top_m(given["m"], candidates.K)
+    direction = _one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE))
+    noise_model, noise, reward_range = _as_noise(given["noise"], candidates, direction)
     misspecification, structured = _as_misspecification(given["misspecification"], candidates)
     settings = Settings(
-        m=as_top_m(given["m"], candidates.K),
+        m=m,
         delta=as_number(given["delta"], "delta", low=1e-300, high=1, high_open=True),
         misspecification=misspecification,
         structured=structured,
-        noise=(1.0,)
-        if noise_model in UNDECLARED
-        else _as_deviations(_declared_noise(given["noise"], reward_range), candidates),
+        noise=noise,
         noise_model=noise_model,
         tolerance=as_number(given["tolerance"], "tolerance", low=0, high=math.inf),
-        direction=_one_of(given["direction"], "direction", (MAXIMIZE, MINIMIZE)),
+        direction=direction,
         algorithm=_as_algorithm(given["algorithm"], candidates),
         stopping=_as_stopping(given["stopping"]),
         seed=as_count(given["seed"], "seed", 0, LARGEST_SEED),
@@ -331,77 +316,40 @@ def redeclared(
         changes["misspecification"] = _as_misspecification(misspecification, candidates)[0]
         changes["structured"] = was.is_structured
     if noise is not None:
-        if was.reward_range is not None or was.noise_model != KNOWN or isinstance(noise, str):
+        kind, deviations, _ = parse_noise(in_order(noise, "noise", candidates.labels), candidates.K)
+        if was.noise_model != KNOWN or kind != KNOWN:
             raise ProblemError(
                 "noise must be a number, or one for each candidate, of a study whose noise was "
                 f"declared as such; got {shown(noise)} where it is {was.noise_words}"
             )
-        changes["noise"] = _as_deviations(noise, candidates)
+        changes["noise"] = _as_deviations(deviations)
     return dataclasses.replace(was, **changes)
 
 
-def _as_deviations(noise: Any, candidates: Candidates) -> tuple[float, ...]:
+def _as_noise(
+    noise: Any, candidates: Candidates, direction: str
+) -> tuple[str, tuple[float, ...], tuple[float, float] | None]:
+    """The model of the noise, standard deviations, and the range of values if it was declared."""
+    if noise is None:
+        raise ProblemError(
+            "noise must be given: the standard deviation of a measurement, one for all candidates "
+            "or one for each, 'unknown', 'unknown-equal', 'bernoulli' for values 0 and 1, or the "
+            "range (low, high) of all values; got None"
+        )
+    kind, deviations, bounds = parse_noise(
+        in_order(noise, "noise", candidates.labels), candidates.K
+    )
+    if kind == BERNOULLI and direction == MINIMIZE:
+        raise ProblemError(
+            "noise='bernoulli' is for direction='maximize': tell 1 for what is wanted, or use "
+            "noise=(0, 1)"
+        )
+    return kind, _as_deviations(deviations), bounds
+
+
+def _as_deviations(given: Vector) -> tuple[float, ...]:
     """One standard deviation where all are the same, or one per arm."""
-    given = as_noise(in_order(noise, "noise", candidates.labels), candidates.K)
     return tuple(given[:1].tolist() if np.all(given == given[0]) else given.tolist())
-
-
-def _as_noise_model(given: Mapping[str, Any], reward_range: tuple[float, float] | None) -> str:
-    """What is known of the noise, by which of the arguments were given."""
-    rewards, noise = given.get("rewards"), given["noise"]
-    if rewards is not None:
-        if not (isinstance(rewards, str) and rewards == BERNOULLI):
-            raise ProblemError(
-                "rewards must be 'bernoulli', for values 0 and 1, or left out; got "
-                f"{shown(rewards)}"
-            )
-        if noise is not None or reward_range not in (None, (0.0, 1.0)):
-            raise ProblemError(
-                "noise and reward range must be left out where rewards are 'bernoulli'"
-            )
-        if given["direction"] == MINIMIZE:
-            raise ProblemError(
-                "rewards='bernoulli' is for direction='maximize': tell 1 for what is wanted, or "
-                "use reward_range=(0, 1)"
-            )
-        return BERNOULLI
-    if isinstance(noise, str):
-        if noise not in UNDECLARED or reward_range is not None:
-            raise ProblemError(
-                f"noise must be a number, one for each candidate, {UNKNOWN!r} or {EQUAL!r}, "
-                f"without a reward_range; got {shown(noise)}"
-            )
-        return str(noise)
-    return KNOWN if reward_range is None else BOUNDED
-
-
-def _as_reward_range(value: Any) -> tuple[float, float] | None:
-    if value is None:
-        return None
-    low, high = as_vector(value, "reward_range", 2, what="the least and the largest value").tolist()
-    if not low < high or math.isinf(high - low):
-        raise ProblemError(
-            f"reward_range must be (low, high) with low below high; got {shown(value)}"
-        )
-    return low, high
-
-
-def _declared_noise(noise: Any, reward_range: tuple[float, float] | None) -> Any:
-    """Half of a range's length, by Hoeffding's lemma: such values are sub-Gaussian with it."""
-    if reward_range is None:
-        if noise is None:
-            raise ProblemError(
-                "noise must be given: the standard deviation of a measurement, one for all "
-                "candidates or one for each, or 'unknown'; or instead of it reward_range=(low, "
-                "high) if all values are within bounds, or rewards='bernoulli' if they are 0 or 1"
-            )
-        return noise
-    if noise is not None:
-        raise ProblemError(
-            "noise must be left out where reward_range is given, which it follows from; "
-            f"got {shown(noise)}"
-        )
-    return 0.5 * (reward_range[1] - reward_range[0])
 
 
 def _is_infinite(value: Any) -> bool:
@@ -425,6 +373,11 @@ def _as_misspecification(value: Any, candidates: Candidates) -> tuple[float, boo
             f"at least 0 or inf, or {UNKNOWN!r}; got {shown(value)}"
         )
     return as_number(value, "misspecification", low=0, high=math.inf, allow_inf=True), None
+
+
+def as_reason(reason: Any) -> str | None:
+    """A reason that a user gave, or none."""
+    return None if reason is None else as_text(reason, "reason", "a text, or None")
 
 
 def _one_of(value: Any, name: str, allowed: Iterable[str]) -> str:
@@ -463,7 +416,7 @@ def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: 
     given = ("algorithm", algorithm), ("stopping", stopping)
     for argument, rule in given:
         begun = getattr(settings, argument)
-        if rule is None or (present_rule(rule) if isinstance(rule, str) else None) == begun:
+        if rule is None or (isinstance(rule, str) and rule == begun):
             continue
         # The module may be called otherwise now: `__main__` is that of every script.
         if not is_python(begun):
@@ -478,17 +431,6 @@ def refuse_other_rules(name: str, settings: Settings, algorithm: Any, stopping: 
             )
 
 
-def present_rule(name: str) -> str:
-    """The stopping rule that an old log means: the proof of `guaranteed` is valid for any data.
-
-    >>> present_rule("pairwise"), present_rule("paper")
-    ('guaranteed', 'paper')
-    """
-    from mislid.stopping.rules import RETIRED
-
-    return "guaranteed" if name in RETIRED else name
-
-
 def _called(rule: Any) -> str:
     """What the log calls an object: a study goes on elsewhere with one of the same class."""
     from mislid.stopping.rules import PYTHON
@@ -497,12 +439,10 @@ def _called(rule: Any) -> str:
 
 
 def _as_stopping(value: Any) -> str:
-    from mislid.stopping.rules import RETIRED, STOPPING_RULES, as_stopping_rule
+    from mislid.stopping.rules import STOPPING_RULES, as_stopping_rule
 
     if not isinstance(value, str) and as_stopping_rule(value).judge is not None:
         return _called(value)
-    if isinstance(value, str) and value in RETIRED:
-        value = as_stopping_rule(value).name
     return _one_of(value, "stopping", STOPPING_RULES)
 
 
@@ -545,20 +485,9 @@ def refuse_others(
     """Refuse to go on with a study whose settings differ from those asked for."""
     for key, old in dataclasses.asdict(was[0]).items():
         new = getattr(now[0], key)
-        if old != new and not _is_older(key, was[0]):
+        if old != new:
             refuse_difference(name, key, repr(_single(old)), repr(_single(new)))
     refuse_other_candidates(name, was[1], now[1])
-
-
-def _is_older(key: str, was: Settings) -> bool:
-    """Whether a study of an older release differs in this, which then goes on as it was.
-
-    Before 0.3 values within bounds were taken for noise of half of the range, and features did not
-    guide.
-    """
-    if key == "guided":
-        return not was.guided
-    return key == "noise_model" and was.reward_range is not None and was.noise_model == KNOWN
 
 
 def _single(value: Any) -> Any:

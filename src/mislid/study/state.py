@@ -1,10 +1,10 @@
-"""What a study has come to: a replay of its events, without any decision."""
+"""The state of a study: a replay of its events, without any decision."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mislid.errors import (
@@ -13,12 +13,28 @@ from mislid.errors import (
     ProblemError,
     UnknownTrialError,
 )
-from mislid.study import facts
 from mislid.study.candidates import Candidates
-from mislid.study.census import Census
-from mislid.study.events import Event, complaint
-from mislid.study.result import CONTRADICTED, DECIDED, RUNNING, StudySummary
-from mislid.study.settings import Settings, present_rule
+from mislid.study.events import (
+    Accepted,
+    Added,
+    Asked,
+    Contradicted,
+    Corrected,
+    Created,
+    Decided,
+    Event,
+    Failed,
+    Observed,
+    Redeclared,
+    Renewed,
+    Retired,
+    Told,
+    Voided,
+    check,
+)
+from mislid.study.results import CONTRADICTED, DECIDED, RUNNING, StudySummary
+from mislid.study.roster import Roster
+from mislid.study.settings import Settings
 
 # What may be declared, and contradicted by the data.
 MISSPECIFICATION, NOISE = "misspecification", "noise"
@@ -48,8 +64,7 @@ class TrialRecord:
         return self.until is not None and self.until <= elapsed
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """One measurement: of an arm, by a trial or from elsewhere, in the user's sign.
 
     `sequence` and `time` are those of the event that brought it, `row` its place among all. The arm
@@ -64,9 +79,8 @@ class Observation:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A measurement that was mended by the event `sequence`: None stands for one that is void."""
+class Correction(NamedTuple):
+    """A measurement that the event `sequence` corrected: None stands for one that is void."""
 
     sequence: int
     time: float
@@ -86,13 +100,12 @@ class Correction:
         return "made void" if self.value is None else "corrected"
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawal(NamedTuple):
     """A decision that was withdrawn by the event `sequence`, and why; arms of the register."""
 
     sequence: int
     time: float
-    decision: facts.Decided
+    decision: Decided
     cause: str
 
 
@@ -116,17 +129,15 @@ class StudyState:
         Seconds that the log has seen pass. Leases are judged by it: a clock that was ahead for one
         event, or is put back, ends leases early or late by that once, and freezes none.
     keys
-        Requests with a key, except asks whose key nobody gave.
+        Requests with a key, except asks whose key was generated.
     trials
         All of them, in order: a trial's id is its position.
     waiting
         Ids of the open ones, in the order in which they were handed out.
-    census
-        All candidates, and which of them the question is about. Trials and `rows` go by it.
     changes
         Events that added or retired candidates.
     rows, void
-        All measurements of the log, mended ones as they are by now, and the rows of void ones.
+        All measurements of the log, with corrections, and the rows of void ones.
     observations
         Those that count, in their order: not void, and of candidates of the question. A correction
         makes a new list.
@@ -147,7 +158,7 @@ class StudyState:
     time: float = 0.0
     elapsed: float = 0.0
     keys: dict[str, Kept] = field(default_factory=dict)
-    begun: facts.Created | None = None
+    begun: Created | None = None
     created_at: float = 0.0
     changes: list[Event] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
@@ -155,16 +166,16 @@ class StudyState:
     rows: list[Observation] = field(default_factory=list)
     void: set[int] = field(default_factory=set)
     observations: list[Observation] = field(default_factory=list)
-    decision: facts.Decided | None = None
+    decision: Decided | None = None
     withdrawn: list[Withdrawal] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
     declarations: list[Event] = field(default_factory=list)
-    contradictions: dict[str, facts.Contradicted] = field(default_factory=dict)
+    contradictions: dict[str, Contradicted] = field(default_factory=dict)
     contradicted_at: dict[str, int] = field(default_factory=dict)
     revision: int = 0
     repeats: bool = False
-    _census: Census | None = None
-    _recorded: facts.Decided | None = None
+    _roster: Roster | None = None
+    _recorded: Decided | None = None
     _rows_of_trials: dict[int, list[int]] = field(default_factory=dict)
 
     @property
@@ -177,19 +188,19 @@ class StudyState:
     @property
     def settings(self) -> Settings:
         """The question, with what was declared last."""
-        return self.census.question
+        return self.roster.question
 
     @property
     def candidates(self) -> Candidates:
         """The arms of the question."""
-        return self.census.candidates
+        return self.roster.candidates
 
     @property
-    def census(self) -> Census:
-        """All candidates that there were, and what is asked about them."""
-        if self._census is None:
+    def roster(self) -> Roster:
+        """All candidates that there were, and which the question is about; trials go by it."""
+        if self._roster is None:
             raise CorruptStorageError("the study's log is empty: restore the storage from a backup")
-        return self._census
+        return self._roster
 
     def waiting_arms(self) -> list[int]:
         """The arms of the open trials, all of which are in the question, as it counts them."""
@@ -197,7 +208,7 @@ class StudyState:
 
     def places(self, arms: Iterable[int]) -> list[int]:
         """Arms of the register as the question counts them; those that left are left out."""
-        found = (self.census.place(arm) for arm in arms)
+        found = (self.roster.place(arm) for arm in arms)
         return [place for place in found if place is not None]
 
     def trial(self, trial_id: int) -> TrialRecord:
@@ -207,27 +218,24 @@ class StudyState:
             raise UnknownTrialError(f"trial must be one that was asked, {known}; got {trial_id}")
         return self.trials[trial_id]
 
-    def news(self, trial_id: int, state: str, value: float | None) -> bool:
+    def is_news(self, trial_id: int, state: str, values: tuple[float, ...] = ()) -> bool:
         """Whether such a tell says something new; refuses one that contradicts the first."""
-        trial = self.trial(trial_id)
+        trial, value = self.trial(trial_id), values[0] if values else None
         if trial.state in (OPEN, REPLACED):
             return True
-        if (trial.state, trial.value) == (state, value):
-            return False
-        way_out = "" if trial.state == FAIL else "; correct() mends a mistake"
-        raise ConflictingTellError(
-            f"trial {trial_id} has been told {_in_words(trial.state, trial.value)}, which stays; "
-            f"got {_in_words(state, value)}{way_out}"
-        )
-
-    def refuse_other_values(self, trial_id: int, values: tuple[float, ...]) -> None:
-        """Refuse other values than those that a trial told, where only the first is the same."""
-        told = tuple(self.rows[row].value for row in self._rows_of_trials[trial_id])
+        if (trial.state, trial.value) != (state, value):
+            way_out = "" if trial.state == FAIL else "; correct() mends a mistake"
+            raise ConflictingTellError(
+                f"trial {trial_id} has been told {_in_words(trial.state, trial.value)}, which "
+                f"stays; got {_in_words(state, value)}{way_out}"
+            )
+        told = tuple(self.rows[row].value for row in self._rows_of_trials.get(trial_id, ()))
         if told != values:
             raise ConflictingTellError(
                 f"trial {trial_id} has told {len(told)} measurements, which stay; got "
                 f"{len(values)} others"
             )
+        return False
 
     def rows_of(self, trial_id: int) -> tuple[int, ...]:
         """The rows of a trial's measurements: one, unless it told several at once."""
@@ -240,148 +248,74 @@ class StudyState:
             )
         return tuple(self._rows_of_trials[trial_id])
 
-    def apply(self, event: Event) -> None:
-        """Take in the next event."""
-        self.refuse_malformed(event)
-        self.elapsed = self.elapsed_at(event.time)
-        self.sequence, self.time = event.sequence, event.time
-        self._take_in(event)
-        if event.key is not None:
-            self._keep(event, event.key)
-
     def elapsed_at(self, time: float) -> float:
         """Seconds that have passed by a time after the last event."""
         return self.elapsed + (max(0.0, time - self.time) if self.sequence else 0.0)
 
-    def _keep(self, event: Event, written: str) -> None:
-        key, _, digest = written.rpartition(" ")
-        trials = event.fact.trials if isinstance(event.fact, facts.Asked) else ()
-        if not trials or not key.startswith(GENERATED):
-            self.keys[key] = Kept(digest, event.sequence, trials)
+    def apply(self, event: Event) -> None:
+        """Take in the next event; refuses one that cannot be."""
+        check(self, event)
+        self.take_in(event)
 
-    def refuse_malformed(self, event: Event) -> None:
-        """Refuse an event that cannot be the next one."""
-        if event.sequence != self.sequence + 1:
-            wrong: str | None = f"was found in the place of event {self.sequence + 1}"
-        else:
-            wrong = complaint(self, event)
-        if wrong is not None:
-            raise CorruptStorageError(
-                f"event {event.sequence} of the study {wrong}. Nothing is decided from it: restore "
-                "the storage from a backup"
-            )
+    def take_in(self, event: Event) -> None:
+        """Take in the next event, which was checked."""
+        self.elapsed = self.elapsed_at(event.time)
+        self.sequence, self.time = event.sequence, event.time
+        self._take_in(event)
+        if event.key is not None:
+            key, _, digest = event.key.rpartition(" ")
+            trials = event.fact.trials if isinstance(event.fact, Asked) else ()
+            if not trials or not key.startswith(GENERATED):
+                self.keys[key] = Kept(digest, event.sequence, trials)
 
     def _take_in(self, event: Event) -> None:
         match event.fact:
-            case facts.Created():
-                self.begun, self.created_at = event.fact, event.time
-                self._census = Census(event.fact.candidates, event.fact.settings)
-            case facts.Asked():
+            case Asked():
                 self._hand_out(event.fact, event.time)
-            case facts.Renewed(trials, _, expires):
+            case Told(trial_id, value, more):
+                self._close(trial_id, COMPLETE, value)
+                arm = self.trials[trial_id].arm
+                self._observe(event, trial_id, arm, value)
+                for one in more:
+                    self.repeats = True
+                    self._observe(event, trial_id, arm, one)
+            case Observed(arms, values):
+                for arm, value in zip(arms, values, strict=True):
+                    self._observe(event, None, arm, value)
+            case Failed(trial_id):
+                self._close(trial_id, FAIL, None)
+            case Created(settings, candidates):
+                self.begun, self.created_at = event.fact, event.time
+                self._roster = Roster(candidates, settings)
+            case Renewed(trials, _, expires):
                 until = self._until(expires, event.time)
                 for trial_id in trials:
                     self.trials[trial_id].expires, self.trials[trial_id].until = expires, until
-            case facts.Told(trial_id, value, more):
-                self._close(trial_id, COMPLETE, value)
-                arm = self.trials[trial_id].arm
-                self.repeats = self.repeats or bool(more)
-                for one in (value, *more):
-                    self._observe(event, trial_id, arm, one)
-            case facts.Failed(trial_id):
-                self._close(trial_id, FAIL, None)
-            case facts.Observed(arms, values):
-                for arm, value in zip(arms, values, strict=True):
-                    self._observe(event, None, arm, value)
-            case facts.Decided():
+            case Decided():
                 if self.decision is None:
-                    self.decision, self._recorded = self.census.present(event.fact), event.fact
-            case facts.Corrected() | facts.Voided():
-                self._mend(event, event.fact)
-            case facts.Redeclared() | facts.Accepted():
+                    self.decision, self._recorded = self.roster.present(event.fact), event.fact
+            case Corrected() | Voided():
+                self._correct(event, event.fact)
+            case Redeclared() | Accepted():
                 self._declare(event, event.fact)
-            case facts.Added() | facts.Retired():
+            case Added() | Retired():
                 self._change(event, event.fact)
-            case facts.Contradicted():
-                self.contradictions[event.fact.what] = event.fact
-                self.contradicted_at[event.fact.what] = event.sequence
+            case Contradicted(what):
+                self.contradictions[what] = event.fact
+                self.contradicted_at[what] = event.sequence
 
-    def _mend(self, event: Event, fact: facts.Corrected | facts.Voided) -> None:
-        """Change a row, or make it void; a void one whose value is given counts again."""
-        values = fact.values if isinstance(fact, facts.Corrected) else (None,) * len(fact.rows)
-        for row, value in zip(fact.rows, values, strict=True):
-            before = self.rows[row]
-            was = None if row in self.void else before.value
-            if value is None:
-                self.void.add(row)
-            else:
-                self.void.discard(row)
-                self.rows[row] = replace(before, value=value)
-            if before.trial is not None and row == self._rows_of_trials[before.trial][0]:
-                trial = self.trials[before.trial]
-                trial.state, trial.value = (VOID if value is None else COMPLETE), value
-            mended = Correction(event.sequence, event.time, before, was, value, fact.reason)
-            self.corrections.append(mended)
-        self.count_again()
-        self._begin_anew(event, f"{mended.what} was {mended.verb}")
-
-    def count_again(self) -> None:
-        """Find the measurements that count by now among all."""
-        kept = [one for one in self.rows if one.row not in self.void]
-        self.observations = [] if self.census.gone else kept
-        if self.census.gone:
-            places = {arm: place for place, arm in enumerate(self.census.arms)}
-            self.observations = [
-                replace(one, arm=places[one.arm]) for one in kept if one.arm in places
-            ]
-        self.contradictions.clear()
-
-    def _change(self, event: Event, fact: facts.Added | facts.Retired) -> None:
-        """Add candidates to the question, or let one be measured no more."""
-        self.changes.append(event)
-        self._census = self.census.after(fact)
-        if isinstance(fact, facts.Added):
-            names = ", ".join(repr(label) for label in fact.candidates.labels)
-            self.count_again()
-            self._begin_anew(event, f"{names} added")
-            return
-        for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
-            self.trials[trial_id].state = REPLACED  # what comes of it late counts
-            del self.waiting[trial_id]
-        if fact.leaves:
-            self.count_again()
-            self._begin_anew(event, f"{self.census.register.labels[fact.arm]!r} left the question")
-
-    def _declare(self, event: Event, fact: facts.Redeclared | facts.Accepted) -> None:
-        given = ["misspecification"] if fact.misspecification is not None else []
-        if isinstance(fact, facts.Redeclared) and fact.noise is not None:
-            given.append("noise")
-            self.contradictions.pop(NOISE, None)
-        # How far means are from linear is seen in units of the noise.
-        self.contradictions.pop(MISSPECIFICATION, None)
-        self._census = self.census.after(fact)
-        self.declarations.append(event)
-        self._begin_anew(event, f"{' and '.join(given)} declared anew")
-
-    def _begin_anew(self, event: Event, cause: str) -> None:
-        self.revision += 1
-        if self._recorded is not None:
-            self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
-            self.decision = self._recorded = None
-
-    def _until(self, expires: float | None, time: float) -> float | None:
-        return None if expires is None else self.elapsed + (expires - time)
-
-    def _hand_out(self, asked: facts.Asked, time: float) -> None:
-        until = self._until(asked.expires, time)
-        for trial_id, arm, again in zip(asked.trials, asked.arms, asked.again, strict=True):
+    def _hand_out(self, asked: Asked, time: float) -> None:
+        trials, arms, handed, worker, expires, _ = asked
+        until = self._until(expires, time)
+        for trial_id, arm, again in zip(trials, arms, handed, strict=True):
             if again is not None:
                 self.trials[again].state = REPLACED
                 del self.waiting[again]
-            self.trials.append(
-                TrialRecord(trial_id, arm, asked.worker, asked.expires, asked=time, until=until)
-            )
+            self.trials.append(TrialRecord(trial_id, arm, worker, expires, OPEN, None, time, until))
             self.waiting[trial_id] = None
+
+    def _until(self, expires: float | None, time: float) -> float | None:
+        return None if expires is None else self.elapsed + (expires - time)
 
     def _close(self, trial_id: int, state: str, value: float | None) -> None:
         trial = self.trials[trial_id]
@@ -394,9 +328,71 @@ class StudyState:
         if trial is not None:
             self._rows_of_trials.setdefault(trial, []).append(row)
         self.rows.append(one)
-        place = self.census.place(arm)
+        place = self.roster.place(arm)
         if place is not None:
-            self.observations.append(one if place == arm else replace(one, arm=place))
+            self.observations.append(one if place == arm else one._replace(arm=place))
+
+    def _correct(self, event: Event, fact: Corrected | Voided) -> None:
+        """Change a row, or make it void; a void one whose value is given counts again."""
+        values = fact.values if isinstance(fact, Corrected) else (None,) * len(fact.rows)
+        for row, value in zip(fact.rows, values, strict=True):
+            before = self.rows[row]
+            was = None if row in self.void else before.value
+            if value is None:
+                self.void.add(row)
+            else:
+                self.void.discard(row)
+                self.rows[row] = before._replace(value=value)
+            if before.trial is not None and row == self._rows_of_trials[before.trial][0]:
+                trial = self.trials[before.trial]
+                trial.state, trial.value = (VOID if value is None else COMPLETE), value
+            correction = Correction(event.sequence, event.time, before, was, value, fact.reason)
+            self.corrections.append(correction)
+        self._count_again()
+        self._withdraw(event, f"{correction.what} was {correction.verb}")
+
+    def _declare(self, event: Event, fact: Redeclared | Accepted) -> None:
+        given = ["misspecification"] if fact.misspecification is not None else []
+        if isinstance(fact, Redeclared) and fact.noise is not None:
+            given.append("noise")
+            self.contradictions.pop(NOISE, None)
+        # How far means are from linear is seen in units of the noise.
+        self.contradictions.pop(MISSPECIFICATION, None)
+        self._roster = self.roster.after(fact)
+        self.declarations.append(event)
+        self._withdraw(event, f"{' and '.join(given)} declared anew")
+
+    def _change(self, event: Event, fact: Added | Retired) -> None:
+        """Add candidates to the question, or let one be measured no more."""
+        self.changes.append(event)
+        self._roster = self.roster.after(fact)
+        if isinstance(fact, Added):
+            names = ", ".join(repr(label) for label in fact.candidates.labels)
+            self._count_again()
+            self._withdraw(event, f"{names} added")
+            return
+        for trial_id in [one for one in self.waiting if self.trials[one].arm == fact.arm]:
+            self.trials[trial_id].state = REPLACED  # a late value counts
+            del self.waiting[trial_id]
+        if fact.leaves:
+            self._count_again()
+            self._withdraw(event, f"{self.roster.register.labels[fact.arm]!r} left the question")
+
+    def _count_again(self) -> None:
+        """Find the measurements that count by now among all."""
+        kept = (one for one in self.rows if one.row not in self.void)
+        self.observations = [
+            one if place == one.arm else one._replace(arm=place)
+            for one in kept
+            if (place := self.roster.place(one.arm)) is not None
+        ]
+        self.contradictions.clear()
+
+    def _withdraw(self, event: Event, cause: str) -> None:
+        self.revision += 1
+        if self._recorded is not None:
+            self.withdrawn.append(Withdrawal(event.sequence, event.time, self._recorded, cause))
+            self.decision = self._recorded = None
 
 
 def _in_words(state: str, value: float | None) -> str:
@@ -406,12 +402,12 @@ def _in_words(state: str, value: float | None) -> str:
 
 
 def summary_of(name: str, state: StudyState) -> StudySummary:
-    """What a state comes to."""
+    """The summary of a state."""
     return StudySummary(
         name=name,
         status=state.status,
         m=state.settings.m,
-        candidates=len(state.census.arms),
+        candidates=len(state.roster.arms),
         observations=len(state.observations),
         pending=len(state.waiting),
         created=state.created_at,
@@ -428,15 +424,9 @@ def written_summary(state: StudyState) -> str:
 
 
 def read_summary(name: str, last: int, text: str | None) -> StudySummary | None:
-    """What `written_summary` wrote after event `last`, or None.
-
-    An older release that has the study open meanwhile adds events but no summary.
-    """
-    if text is None:
-        return None
+    """What `written_summary` wrote after event `last`, or None."""
     try:
-        events, *values = json.loads(text)
-        values[-1] = present_rule(values[-1])
+        events, *values = json.loads(text or "null")
         return StudySummary(name, *values) if events == last else None
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError):
         return None

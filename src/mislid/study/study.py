@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-import numpy as np
-
-from mislid._validation import as_number, as_text
+from mislid._tables import as_frame
+from mislid._validation import as_count, as_number
 from mislid._words import shown
-from mislid.errors import ProblemError
-from mislid.stopping.noise import UNDECLARED
-from mislid.study.aggregates import counted, refuse_all_outside, standing_for
-from mislid.study.batches import (
-    LONGEST_LEASE,
-    Batch,
-    Limits,
-    as_limits,
-    as_size,
-    fill,
-    phase_size,
-    refuse_too_many,
-)
-from mislid.study.candidates import Candidates
-from mislid.study.contradictions import Tallies
-from mislid.study.facts import Asked, Fact, Failed, Observed, Renewed, Told
-from mislid.study.history import as_history, as_value
-from mislid.study.opened import request_of
-from mislid.study.plausibility import REPEATED, constant_words, plausible_range
-from mislid.study.reading import ReadableStudy
+from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
+from mislid.study import corrections, measurements, roster
+from mislid.study.assumption_tests import in_words
+from mislid.study.batches import as_order
+from mislid.study.candidates import Candidates, as_candidates
+from mislid.study.events import Chain, Event, Fact, events_of
 from mislid.study.replay import Replay
-from mislid.study.result import Label, Trial, as_trial_id
-from mislid.study.revising import RevisableStudy
-from mislid.study.settings import KNOWN
-from mislid.study.state import COMPLETE, FAIL, StudyState
+from mislid.study.results import CONTRADICTED, Label, StudyResult, Trial, as_trial_id, result_of
+from mislid.study.session import Request, Session, request_of
+from mislid.study.settings import Settings
+from mislid.study.state import COMPLETE, NOISE, StudyState
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from mislid.forecast.diagnostics import StudyWarning
+    from mislid.forecast.evidence_summary import Claims
+    from mislid.forecast.overview import Overview
+    from mislid.forecast.planning import BudgetCheck, FeatureCheck
+    from mislid.forecast.progress import Snapshot, StudyProgress, WhatIf
+    from mislid.forecast.questions import EstimateRow, Ranking, ResultNow, Threshold
+    from mislid.forecast.sensitivity import Sensitivity
 
 
-class Study(ReadableStudy, RevisableStudy):
+class ObservationRow(NamedTuple):
+    """A measurement that counts.
+
+    Attributes
+    ----------
+    event, time
+        Its place in the log, and when it came, in seconds since 1970.
+    trial
+        The id of its trial; None where it was added without one.
+    arm, value
+        The candidate's label, and what was measured.
+    row
+        Its place among all measurements of the log, void ones included: what `correct` takes.
+    """
+
+    event: int
+    time: float
+    trial: int | None
+    arm: Label
+    value: float
+    row: int
+
+
+class Study:
     """An identification in progress; `create_study` and `load_study` give one.
 
     It may be used by several threads, and any number of processes may have the same study open.
@@ -49,12 +70,8 @@ class Study(ReadableStudy, RevisableStudy):
 
     Parameters
     ----------
-    name, key, storage
-        The study's name, where it is kept, and under which number.
-    clock
-        Gives the time, in seconds since 1970; the storage's, where left out.
-    rules
-        Sampling and stopping rule, where they are objects and not names.
+    session
+        Its open log.
 
     Attributes
     ----------
@@ -119,11 +136,15 @@ class Study(ReadableStudy, RevisableStudy):
     ()
     """
 
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.study_name = session.name
+
     def __repr__(self) -> str:
         return f"Study({self.study_name!r}, {self.status}, {self.samples} measurements)"
 
     def _repr_html_(self) -> str:
-        """How the study stands, as notebooks show it."""
+        """The state of the study, as notebooks show it."""
         from mislid.report.summary import fragment
 
         return fragment(self.overview())
@@ -145,8 +166,8 @@ class Study(ReadableStudy, RevisableStudy):
         *,
         worker: str | None = None,
         lease: float | None = None,
-        at_most: int | None = None,
-        same_arm: int | None = None,
+        max_candidates: int | None = None,
+        max_per_candidate: int | None = None,
         replicates: int = 1,
         key: str | None = None,
     ) -> list[Trial]: ...
@@ -157,8 +178,8 @@ class Study(ReadableStudy, RevisableStudy):
         *,
         worker: str | None = None,
         lease: float | None = None,
-        at_most: int | None = None,
-        same_arm: int | None = None,
+        max_candidates: int | None = None,
+        max_per_candidate: int | None = None,
         replicates: int = 1,
         key: str | None = None,
     ) -> Trial | list[Trial]:
@@ -167,19 +188,19 @@ class Study(ReadableStudy, RevisableStudy):
         Parameters
         ----------
         n
-            Open trials count as if they had returned the present estimate of their arm, so that a
-            batch is spread over arms. "phase" asks for all that is left of what the rule has
-            planned, for rules that plan many measurements at once, such as "rage".
+            Open trials count as if they had returned the present estimate of their candidate, so
+            that a batch is spread over candidates. "phase" asks for all that is left of what the
+            rule has planned, for rules that plan many measurements at once, such as "rage".
         worker
             Who asks. A worker who asks again gets its own open trials back first, so one name
             should not be used by two at once. Without a name every trial is a new one.
         lease
             Seconds after which a trial that nobody told is asked again, under a new id. Telling it
             late is fine: both count. None: never.
-        at_most
-            How many different candidates may be in the batch.
-        same_arm
-            How many trials of one candidate may be in it.
+        max_candidates
+            How many different candidates the batch may have.
+        max_per_candidate
+            How many trials of one candidate it may have.
         replicates
             How many trials of each candidate that is chosen are handed out together; n counts
             trials, and is a multiple. A worker's own open trials, which come first, count in all
@@ -203,29 +224,21 @@ class Study(ReadableStudy, RevisableStudy):
             If the log cannot be read or written. An `UnknownOutcomeError` says that nobody knows
             whether it was written: asking again with its `key` gives the same trials.
         """
-        size = 1 if n is None else as_size(n)
-        limits = _as_limits(size or 0, at_most, same_arm, replicates)
-        _refuse_worker(worker, key)
-        if lease is not None:
-            lease = as_number(lease, "lease", low=0, high=LONGEST_LEASE, low_open=True)
-        trial_ids: list[int] = []
+        order = as_order(n, worker, lease, max_candidates, max_per_candidate, replicates)
         request = None
         if worker is None:
-            request = request_of(key, "ask", size or n, lease, at_most, same_arm, replicates)
-
-        def decide(replay: Replay, now: float) -> list[Fact]:
-            expires = None if lease is None else now + lease
-            count = size or phase_size(replay, limits, _again(replay, worker, now))
-            if limits is not None:
-                refuse_too_many(count, limits, len(replay.state.census.measurable))
-            facts, given = _hand_out(replay, count, limits, worker, now, expires)
-            trial_ids[:] = given
-            return facts
-
-        state = self._write(decide, request)
-        if request is not None and request.key in state.keys:
-            trial_ids[:] = state.keys[request.key].trials
-        trials = [self._trial(state, trial_id) for trial_id in trial_ids]
+            limits = (max_candidates, max_per_candidate, replicates)
+            request = request_of(key, "ask", order.n or n, order.lease, *limits)
+        elif key is not None:
+            raise ProblemError(
+                "key must be left out where a worker is named, who gets its own trials again; got "
+                f"{shown(key)}"
+            )
+        with self._session.alone:
+            state, given = self._session.write(order.hand_out, request)
+            if given is None and request is not None:
+                given = list(state.keys[request.key].trials)
+            trials = [self._session.trial(trial_id) for trial_id in given or ()]
         return trials[0] if n is None else trials
 
     def tell(
@@ -277,32 +290,13 @@ class Study(ReadableStudy, RevisableStudy):
         """
         trial_id = as_trial_id(trial)
         request = None if key is None else request_of(key, "tell", trial_id, value, state, n, sd)
-        doubts: list[str] = []
-        _refuse_state(state, value)
-        told = None if state == FAIL else as_value(value)
-        if told is None and (n is not None or sd is not None):
-            raise ProblemError("n and sd must be left out for a trial that failed")
+        told = measurements.as_tell(trial_id, value, state, n, sd)
 
-        def decide(replay: Replay, _now: float) -> list[Fact]:
-            self._refuse_stranger(trial)
-            known = replay.state.trial(trial_id)
-            if told is None:
-                return [Failed(trial_id)] if replay.state.news(trial_id, state, None) else []
-            place = replay.state.census.place(known.arm)
-            if place is None and (n is not None or sd is not None):
-                raise ProblemError(
-                    "n and sd must be left out for a candidate that left the question: its values "
-                    "do not count"
-                )
-            values = standing_for(replay.state.settings, place or 0, told, n, sd)
-            if not replay.state.news(trial_id, state, values[0]):
-                replay.state.refuse_other_values(trial_id, values)
-                return []
-            refuse_all_outside(values, replay.state.settings)
-            doubts[:] = _doubts(replay, trial_id, told)
-            return [Told(trial_id, values[0], values[1:])]
+        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
+            self._session.refuse_stranger(trial)
+            return measurements.tell(replay, trial_id, told, n, sd)
 
-        self._write_news(decide, doubts, request)
+        self._record(decide, request)
 
     def add_observations(self, observations: Any, *, key: str | None = None) -> None:
         """Take in measurements of any origin, in their order; all of them or none.
@@ -333,14 +327,9 @@ class Study(ReadableStudy, RevisableStudy):
         >>> study.samples
         2
         """
-        known = self._now()
-        candidates, all_arms = _nameable(known, key)
-        places, values = as_history(observations, candidates, known.settings.reward_range)
-        refuse_all_outside(values, known.settings)
-        arms = tuple(all_arms[place] for place in places)
-        if arms:
-            request = request_of(key, "observe", arms, values)
-            self._write_news(lambda _replay, _now: [Observed(arms, values)], request=request)
+        observed = measurements.as_observed(self._now(), observations, key)
+        if observed.arms:
+            self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
 
     def add_counts(
         self, arm: Label, n: int, sum: float, sumsq: float | None = None, *, key: str | None = None
@@ -363,28 +352,21 @@ class Study(ReadableStudy, RevisableStudy):
         ProblemError
             If the label is not that of a candidate, no n values have this sum and these squares, n
             is above 1,000,000, `sumsq` is missing where the noise is unknown, or the study wants
-            the values themselves: within a `reward_range` it does.
+            the values themselves: of a range it does.
         StorageError
             As in `add_observations`.
 
         Examples
         --------
         >>> from mislid import create_study
-        >>> study = create_study(candidates=["a", "b"], m=1, rewards="bernoulli")
+        >>> study = create_study(candidates=["a", "b"], m=1, noise="bernoulli")
         >>> study.add_counts("a", n=1000, sum=31)
         >>> study.add_counts("b", n=1000, sum=84)
         >>> study.status, study.result.answer
         ('decided', ('b',))
         """
-        known = self._now()
-        candidates, all_arms = _nameable(known, key)
-        at = all_arms[candidates.arm(arm)]
-        values = counted(known.settings, n, sum, sumsq)
-        refuse_all_outside(values, known.settings)
-        request = request_of(key, "observe", at, values)
-        self._write_news(
-            lambda _replay, _now: [Observed((at,) * len(values), values)], request=request
-        )
+        observed = measurements.as_counted(self._now(), arm, n, sum, sumsq, key)
+        self._record(lambda _: ([observed], []), request_of(key, "observe", *observed))
 
     def optimize(
         self,
@@ -442,117 +424,756 @@ class Study(ReadableStudy, RevisableStudy):
             n_jobs, show_progress_bar=show_progress_bar
         )
 
+    def correct(
+        self,
+        trial: Trial | int | None = None,
+        value: float | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Put the right value in the place of a wrong one, such as 0.91 for 91.
 
-def _again(replay: Replay, worker: str | None, now: float) -> int:
-    """How many open trials are handed out again: the worker's own, and expired ones."""
-    state, elapsed = replay.state, replay.state.elapsed_at(now)
-    trials = [state.trials[trial_id] for trial_id in state.waiting]
-    own = [trial for trial in trials if worker is not None and trial.worker == worker]
-    return len(own) + sum(trial.is_expired(elapsed) for trial in trials if trial not in own)
+        The log keeps both. Whatever follows from the data follows from the mended ones: a decision
+        that no longer holds is withdrawn. A measurement that was void counts again.
 
+        Parameters
+        ----------
+        trial, value
+            As in `tell`.
+        row
+            Instead of a trial, for a measurement that none asked for: its row in `observations`.
+        reason
+            Why, for the log and the certificate. A correction must not depend on whether a value is
+            welcome: docs/studies.md says what it does to the guarantee.
+        key
+            As in `add_observations`: a repeated call does not undo what came in between.
 
-def _as_limits(n: int, at_most: Any, same_arm: Any, replicates: Any) -> Limits | None:
-    """What a batch has to fit; None where any does."""
-    single = type(replicates) is int and replicates == 1
-    if single and at_most is None and same_arm is None:
-        return None
-    return as_limits(n, at_most, same_arm, replicates)
+        Raises
+        ------
+        UnknownTrialError
+            If the study has not asked for this trial, as in `tell`.
+        ProblemError
+            If both a trial and a row are given, or neither; if the trial has no value, or told
+            several at once; if there is no such row; or if the new value is not allowed.
+        StorageError
+            If the log cannot be read or written, as in `ask`.
 
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.4), ("a", 0.21), ("b", 0.41)] * 3)
+        >>> study.correct(row=1, value=0.37, reason="read from the wrong column")
+        >>> study.observation_rows()[1].value
+        0.37
+        """
+        self._correct(trial, row, measurements.as_value(value), reason, key)
 
-def _hand_out(
-    replay: Replay,
-    n: int,
-    limits: Limits | None,
-    worker: str | None,
-    now: float,
-    expires: float | None,
-) -> tuple[list[Fact], list[int]]:
-    """What is recorded when n trials are asked for, and their ids.
+    def void(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        row: int | None = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Let a measurement count no more, such as one of a plate that was dropped.
 
-    First the worker's own open trials, then expired ones of others, under new ids, then what the
-    rule proposes.
-    """
-    state, elapsed = replay.state, replay.state.elapsed_at(now)
-    facts: list[Fact] = []
-    waiting = [state.trials[trial_id] for trial_id in state.waiting]
-    own = [trial for trial in waiting if worker is not None and trial.worker == worker][:n]
-    if any(trial.expires != expires for trial in own) and worker is not None:
-        facts.append(Renewed(tuple(trial.id for trial in own), worker, expires))
-    mine = {trial.id for trial in own}
-    lapsed = [trial for trial in waiting if trial.id not in mine and trial.is_expired(elapsed)]
-    proposed: tuple[int, ...] = ()
-    fresh: Sequence[int]
-    if limits is None:
-        lapsed = lapsed[: n - len(own)]
-        fresh = replay.propose(n - len(own) - len(lapsed), len(lapsed))
-    else:
-        batch = Batch(limits, (trial.arm for trial in own))
-        lapsed = batch.taken(lapsed, n - len(own))
-        proposed, fresh = fill(replay, batch, limits, n - len(own) - len(lapsed), len(lapsed))
-    first = len(state.trials)
-    new = tuple(range(first, first + len(lapsed) + len(fresh)))
-    if new:
-        again = (*(trial.id for trial in lapsed), *(None for _ in fresh))
-        arms = (*(trial.arm for trial in lapsed), *fresh)
-        facts.append(Asked(new, arms, again, worker, expires, proposed or None))
-    return facts, [*(trial.id for trial in own), *new]
+        The log keeps it. Whatever follows from the data follows from the others: a decision that no
+        longer holds without it is withdrawn.
 
+        Parameters
+        ----------
+        trial, row, reason, key
+            As in `correct`, which also brings one back.
 
-def _nameable(known: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
-    """The candidates that a call may name, and their arms.
+        Raises
+        ------
+        UnknownTrialError, ProblemError, StorageError
+            As in `correct`; but a trial that told several values can be voided: all of them go.
+        """
+        self._correct(trial, row, None, reason, key)
 
-    One that is repeated may name those that have left the question since.
-    """
-    if isinstance(key, str) and key in known.keys:
-        register = known.census.register
-        return register, range(register.K)
-    return known.candidates, known.census.arms
+    def _correct(
+        self,
+        trial: Trial | int | None,
+        row: int | None,
+        value: float | None,
+        reason: str | None,
+        key: str | None,
+    ) -> None:
+        which = None if trial is None else as_trial_id(trial)
 
+        def decide(replay: Replay) -> tuple[Sequence[Fact], list[str]]:
+            self._session.refuse_stranger(trial)
+            return corrections.correction(replay.state, which, row, value, reason), []
 
-def _doubts(replay: Replay, trial_id: int, value: float) -> list[str]:
-    """Whether a value is far outside of what was to be expected, in words."""
-    state = replay.state
-    arm = state.census.place(state.trials[trial_id].arm)
-    if arm is None:
-        return []  # it does not count
-    label = state.candidates.labels[arm]
-    noise = state.settings.deviations(state.candidates.K)
-    if state.settings.noise_model in UNDECLARED:
-        noise = np.zeros_like(noise)
-    elif state.settings.noise_model != KNOWN:
-        return []  # whatever is in the range is plausible
-    if _makes_constant(replay.tallies, arm, value) and state.settings.noise_model in UNDECLARED:
-        return [constant_words(REPEATED)]
-    expected = plausible_range(replay.tallies, noise, arm)
-    if expected is None or expected[0] <= value <= expected[1]:
-        return []
-    words = (
-        f"{value:g} for {label!r} is far from what was measured before, which lets one expect "
-        f"{expected[0]:.3g} to {expected[1]:.3g}; it counts. If it is a mistake: "
-        f"study.correct({trial_id}, VALUE), or `mislid study correct NAME {trial_id} VALUE`"
-    )
-    return [words]
+        self._record(decide, request_of(key, "mend", which, row, value, reason))
 
+    def redeclare(
+        self,
+        *,
+        misspecification: float | None = None,
+        noise: Any = None,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Declare another misspecification, or another noise; no measurement is lost.
 
-def _makes_constant(tallies: Tallies, arm: int, value: float) -> bool:
-    """Whether this value is the first to look as if there were no noise."""
-    if tallies.counts.max() != REPEATED - 1 or tallies.counts[arm] != REPEATED - 1:
-        return False
-    return value == tallies.means[arm] and not tallies.squares.any()
+        A decision is made anew, from all measurements. docs/checks.md says what is proven then.
 
+        Parameters
+        ----------
+        misspecification, noise
+            As in `create_study`; what is left out stays.
+        reason, key
+            As in `correct`.
 
-def _refuse_state(state: Any, value: Any) -> None:
-    if not isinstance(state, str) or state not in (COMPLETE, FAIL):
-        raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
-    if state == FAIL and value is not None:
-        raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
-
-
-def _refuse_worker(worker: Any, key: Any) -> None:
-    if worker is not None:
-        as_text(worker, "worker", "a name, or None")
-    if worker is not None and key is not None:
-        raise ProblemError(
-            f"key must be left out where a worker is named, who gets its own trials again; got "
-            f"{shown(key)}"
+        Raises
+        ------
+        ProblemError
+            If both are left out or one is not allowed; if the study was begun with another kind of
+            noise than a number; or if the noise would become smaller than one by which values that
+            were told with `n` or `sd` count.
+        StorageError
+            As in `ask`.
+        """
+        if misspecification is None and noise is None:
+            raise ProblemError("redeclare needs misspecification or noise; got neither")
+        given = (misspecification, noise, reason)
+        self._record(
+            lambda replay: (corrections.declaration(replay.state, *given), []),
+            request_of(key, "redeclare", *given),
         )
+
+    def accept(
+        self,
+        misspecification: float | None = None,
+        *,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Take the present answer, which is proved for every misspecification up to some value.
+
+        What is proved and what is refuted holds for all misspecifications at once, so one may look
+        first, as often as one likes: `sensitivity()` says both.
+
+        Parameters
+        ----------
+        misspecification
+            Up to which the answer is wanted; the largest for which it is proved unless given.
+        reason, key
+            As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If the study has decided, or has no estimate yet; if the answer is not proved for this
+            misspecification, or the data refute it or the noise; or if features prove nothing
+            here: without any, with noise that is "unknown", or by a rule that is not `guaranteed`.
+        CertificateError
+            If the proof could not be worked out as a certificate has it.
+        StorageError
+            As in `ask`.
+
+        Examples
+        --------
+        Nobody knows how far the effects are from linear in the dose. Eight measurements of each
+        prove the answer if it is less than 0.05, and the chemists say 0.03.
+
+        >>> from mislid import create_study
+        >>> doses = {"1 mg": [1.0], "2 mg": [2.0], "4 mg": [4.0], "8 mg": [8.0]}
+        >>> study = create_study(candidates=doses, m=1, noise=0.3)
+        >>> effects = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
+        >>> study.add_observations([*effects.items()] * 8)
+        >>> study.status, study.sensitivity().statement
+        ('running', 'proved for every misspecification up to 0.0496')
+        >>> study.accept(0.03, reason="chemists")
+        >>> study.status, study.result.answer, study.result.proven
+        ('decided', ('8 mg',), True)
+        """
+        self._record(
+            lambda replay: (corrections.acceptance(replay, misspecification, reason), []),
+            request_of(key, "accept", misspecification, reason),
+        )
+
+    def add_candidates(
+        self,
+        candidates: Any,
+        *,
+        names: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        noise: Any = None,
+        cost: Any = None,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Ask about more candidates; no measurement is lost, and a decision is made anew.
+
+        They need the features that the others have, and names that were never used.
+        docs/changing.md says what is proven then.
+
+        Parameters
+        ----------
+        candidates, names, columns
+            As in `create_study`, with the same features as the others; one is enough.
+        noise, cost
+            Theirs, where each candidate has its own.
+        informed
+            Whether they may have been chosen after a look at values of this study. If so, a part of
+            delta pays for it; if not, nothing does.
+        reason, key
+            As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If one was in the study before, or its label or features are of another kind than those
+            of the others; or if noise or cost is not allowed, or missing where each has its own.
+        StorageError
+            As in `ask`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)] * 5)
+        >>> study.result.answer
+        ('b',)
+        >>> study.add_candidates(["c"], reason="came with the second plate")
+        >>> study.status, study.ask().arm
+        ('running', 'c')
+        """
+        more = as_candidates(candidates, names, columns, fewest=1)
+        given = (noise, cost, informed, reason)
+        self._record(
+            lambda replay: (roster.addition(replay.state, more, *given), []),
+            request_of(key, "add", more.plain(), *given),
+        )
+
+    def retire(
+        self,
+        arm: Label,
+        *,
+        leave: bool = False,
+        informed: bool = True,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Measure a candidate no more, such as one that is used up.
+
+        Trials of it that are still out may be told. docs/changing.md says what is proven when it
+        leaves the question.
+
+        Parameters
+        ----------
+        arm
+            Its label.
+        leave
+            Whether it leaves the question. If not, it stays in the comparison with the values that
+            it has, and nothing changes in what is proven.
+        informed
+            Whether it may leave because of values of this study, as in `add_candidates`.
+        reason, key
+            As in `correct`.
+
+        Raises
+        ------
+        ProblemError
+            If no candidate has this label, none would be left to measure, m or fewer would be left
+            in the question, or one that stays in it was never measured.
+        StorageError
+            As in `ask`.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=0.1)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("c", 0.85)] * 3)
+        >>> study.retire("c", leave=True, informed=False, reason="no longer sold")
+        >>> study.status, study.result.answer
+        ('decided', ('b',))
+        """
+        given = (arm, leave, informed, reason)
+        self._record(
+            lambda replay: (roster.retirement(replay.state, *given), []),
+            request_of(key, "retire", *given),
+        )
+
+    def _record(
+        self,
+        decide: Callable[[Replay], tuple[Sequence[Fact], list[str]]],
+        request: Request | None = None,
+    ) -> None:
+        """Add facts to the log, and warn of doubts and of what the data refute since."""
+        with self._session.alone:
+            before = self._now().sequence
+            state, doubts = self._session.write(lambda replay, _: decide(replay), request)
+            found = [
+                in_words(one, state)
+                for one in state.contradictions.values()
+                if state.contradicted_at[one.what] > before
+            ]
+        for words in doubts or ():
+            warnings.warn(words, ImplausibleValueWarning, stacklevel=3)
+        for words in found:
+            warnings.warn(words, ContradictedWarning, stacklevel=3)
+
+    def _now(self) -> StudyState:
+        return self._session.now()
+
+    @property
+    def status(self) -> str:
+        """`running`, `decided`, or `contradicted`: the data refute what was declared.
+
+        A contradicted study claims no proof, whatever it has decided. `redeclare` mends it, or
+        `correct` if a measurement was wrong.
+        """
+        return CONTRADICTED if self._session.contradictions() else self._now().status
+
+    @property
+    def result(self) -> StudyResult | None:
+        """The answer, or None before there is one."""
+        with self._session.alone:
+            self._now()
+            return result_of(self.study_name, self._session.replay, self._session.contradictions())
+
+    def sensitivity(self, *, level: float | None = None) -> Sensitivity:
+        """Up to which misspecification the answer is proved, and which ones the data refute.
+
+        Parameters
+        ----------
+        level
+            How often anything of what is said may be wrong, over the whole study; delta unless
+            given.
+
+        Returns
+        -------
+        Sensitivity
+            Where the proof ends, where the data contradict, and the verdict for every
+            misspecification of a grid.
+
+        Raises
+        ------
+        ProblemError
+            If the level is not between 0 and 1, the candidates have no features, or the noise is
+            "unknown": features prove nothing then.
+        CertificateError
+            If what the features leave of the means could not be computed with certainty.
+        """
+        from mislid.forecast.sensitivity import sensitivity_of
+
+        checked = self.settings.delta if level is None else _as_level(level)
+        with self._session.alone:
+            refuted = NOISE in self._session.contradictions()
+            found = sensitivity_of(self._claims(), checked)
+        # The rules go by the part of delta that is left, users by the promised one.
+        said = self.settings.error_rate if level is None else found.level
+        return dataclasses.replace(found, level=said, proven=found.proven and not refuted)
+
+    def estimates(self) -> DataFrame:
+        """What is known of every candidate by now: its mean, with an interval, and more.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every candidate, with the fields of `EstimateRow` as columns.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.add_observations([("a", 0.2), ("b", 0.9), ("b", 0.7)])
+        >>> study.estimates()[["label", "count", "mean", "in_answer"]].values.tolist()
+        [['a', 1, 0.2, False], ['b', 2, 0.8, True]]
+        """
+        from mislid.forecast.questions import EstimateRow
+
+        names = [field.name for field in dataclasses.fields(EstimateRow)]
+        rows = [dataclasses.astuple(row) for row in self.estimate_rows()]
+        return as_frame(rows, names, what="estimates", instead="estimate_rows gives the same rows")
+
+    def estimate_rows(self) -> list[EstimateRow]:
+        """`estimates` without pandas.
+
+        Returns
+        -------
+        list of EstimateRow
+            One for each candidate, in their order.
+        """
+        from mislid.forecast.questions import estimate_rows_of
+
+        with self._session.alone:
+            return estimate_rows_of(self._claims())
+
+    def result_now(self) -> ResultNow:
+        """The best answer so far with its anytime p-value: what to report when the budget ends.
+
+        Returns
+        -------
+        ResultNow
+            Answer, p-value, and the pairs that are still open.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> study.add_observations([("a", 0.2), ("b", 1.9)] * 6)
+        >>> now = study.result_now()
+        >>> now.answer, round(now.p_value, 2), now.pairs
+        (('b',), 0.2, (('a', 'b'),))
+        """
+        from mislid.forecast.questions import result_now
+
+        with self._session.alone:
+            contradicted = bool(self._session.contradictions())
+            return result_now(self._claims(), contradicted)
+
+    def threshold(self, threshold: float) -> Threshold:
+        """Which candidates are proved to be above a threshold, and which below.
+
+        It follows from `estimates`, so it holds for all thresholds at once, at all times.
+
+        Parameters
+        ----------
+        threshold
+            Of the means.
+
+        Returns
+        -------
+        Threshold
+            Candidates above, below and open.
+
+        Raises
+        ------
+        ProblemError
+            If the threshold is not a number, or the data contradict what was declared: nothing is
+            proved then.
+        """
+        from mislid.forecast.questions import on_sides
+
+        with self._session.alone:
+            self._refuse_contradicted("threshold")
+            return on_sides(self._claims(), threshold)
+
+    def ranking(self) -> Ranking:
+        """Which places candidates may have, and for which n the n best are proved.
+
+        It follows from `estimates`, so it holds for all n at once, at all times.
+
+        Returns
+        -------
+        Ranking
+            All candidates with the best and the worst place that each may have.
+
+        Raises
+        ------
+        ProblemError
+            If the data contradict what was declared, or there is no estimate yet.
+        """
+        from mislid.forecast import questions
+
+        with self._session.alone:
+            self._refuse_contradicted("ranking")
+            return questions.ranking(self._claims())
+
+    def _refuse_contradicted(self, what: str) -> None:
+        """Refuse to prove something from what the data refute."""
+        for found in self._session.contradictions().values():
+            raise ProblemError(f"{what} proves nothing: {in_words(found, self._now())}")
+
+    def _claims(self) -> Claims:
+        from mislid.forecast.evidence_summary import Claims
+
+        self._now()
+        return Claims.of(self._session.replay, self._session.replay.estimating())
+
+    def features_check(self) -> FeatureCheck:
+        """What the features are worth, by what was declared alone; no measurement is looked at.
+
+        Returns
+        -------
+        FeatureCheck
+            Sizes, leverage, and measurements that are needed with the features and without.
+
+        Raises
+        ------
+        ProblemError
+            If the candidates have no features.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=[[0], [1], [2], [3]], m=1, misspecification=0, noise=1)
+        >>> check = study.features_check()
+        >>> check.d, check.samples_without > check.samples_with
+        (2, True)
+        """
+        from mislid.forecast.planning import check_features
+
+        state = self._now()
+        return check_features(state.settings, state.candidates)
+
+    def budget_check(self, budget: int | None = None) -> BudgetCheck:
+        """Which gap between candidates a budget can be expected to prove; no data are looked at.
+
+        Parameters
+        ----------
+        budget
+            Measurements in all; what the study was created with unless given.
+
+        Returns
+        -------
+        BudgetCheck
+            The least gap with the features and without.
+
+        Raises
+        ------
+        ProblemError
+            If the budget is not a whole number above 0, or left out where the study has none.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b", "c"], m=1, noise=1.0, budget=60)
+        >>> few, many = study.budget_check(), study.budget_check(6000)
+        >>> few.gap_without > 5 * many.gap_without
+        True
+        """
+        from mislid.forecast.planning import check_budget
+
+        state = self._now()
+        given = state.settings.budget if budget is None else as_count(budget, "budget", 1)
+        return check_budget(state.settings, state.candidates, given)
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the budget; None without one."""
+        state = self._now()
+        return state.settings.budget_left(len(state.observations))
+
+    def warnings(self, *, level: float = 0.01) -> tuple[StudyWarning, ...]:
+        """Whether the data contradict what was declared, or the answer, or the log the rules.
+
+        Parameters
+        ----------
+        level
+            How often a test of the declared noise, or of the misspecification, may warn without
+            reason, however often one looks.
+
+        Returns
+        -------
+        tuple of StudyWarning
+            Reasons for doubt, with what to do; empty where there are none.
+
+        Raises
+        ------
+        ProblemError
+            If the level is not between 0 and 1.
+        CertificateError
+            If it cannot be said with certainty how far the means are from linear.
+        """
+        from mislid.forecast.diagnostics import warnings_of
+
+        checked = _as_level(level)
+        with self._session.alone:
+            self._now()
+            return warnings_of(self._session.replay, checked)
+
+    @property
+    def samples(self) -> int:
+        """Number of measurements by now."""
+        return len(self._now().observations)
+
+    @property
+    def settings(self) -> Settings:
+        """The question."""
+        return self._now().settings
+
+    @property
+    def register(self) -> Candidates:
+        """All candidates that ever were in the study; arms of `events` are places in it."""
+        return self._now().roster.register
+
+    @property
+    def candidates(self) -> Candidates:
+        """The arms."""
+        return self._now().candidates
+
+    @property
+    def pending(self) -> list[Trial]:
+        """The trials that nobody has told yet, in the order in which they were asked."""
+        with self._session.alone:
+            state = self._now()
+            return [self._session.trial(trial_id) for trial_id in state.waiting]
+
+    def observations(self) -> DataFrame:
+        """All measurements, in order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns event, time, trial, arm, value and row.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+        """
+        fields = list(ObservationRow._fields)
+        table = as_frame(
+            self.observation_rows(),
+            fields,
+            what="observations",
+            instead="observation_rows gives the same rows",
+        )
+        return table.astype({"trial": "Int64"})
+
+    def observation_rows(self) -> list[ObservationRow]:
+        """`observations` without pandas.
+
+        Returns
+        -------
+        list of ObservationRow
+            One for each measurement, in order.
+        """
+        with self._session.alone:
+            state = self._now()
+            labels = state.candidates.labels
+            return [
+                ObservationRow(
+                    one.sequence, one.time, one.trial, labels[one.arm], one.value, one.row
+                )
+                for one in state.observations
+            ]
+
+    def progress(self, *, simulations: int | None = None) -> StudyProgress:
+        """How many more measurements, and what they are needed for; see docs/planning.md.
+
+        Parameters
+        ----------
+        simulations
+            Of the rest of the study: 19, or 9 where features are many. More are steadier.
+
+        Returns
+        -------
+        StudyProgress
+            Measurements to go with a range, the hardest pair, and a lower bound.
+
+        Raises
+        ------
+        ProblemError
+            If `simulations` is not a whole number above 0, or the study's rules are not here to
+            be run on.
+        """
+        return self._snapshot().progress(simulations)
+
+    def what_if(
+        self,
+        *,
+        m: int | None = None,
+        delta: float | None = None,
+        tolerance: float | None = None,
+        misspecification: float | None = None,
+        simulations: int | None = None,
+    ) -> WhatIf:
+        """How many more for another question, with the same data; what is left out stays.
+
+        To act on it, and keep an error rate, see docs/planning.md.
+
+        Parameters
+        ----------
+        m, delta, tolerance, misspecification
+            The other question.
+        simulations
+            As in `progress`.
+
+        Returns
+        -------
+        WhatIf
+            Measurements to go with a range.
+
+        Raises
+        ------
+        ProblemError
+            If the other question is none that the rules can answer, such as m above K - 1 or a
+            misspecification without features; or as in `progress`.
+        """
+        changes = {"m": m, "delta": delta, "tolerance": tolerance}
+        return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
+
+    def what_ifs(self, *, simulations: int | None = None) -> tuple[WhatIf, ...]:
+        """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others.
+
+        Parameters
+        ----------
+        simulations
+            As in `progress`.
+
+        Returns
+        -------
+        tuple of WhatIf
+            One for each question; those that the rules cannot answer are left out.
+
+        Raises
+        ------
+        ProblemError
+            As in `progress`.
+        """
+        return self._snapshot().what_ifs(simulations)
+
+    def overview(self) -> Overview:
+        """The study at one moment, as `mislid study status` and reports show it.
+
+        Returns
+        -------
+        Overview
+            Question, measurements, answer, forecasts, sensitivity, warnings and evidence, all of
+            the same events whatever is told meanwhile.
+
+        Examples
+        --------
+        >>> from mislid import create_study
+        >>> study = create_study(candidates=["a", "b"], m=1, noise=1.0)
+        >>> seen = study.overview()
+        >>> study.add_observations([("a", 0.2), ("b", 0.9)])
+        >>> seen.samples, study.overview().samples
+        (0, 2)
+        """
+        from mislid.forecast.overview import Overview
+
+        with self._session.alone:
+            refuted = list(self._session.contradictions().values())
+            replay = self._session.replay
+            if replay.has_rules:
+                replay.catch_up()
+            return Overview._of(self.study_name, replay, self._session.chain.head, refuted)
+
+    def events(self) -> list[Event]:
+        """The whole log.
+
+        Returns
+        -------
+        list of Event
+            All that happened, in order.
+
+        Raises
+        ------
+        CorruptStorageError
+            If an event is missing, or is not what was written.
+        """
+        return list(events_of(Chain().take_in(self._session.storage.read(self._session.key))))
+
+    def _snapshot(self) -> Snapshot:
+        from mislid.forecast.progress import Snapshot
+
+        with self._session.alone:
+            found = self._session.contradictions()
+            return Snapshot.of(self._session.replay, found.values())
+
+
+def _as_level(level: float) -> float:
+    return as_number(level, "level", low=0, high=1, low_open=True, high_open=True)

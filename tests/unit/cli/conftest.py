@@ -63,4 +63,4 @@ def opened(folder: Path) -> Iterator[Callable[..., Study]]:
 
     yield opening
     for study in studies:
-        study._storage.close()
+        study._session.storage.close()

@@ -349,7 +349,7 @@ def test_watching_ends_with_ctrl_c(created: Call, forecast, monkeypatch) -> None
 def test_a_study_whose_rules_are_objects_is_shown(
     rules: str, n_trials: int, study_command: Call, folder: Path
 ) -> None:
-    ruled_by_objects(rules, n_trials, folder, study_name="s")._storage.close()
+    ruled_by_objects(rules, n_trials, folder, study_name="s")._session.storage.close()
     lines = printed(study_command("status", "s"))
     said = json.loads(study_command("status", "s", "--format", "json").out)
     assert said["status"] == ("decided" if n_trials == 30 and rules != "sampling" else "running")

@@ -361,7 +361,7 @@ def test_a_page_is_of_one_moment_while_others_tell(
     assert study.samples == 15 + 5 * 2
     assert report(study) != before
     for opened in (study, other):
-        opened._storage.close()
+        opened._session.storage.close()
 
 
 def test_a_forecast_is_told_drawn_and_tabled(running_overview: Overview) -> None:
@@ -437,7 +437,7 @@ def test_rules_may_be_objects_also_ones_that_are_not_here(
         decided = n_trials == 30 and rules != "sampling"
         assert ("In front now:" in text) is (estimated and not decided)
     for one in (study, elsewhere):
-        one._storage.close()
+        one._session.storage.close()
 
 
 @pytest.mark.parametrize("path", [".", "no/such/directory/report.html", 3])

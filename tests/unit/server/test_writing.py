@@ -126,15 +126,16 @@ NASTY: list[Any] = [
 def test_nonsense_is_refused_in_one_sentence(writing: Site, study: Study, call: str) -> None:
     tell_some(study, 1)
     usual: dict[str, dict[str, Any]] = {
-        "ask": {"n": 1, "worker": "w", "lease": 5, "at_most": 1, "same_arm": 1, "replicates": 1},
+        "ask": {"n": 1, "worker": "w", "lease": 5, "max_candidates": 1, "max_per_candidate": 1}
+        | {"replicates": 1},
         "tell": {"trial": 0, "value": 0.5, "state": "complete", "n": 1, "sd": 1.0},
         "correct": {"trial": None, "row": 0, "value": 0.5, "reason": "r"},
         "void": {"trial": None, "row": 0, "reason": "r"},
         "create": {
             "candidates": ["a", "b"], "m": 1, "delta": 0.1, "misspecification": None, "noise": 1.0,
             "tolerance": 0.0, "direction": "maximize", "seed": 0, "algorithm": "mislid",
-            "stopping": "guaranteed", "columns": None, "intercept": None, "reward_range": None,
-            "rewards": None, "decide_at": None, "budget": None, "cost": None, "study_name": None,
+            "stopping": "guaranteed", "columns": None, "intercept": None,
+            "decide_at": None, "budget": None, "cost": None, "study_name": None,
         },
     }  # fmt: skip
     path = "/api/studies" if call == "create" else f"/api/studies/1/{call}"

@@ -13,9 +13,9 @@ from helpers.engines import assert_same, memory_of
 from helpers.report_studies import Turns
 from mislid.errors import ProblemError
 from mislid.study import Study, Trial
-from mislid.study.events import entry_of
-from mislid.study.facts import Asked
+from mislid.study.events import Asked, entry_of
 from mislid.study.replay import Replay
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
 K = 7
@@ -38,8 +38,8 @@ def counts_of(batch: list[Trial]) -> Counter[Any]:
 def fits(batch: list[Trial], limits: dict[str, Any]) -> bool:
     counts, size = counts_of(batch), limits.get("replicates", 1)
     return (
-        len(counts) <= limits.get("at_most", K)
-        and max(counts.values(), default=0) <= limits.get("same_arm", len(batch))
+        len(counts) <= limits.get("max_candidates", K)
+        and max(counts.values(), default=0) <= limits.get("max_per_candidate", len(batch))
         and all(count % size == 0 for count in counts.values())
     )
 
@@ -51,10 +51,10 @@ def random_limits(rng: np.random.Generator) -> tuple[int, dict[str, Any]]:
         limits["replicates"] = size
     size = limits.get("replicates", 1)
     if rng.random() < 0.6:
-        limits["at_most"] = int(rng.integers(1, K + 1))
+        limits["max_candidates"] = int(rng.integers(1, K + 1))
     if rng.random() < 0.6:
-        limits["same_arm"] = size * int(rng.integers(1, 4)) + int(rng.integers(0, size))
-    most = limits.get("at_most", K) * (limits.get("same_arm", 99) // size)
+        limits["max_per_candidate"] = size * int(rng.integers(1, 4)) + int(rng.integers(0, size))
+    most = limits.get("max_candidates", K) * (limits.get("max_per_candidate", 99) // size)
     return size * int(rng.integers(1, min(most, 6) + 1)), limits
 
 
@@ -78,11 +78,11 @@ def test_whatever_rule_chooses_batches_fit_and_replays_are_the_same(algorithm: A
             else:
                 study.tell(trial, MEANS[trial.arm] + rng.standard_normal())
     rule = None if isinstance(algorithm, str) else algorithm
-    again = Study("s", study._key, study._storage, rules=(rule, None))
+    again = Study(Session("s", study._session.key, study._session.storage, rules=(rule, None)))
     assert again._now().sequence == study._now().sequence
-    assert again._replay.diverged == 0
+    assert again._session.replay.diverged == 0
     if rule is None:
-        assert_same(*(memory_of(one._replay.engine) for one in (study, again)))
+        assert_same(*(memory_of(one._session.replay.engine) for one in (study, again)))
     chosen = [trial.arm for trial in again.ask(4, replicates=2)]
     assert chosen == [trial.arm for trial in study.pending[-4:]]
 
@@ -103,13 +103,13 @@ def test_two_handles_on_a_file_take_turns(tmp_path: Path) -> None:
             handles[1 - turn % 2].tell(one.id, value)
             alone.tell(other, value)
     for handle in handles:
-        assert handle._replay.diverged == 0
-        handle._storage.close()
+        assert handle._session.replay.diverged == 0
+        handle._session.storage.close()
     third = mislid.load_study(storage=tmp_path / "lab.db")
     assert third.status == alone.status
-    assert third._replay.diverged == 0
-    assert_same(*(memory_of(one._replay.engine) for one in (third, alone)))
-    third._storage.close()
+    assert third._session.replay.diverged == 0
+    assert_same(*(memory_of(one._session.replay.engine) for one in (third, alone)))
+    third._session.storage.close()
 
 
 def test_what_the_log_has_of_it() -> None:
@@ -127,7 +127,7 @@ def test_what_the_log_has_of_it() -> None:
 
 def test_a_rule_that_would_propose_others_is_noticed() -> None:
     study = study_of()
-    for trial in study.ask(14, at_most=3):
+    for trial in study.ask(14, max_candidates=3):
         study.tell(trial, float(MEANS[trial.arm]))
     study.ask(6, replicates=2)
     events = study.events()
@@ -143,15 +143,19 @@ def test_a_rule_that_would_propose_others_is_noticed() -> None:
 
 def test_a_batch_that_fits_by_itself_is_what_the_rule_proposes() -> None:
     study = study_of(candidates=list("abcdefg"), misspecification=None)
-    assert [trial.arm for trial in study.ask(7, at_most=7)] == list("abcdefg")
+    assert [trial.arm for trial in study.ask(7, max_candidates=7)] == list("abcdefg")
     assert study.events()[-1].fact.proposed == tuple(range(7))
 
 
 def test_replacements_come_from_the_batch() -> None:
     study = study_of(candidates=list("abcdefg"), misspecification=None)
-    batch = study.ask(6, at_most=2)
+    batch = study.ask(6, max_candidates=2)
     assert [trial.arm for trial in batch] == ["a", "b", "a", "b", "a", "b"]
-    assert [trial.arm for trial in study.ask(3, at_most=2, same_arm=2)] == ["c", "d", "c"]
+    assert [trial.arm for trial in study.ask(3, max_candidates=2, max_per_candidate=2)] == [
+        "c",
+        "d",
+        "c",
+    ]
 
 
 class Clock:
@@ -165,7 +169,7 @@ class TestOpenTrials:
     def test_of_the_worker_come_first_and_count(self) -> None:
         study = study_of(candidates=list("abcdefg"), misspecification=None)
         first = study.ask(2, worker="w")
-        batch = study.ask(6, worker="w", at_most=2)
+        batch = study.ask(6, worker="w", max_candidates=2)
         assert batch[:2] == first
         assert counts_of(batch) == {"a": 3, "b": 3}
 
@@ -176,37 +180,37 @@ class TestOpenTrials:
         study = study_of(candidates=list("abcdefg"), misspecification=None)
         study.ask(3, worker="w")
         own = study.pending
-        assert study.ask(6, worker="w", replicates=2, at_most=3, same_arm=2) == own
+        assert study.ask(6, worker="w", replicates=2, max_candidates=3, max_per_candidate=2) == own
 
     def test_of_the_worker_may_be_of_too_many_candidates(self) -> None:
         study = study_of(candidates=list("abcdefg"), misspecification=None)
         study.ask(3, worker="w")
-        assert counts_of(study.ask(6, worker="w", at_most=2)) == {"a": 2, "b": 2, "c": 2}
+        assert counts_of(study.ask(6, worker="w", max_candidates=2)) == {"a": 2, "b": 2, "c": 2}
 
     def test_that_expired_are_asked_again_in_groups(self) -> None:
         clock = Clock()
         created = study_of(candidates=list("abcdefg"), misspecification=None)
-        study = Study("s", created._key, created._storage, clock)
+        study = Study(Session("s", created._session.key, created._session.storage, clock))
         lost = study.ask(4, replicates=2, lease=10.0)
         single = study.ask(1, lease=10.0)
         clock.now += 11.0
-        batch = study.ask(6, replicates=2, at_most=3)
+        batch = study.ask(6, replicates=2, max_candidates=3)
         assert [trial.arm for trial in batch[:4]] == [trial.arm for trial in lost]
         fact = study.events()[-1].fact
         assert fact.again == (*(trial.id for trial in lost), None, None)
         assert single[0].id in {trial.id for trial in study.pending}
-        assert fits(batch, {"replicates": 2, "at_most": 3})
-        again = Study("s", created._key, created._storage, clock)
+        assert fits(batch, {"replicates": 2, "max_candidates": 3})
+        again = Study(Session("s", created._session.key, created._session.storage, clock))
         assert [trial.arm for trial in again.ask(2)] == [t.arm for t in study.pending[-2:]]
-        assert again._replay.diverged == study._replay.diverged == 0
+        assert again._session.replay.diverged == study._session.replay.diverged == 0
 
     def test_that_expired_and_do_not_fit_wait(self) -> None:
         clock = Clock()
         created = study_of(candidates=list("abcdefg"), misspecification=None)
-        study = Study("s", created._key, created._storage, clock)
+        study = Study(Session("s", created._session.key, created._session.storage, clock))
         study.ask(4, lease=10.0)
         clock.now += 11.0
-        batch = study.ask(4, at_most=2)
+        batch = study.ask(4, max_candidates=2)
         assert counts_of(batch) == {"a": 2, "b": 2}
         assert study.events()[-1].fact.again == (0, 1, None, None)
 
@@ -217,12 +221,24 @@ class TestOpenTrials:
         (4, {"replicates": 3}, "n must be a multiple of replicates, 3: .*; got 4"),
         (None, {"replicates": 3}, "n must be a multiple of replicates, 3: .*; got 1"),
         (4, {"replicates": 0}, "replicates must be an integer at least 1; got 0"),
-        (4, {"at_most": 0}, "at_most must be an integer at least 1; got 0"),
-        (4, {"same_arm": 1.5}, "same_arm must be an integer at least 1; got 1.5"),
-        (4, {"same_arm": 1, "replicates": 2}, "same_arm must be at least replicates, 2; got 1"),
-        (8, {"same_arm": 1}, "n must be at most 7 with these limits: .*; got 8"),
-        (9, {"same_arm": 3, "replicates": 3, "at_most": 2}, "n must be at most 6 .*; got 9"),
-        (12, {"same_arm": 5, "replicates": 3, "at_most": 3}, "n must be at most 9 .*; got 12"),
+        (4, {"max_candidates": 0}, "max_candidates must be an integer at least 1; got 0"),
+        (4, {"max_per_candidate": 1.5}, "max_per_candidate must be an integer at least 1; got 1.5"),
+        (
+            4,
+            {"max_per_candidate": 1, "replicates": 2},
+            "max_per_candidate must be at least replicates, 2; got 1",
+        ),
+        (8, {"max_per_candidate": 1}, "n must be at most 7 with these limits: .*; got 8"),
+        (
+            9,
+            {"max_per_candidate": 3, "replicates": 3, "max_candidates": 2},
+            "n must be at most 6 .*; got 9",
+        ),
+        (
+            12,
+            {"max_per_candidate": 5, "replicates": 3, "max_candidates": 3},
+            "n must be at most 9 .*; got 12",
+        ),
     ],
 )
 def test_limits_that_cannot_be(n: int | None, limits: dict[str, Any], message: str) -> None:

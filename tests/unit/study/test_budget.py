@@ -148,8 +148,8 @@ class TestCheck:
         ("noise", "end"),
         [
             ({"noise": "unknown"}, " times the noise"),
-            ({"noise": None, "reward_range": (0, 1)}, "; half of the range is 0.5"),
-            ({"noise": None, "rewards": "bernoulli"}, "; half of the range is 0.5"),
+            ({"noise": (0, 1)}, "; half of the range is 0.5"),
+            ({"noise": "bernoulli"}, "; half of the range is 0.5"),
         ],
     )
     def test_other_kinds_of_noise(self, noise: dict[str, Any], end: str) -> None:

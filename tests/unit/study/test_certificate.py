@@ -1,6 +1,5 @@
 """What a study says of its decision."""
 
-import dataclasses
 import json
 import math
 from typing import Any
@@ -14,7 +13,7 @@ from helpers.tampering import changed, digest, sealed
 from mislid.certificate.certificate import Certificate, Log
 from mislid.errors import CertificateError, ContradictedWarning
 from mislid.study import Study
-from mislid.study.facts import Decided
+from mislid.study.events import Decided
 
 SMALL = Case(K=8, m=2, eps=0.02, n=1, seed=20)
 
@@ -156,7 +155,7 @@ def test_no_model_reverses_equal_arms_by_more_than_the_tube() -> None:
 
 def test_what_is_not_decided_yet_cannot_be_certified() -> None:
     state = CASES["one by one"].decided()._now()
-    early = dataclasses.replace(state.decision, samples=state.decision.samples // 2)
+    early = state.decision._replace(samples=state.decision.samples // 2)
     forged = Certificate("case", state.settings, state.candidates, early, state.observations)
     with pytest.raises(CertificateError, match=r"do not prove 'arm .' better than"):
         forged.to_dict()
@@ -164,9 +163,7 @@ def test_what_is_not_decided_yet_cannot_be_certified() -> None:
 
 @pytest.mark.parametrize("name", ["by both", "by two arms", "features none", "one by one"])
 def test_another_answer_cannot_be_settled(name: str) -> None:
-    with pytest.raises(
-        CertificateError, match=r"do not prove .* better than"
-    ):
+    with pytest.raises(CertificateError, match=r"do not prove .* better than"):
         with_worst_arm(CASES[name].decided()).to_dict()
 
 
@@ -175,7 +172,7 @@ def with_worst_arm(study: Study) -> Certificate:
     state = study._now()
     decision: Decided = state.decision
     worst = worst_arm(study.result.certificate.to_dict())
-    wrong = dataclasses.replace(decision, answer=(*decision.answer[1:], worst))
+    wrong = decision._replace(answer=(*decision.answer[1:], worst))
     return Certificate("case", state.settings, state.candidates, wrong, state.observations)
 
 
@@ -188,7 +185,7 @@ def test_only_the_rule_that_proves_has_certificates() -> None:
         result.certificate.to_dict()
 
 
-@pytest.mark.parametrize("told", [{"noise": 0.5}, {"rewards": "bernoulli"}, {"noise": "unknown"}])
+@pytest.mark.parametrize("told", [{"noise": 0.5}, {"noise": "bernoulli"}, {"noise": "unknown"}])
 def test_nothing_is_looked_at_between_values_that_were_told_together(told: dict[str, Any]) -> None:
     """Their order may be anyone's: half way through, a is far better; at the end both are level."""
     study = mislid.create_study(candidates=["a", "b"], m=1, **told)
@@ -196,12 +193,12 @@ def test_nothing_is_looked_at_between_values_that_were_told_together(told: dict[
     rows = [*first, *((arm, 1.0 - value) for arm, value in first)]
     study.add_observations(rows)
     assert study.status == "running"
-    state = study._replay.state
+    state = study._session.replay.state
     with pytest.raises(CertificateError, match="do not prove 'a' better than 'b'"):
         Log(state.settings, state.candidates, state.observations).settle((0,))
     apart = mislid.create_study(candidates=["a", "b"], m=1, **told)
     for part in (rows[:200], rows[200:]):
         apart.add_observations(part)
-    state = apart._replay.state
+    state = apart._session.replay.state
     settled = Log(state.settings, state.candidates, state.observations).settle((0,))
     assert [one.samples for one in settled] == [200]

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ import mislid
 from helpers.forgery import entries_of, entry, renumbered, with_log
 from mislid.errors import CorruptStorageError
 from mislid.study import Study
-from mislid.study.events import Chain, Entry, seal_of
-from mislid.study.facts import Decided, Told
+from mislid.study.events import Chain, Decided, Entry, Told, seal_of
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage, Storage
 
 VALUES = {"good": 0.9, "bad": 0.1, "other": 0.4}
@@ -47,7 +46,7 @@ def test_a_seal_is_of_the_entry_and_of_the_one_before() -> None:
 @pytest.mark.parametrize("field", ["time", "kind", "body", "sequence"])
 def test_every_part_of_an_entry_counts(field: str) -> None:
     one = Entry(3, 12.5, "told", '{"trial":0,"value":0.7}')
-    other = replace(one, **{field: {"time": 12.6, "sequence": 4}.get(field, "told ")})
+    other = one._replace(**{field: {"time": 12.6, "sequence": 4}.get(field, "told ")})
     assert seal_of("", one) != seal_of("", other) != seal_of("x", other)
 
 
@@ -61,7 +60,7 @@ def test_every_changed_digit_is_found() -> None:
         body = whole[k].body
         digit = str((int(body[at]) + rng.randint(1, 9)) % 10)
         changed = list(whole)
-        changed[k] = replace(whole[k], body=body[:at] + digit + body[at + 1 :])
+        changed[k] = whole[k]._replace(body=body[:at] + digit + body[at + 1 :])
         with pytest.raises(CorruptStorageError, match=f"event {k + 1} of the study is not what"):
             _ = with_log(changed).status
 
@@ -81,15 +80,15 @@ ATTACKS: dict[str, tuple[Callable[[list[Entry]], list[Entry]], str]] = {
         "event 15 of the study is not what was written: its seal is missing",
     ),
     "a second told": (
-        lambda log: renumbered([*log, replace(entry(Told(0, 7.0)), seal="ab" * 32)]),
+        lambda log: renumbered([*log, entry(Told(0, 7.0))._replace(seal="ab" * 32)]),
         "event 15 of the study is not what was written: its seal is of something else",
     ),
     "a seal is taken away": (
-        lambda log: [*log[:4], replace(log[4], seal=""), *log[5:]],
+        lambda log: [*log[:4], log[4]._replace(seal=""), *log[5:]],
         "event 5 of the study is not what was written: its seal is missing",
     ),
     "a time is changed": (
-        lambda log: [*log[:4], replace(log[4], time=1.0), *log[5:]],
+        lambda log: [*log[:4], log[4]._replace(time=1.0), *log[5:]],
         "event 5 of the study is not what was written",
     ),
 }
@@ -107,13 +106,15 @@ def test_attacks_are_named_and_nothing_is_decided(name: str) -> None:
         forged.overview,
         lambda: forged.add_observations([("good", 1.0)]),
         lambda: mislid.copy_study(
-            from_study_name="forged", from_storage=forged._storage, to_storage=MemoryStorage()
+            from_study_name="forged",
+            from_storage=forged._session.storage,
+            to_storage=MemoryStorage(),
         ),
     )
     for look in looks:
         with pytest.raises(CorruptStorageError, match=message):
             look()
-    found = mislid.check_study(study_name="forged", storage=forged._storage)
+    found = mislid.check_study(study_name="forged", storage=forged._session.storage)
     assert not found.ok
     assert re.search(message, found.problems[0])
     assert found.decision == "not checked"
@@ -129,7 +130,7 @@ def test_a_decision_that_does_not_follow_is_not_believed(samples: int) -> None:
     assert not forged.result.proven
     assert "does not follow from them" in forged.result.contradictions[0]
     assert not forged.overview().decided
-    found = mislid.check_study(study_name="forged", storage=forged._storage)
+    found = mislid.check_study(study_name="forged", storage=forged._session.storage)
     assert (found.ok, found.decision) == (False, "not confirmed")
 
 
@@ -140,42 +141,38 @@ def test_a_true_decision_with_another_number_is_not_believed(stopping: str) -> N
     log = entries_of(study)
     again = with_log(log, sealed=True)
     assert (again.status, again.result.answer) == ("decided", ("good",))
-    name = again._storage
+    name = again._session.storage
     assert mislid.check_study(study_name="forged", storage=name).decision == "confirmed"
     decided = log[-1].body
     earlier = decided.replace(f'"samples":{study.result.samples}', '"samples":2')
     assert earlier != decided
-    forged = with_log([*log[:-1], replace(log[-1], body=earlier)], sealed=True)
+    forged = with_log([*log[:-1], log[-1]._replace(body=earlier)], sealed=True)
     assert forged.status == "contradicted"
 
 
 def test_what_follows_is_confirmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     study = mislid.create_study(candidates=list(VALUES), m=1, noise=0.1)
     study.optimize(lambda trial: VALUES[trial.arm])
-    again = Study("s", study._key, study._storage)
+    again = Study(Session("s", study._session.key, study._session.storage))
     assert again.status == "decided"
-    monkeypatch.setattr("mislid.study.opened.unconfirmed", None)
+    monkeypatch.setattr("mislid.study.session.unconfirmed", None)
     again.add_observations([("good", 0.9)])
     assert again.status == "decided"
 
 
-def test_a_log_without_seals_can_be_read_and_goes_on_with_them() -> None:
-    """As in a storage of others that kept none."""
-    study = measured()
-    bare = [replace(one, seal="") for one in entries_of(study)]
-    again = with_log(bare)
-    assert again.samples == study.samples
-    assert again.overview().fingerprint == study.overview().fingerprint
-    again.ask()
-    seals = [bool(one.seal) for one in entries_of(again)]
-    assert seals == [False] * len(bare) + [True]
-    assert mislid.check_study(study_name="forged", storage=again._storage)
+def test_a_log_without_seals_is_refused() -> None:
+    again = with_log([one._replace(seal="") for one in entries_of(measured())])
+    with pytest.raises(CorruptStorageError, match="its seal is missing"):
+        again.ask()
 
 
 def test_a_copy_has_the_same_head(opener: Callable[[], Storage]) -> None:
     study = measured(opener())
     mislid.copy_study(
-        from_study_name="s", from_storage=study._storage, to_storage=opener(), to_study_name="t"
+        from_study_name="s",
+        from_storage=study._session.storage,
+        to_storage=opener(),
+        to_study_name="t",
     )
     copied = mislid.load_study(study_name="t", storage=opener())
     assert copied.overview().fingerprint == study.overview().fingerprint
@@ -187,9 +184,9 @@ class TestCheck:
     def test_all_problems_of_a_log_are_named(self) -> None:
         log = entries_of(measured())
         for k in (3, 6, 9):
-            log[k] = replace(log[k], body=log[k].body.replace("0.", "1."))
+            log[k] = log[k]._replace(body=log[k].body.replace("0.", "1."))
         forged = with_log(log)
-        found = mislid.check_study(study_name="forged", storage=forged._storage)
+        found = mislid.check_study(study_name="forged", storage=forged._session.storage)
         assert [words.partition(" of")[0] for words in found.problems] == [
             "event 4",
             "event 7",
@@ -205,27 +202,27 @@ class TestCheck:
         assert mislid.check_study(study_name="s", storage=storage, head=head)
         # The whole chain is written anew: only the head tells.
         rewritten = with_log(
-            [replace(one, body=one.body.replace("0.4", "0.5")) for one in entries_of(study)],
+            [one._replace(body=one.body.replace("0.4", "0.5")) for one in entries_of(study)],
             sealed=True,
         )
-        place = rewritten._storage
+        place = rewritten._session.storage
         assert mislid.check_study(study_name="forged", storage=place)
         found = mislid.check_study(study_name="forged", storage=place, head=head)
         assert "no event has the head" in found.problems[0]
         # Its end is cut off.
         cut = with_log(entries_of(study)[:-2])
-        found = mislid.check_study(study_name="forged", storage=cut._storage, head=head)
+        found = mislid.check_study(study_name="forged", storage=cut._session.storage, head=head)
         assert found.problems
 
     @pytest.mark.parametrize("head", ["", "abc", "G" * 64, 3])
     def test_what_is_no_head(self, head: object) -> None:
         study = measured()
         with pytest.raises(mislid.errors.ProblemError, match="head must have 64 digits"):
-            mislid.check_study(study_name="s", storage=study._storage, head=head)  # type: ignore[arg-type]
+            mislid.check_study(study_name="s", storage=study._session.storage, head=head)  # type: ignore[arg-type]
 
     def test_to_dict(self) -> None:
         study = measured()
-        found = mislid.check_study(study_name="s", storage=study._storage)
+        found = mislid.check_study(study_name="s", storage=study._session.storage)
         assert found.to_dict() == {
             "study": "s",
             "events": 14,
@@ -242,7 +239,7 @@ class TestDatabase:
     def file(self, tmp_path: Path) -> Path:
         file = tmp_path / "lab.db"
         study = measured(file)
-        study._storage.close()
+        study._session.storage.close()
         return file
 
     @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.census import Census
 from mislid.study.events import entry_of, event_of
+from mislid.study.roster import Roster
 from mislid.study.storage import MemoryStorage
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2], "e": [0.2, 0.7]}
@@ -171,14 +171,14 @@ def test_a_proposal_after_changes_is_that_of_the_log() -> None:
     study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
     study.retire("b", leave=True)
     study.add_candidates(["f"])
-    trials = study.ask(6, same_arm=2, at_most=4)
+    trials = study.ask(6, max_per_candidate=2, max_candidates=4)
     assert "b" not in {one.arm for one in trials}
     for trial in trials:
         study.tell(trial, MEANS[str(trial.arm)])
     again = mislid.load_study(storage=lab)
     assert again.overview().warnings == ()
     again.retire("a")
-    assert "a" not in {one.arm for one in again.ask(8, same_arm=2)}
+    assert "a" not in {one.arm for one in again.ask(8, max_per_candidate=2)}
 
 
 def test_events_are_read_as_they_were_written() -> None:
@@ -229,7 +229,7 @@ def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
             if left > K:
                 continue
             labels = tuple(f"c{k}" for k in range(K))
-            census = Census(
+            roster = Roster(
                 Candidates(labels, None),
                 mislid.create_study(candidates=["x", "y", "z"], m=m, noise=1).settings,
                 late=frozenset(range(K0, K)),
@@ -237,7 +237,7 @@ def test_shares_of_all_questions_add_up_to_at_most_one() -> None:
             )
             # All sets that may have left; all ordered pairs have the weight of so many answers.
             pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
-            total += Fraction(math.comb(K, left) * pairs, census.price)
+            total += Fraction(math.comb(K, left) * pairs, roster.price)
     assert Fraction(95, 100) < total < 1
 
 

@@ -16,7 +16,7 @@ LINE = {"a": [1.0], "b": [2.0], "c": [3.0], "d": [4.0]}
 
 def claims_of(study: Study) -> Claims:
     study.samples  # noqa: B018 - reads the log
-    return Claims.of(study._replay, study._replay.engine)
+    return Claims.of(study._session.replay, study._session.replay.engine)
 
 
 def rising(rounds: int, noise: float = 1.0) -> Study:

@@ -12,9 +12,9 @@ from mislid import Instance, Model
 from mislid.engine import Verdict, View
 from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.decisions import warm_up
-from mislid.study.facts import Observed
-from mislid.study.replay import Replay
+from mislid.study.events import Observed
+from mislid.study.replay import Replay, warm_up
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 3))
@@ -67,7 +67,7 @@ def test_the_simulators_rewards_lead_to_the_simulators_choices(
         options = {"algorithm": algorithm, "stopping": stopping, "seed": seed}
         found = mislid.identify(instance, 2, **options)
         study = fed_by_the_simulator(study_of(instance, **options), seed, instance)
-        state = study._replay.engine
+        state = study._session.replay.engine
         np.testing.assert_array_equal(found.counts, state.counts)
         np.testing.assert_array_equal(found.means, state.means)
         result = study.result
@@ -82,8 +82,8 @@ def test_the_simulators_rewards_lead_to_the_simulators_choices(
 def test_rivals_choose_as_in_the_simulator(algorithm: str) -> None:
     found = mislid.identify(INSTANCE, 2, algorithm=algorithm, max_samples=200)
     study = fed_by_the_simulator(study_of(algorithm=algorithm), 0, most=200)
-    np.testing.assert_array_equal(found.counts, study._replay.engine.counts)
-    np.testing.assert_array_equal(found.means, study._replay.engine.means)
+    np.testing.assert_array_equal(found.counts, study._session.replay.engine.counts)
+    np.testing.assert_array_equal(found.means, study._session.replay.engine.means)
 
 
 @pytest.mark.parametrize("algorithm", ["mislid", "lucb"])
@@ -132,12 +132,13 @@ def test_a_replay_is_the_same_to_the_last_bit(algorithm: str) -> None:
             study.tell(trial, MEANS[trial.arm] + NOISE * rng.standard_normal())
         if step % 40 == 20:
             study.add_observations([(k, MEANS[k]) for k in range(5)])
-    again = Study(study.study_name, study._key, study._storage)
+    again = Study(Session(study.study_name, study._session.key, study._session.storage))
     assert again.status == study.status
-    assert again._replay.diverged == 0
-    assert_same(*(memory_of(one._replay.engine) for one in (study, again)))
+    assert again._session.replay.diverged == 0
+    assert_same(*(memory_of(one._session.replay.engine) for one in (study, again)))
     assert [trial.arm for trial in again.ask(5)] == [
-        trial.arm for trial in Study("x", study._key, study._storage).pending[-5:]
+        trial.arm
+        for trial in Study(Session("x", study._session.key, study._session.storage)).pending[-5:]
     ]
 
 
@@ -173,7 +174,7 @@ def test_pretended_values_are_not_data() -> None:
     study = study_of()
     for trial in study.ask(7):
         study.tell(trial, MEANS[trial.arm])
-    engine = study._replay.engine
+    engine = study._session.replay.engine
     before = [engine.counts, engine.sums, engine.means, engine.weights, engine.estimate]
     study.ask(5)
     after = [engine.counts, engine.sums, engine.means, engine.weights, engine.estimate]
@@ -191,7 +192,7 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
         one.add_observations(rows)
     for trial in study.ask(6):
         study.tell(trial, state="fail")
-    engine, untouched = study._replay.engine, replayed(other).engine
+    engine, untouched = study._session.replay.engine, replayed(other).engine
     for trial in range(20):
         assert proposal(engine, trial) == proposal(untouched, trial)
         gains = (one.memory().sampler.gains for one in (engine, untouched))
@@ -200,7 +201,7 @@ def test_a_batch_that_failed_leaves_no_trace(stopping: str) -> None:
 
 def test_the_first_design_goes_round_until_it_is_measured() -> None:
     study = study_of(algorithm="mislid-paper")
-    design = study._replay.engine.design.tolist() if study.status else []
+    design = study._session.replay.engine.design.tolist() if study.status else []
     trials = study.ask(5)
     assert [trial.arm for trial in trials] == [*design, *design[:2]]
     study.tell(trials[1], 0.5)
@@ -275,8 +276,6 @@ def test_a_study_is_not_opened_with_other_rules(
     with pytest.raises(ProblemError, match=said):
         mislid.load_study(study_name="s", storage=lab, **given)
     own = {"algorithm": "mislid", "stopping": "guaranteed", **begun}
-    if not begun:
-        own["stopping"] = "pairwise"  # as it was called before
     assert mislid.load_study(study_name="s", storage=lab, **own).ask().id == 0
 
 

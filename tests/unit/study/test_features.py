@@ -182,7 +182,7 @@ class TestCheck:
 
     def test_values_in_a_range(self) -> None:
         X = np.random.default_rng(5).normal(size=(50, 2))
-        found = study_of(X, noise=None, reward_range=(0, 4)).features_check()
+        found = study_of(X, noise=(0, 4)).features_check()
         assert found.gap == 2.0
         assert (
             "two candidates whose means differ by 2, half of the range, it takes" in found.statement

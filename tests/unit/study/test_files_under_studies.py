@@ -34,7 +34,7 @@ def study(file: Path) -> Iterator[Study]:
     )
     study.tell(study.ask(), 0.5)
     yield study
-    study._storage.close()
+    study._session.storage.close()
 
 
 class TestVanished:
@@ -56,7 +56,9 @@ class TestVanished:
         self, study: Study, file: Path, tmp_path: Path
     ) -> None:
         mislid.copy_study(
-            from_study_name="s", from_storage=study._storage, to_storage=tmp_path / "other.db"
+            from_study_name="s",
+            from_storage=study._session.storage,
+            to_storage=tmp_path / "other.db",
         )
         (tmp_path / "other.db").replace(file)
         with pytest.raises(StorageError, match="was replaced"):
@@ -72,7 +74,7 @@ class TestVanished:
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path / "elsewhere")
         study.tell(study.ask(), 0.5)
-        study._storage.close()
+        study._session.storage.close()
         assert study.samples == 1
         assert not list((tmp_path / "elsewhere").iterdir())
 
@@ -81,7 +83,7 @@ class TestReadOnlyMount:
     @pytest.fixture
     def mounted(self, study: Study, file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """A file where nothing can be written, not even by root."""
-        study._storage.close()
+        study._session.storage.close()
         monkeypatch.setattr(files, "is_read_only", lambda _file: True)
         return file
 
@@ -105,7 +107,7 @@ class TestReadOnlyMount:
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
     def test_a_real_mount(self, study: Study, file: Path, tmp_path: Path) -> None:
-        study._storage.close()
+        study._session.storage.close()
         (tmp_path / "mount").mkdir()
         mount = tmp_path / "mount"
         for words in (["--bind", tmp_path, mount], ["-o", "remount,ro,bind", mount]):
@@ -124,7 +126,7 @@ HOLD = """
 import sys, mislid
 study = mislid.load_study(study_name="s", storage=sys.argv[1])
 study.samples
-with study._storage.locked(study._key) as log:
+with study._session.storage.locked(study._session.key) as log:
     print("held", flush=True)
     sys.stdin.readline()
 print("done", flush=True)
@@ -161,7 +163,7 @@ class TestSleepers:
         finally:
             process.kill()
             process.wait()
-            study._storage.close()
+            study._session.storage.close()
 
     def test_a_server_that_has_a_limit_keeps_it(self, postgresql: Server) -> None:
         address = postgresql.new_schema()

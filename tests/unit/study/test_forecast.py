@@ -15,6 +15,7 @@ from mislid.errors import ContradictedWarning, ProblemError
 from mislid.forecast.progress import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
 from mislid.forecast.simulate import MANY_ROUNDS, Forward, Noise
 from mislid.study import Study
+from mislid.study.session import Session
 from mislid.study.storage import MemoryStorage
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
@@ -64,7 +65,7 @@ class TestProgress:
         assert said.note == ""
 
     def test_the_lower_bound_is_that_of_the_estimates(self, study: Study) -> None:
-        estimate = study._replay.engine.estimate
+        estimate = study._session.replay.engine.estimate
         model = Model(list(FEATURES.values()), 0.2)
         time = characteristic_time(model, estimate, 1, noise=0.5, rtol=1e-6)
         bound = study.progress(simulations=1).lower_bound
@@ -72,7 +73,7 @@ class TestProgress:
 
     def test_evidence_is_that_of_the_studys_own_test(self) -> None:
         study = measured(new_study(stopping="heuristic"), 20)
-        verdict = study._replay.engine.verdict
+        verdict = study._session.replay.engine.verdict
         said = study.progress(simulations=1)
         assert said.threshold == verdict.threshold
         # Its own may be that of an earlier alternative, a little farther away.
@@ -81,7 +82,7 @@ class TestProgress:
 
     def test_the_same_in_another_process(self, study: Study) -> None:
         said = study.progress(simulations=FEW)
-        again = Study(study.study_name, study._key, study._storage)
+        again = Study(Session(study.study_name, study._session.key, study._session.storage))
         assert again.progress(simulations=FEW) == said == study.progress(simulations=FEW)
         assert again.what_if(delta=0.01, simulations=FEW) == study.what_if(
             delta=0.01, simulations=FEW
@@ -109,7 +110,9 @@ class TestProgress:
             event.fact for event in alone.events()
         ]
         assert watched.events()[: len(log)] == log
-        assert_same(*(numbers_of(one._replay.engine.memory().sampler) for one in (watched, alone)))
+        assert_same(
+            *(numbers_of(one._session.replay.engine.memory().sampler) for one in (watched, alone))
+        )
 
     def test_learned_habits_go_on(self) -> None:
         study = measured(new_study(algorithm="mislid-paper"), 40)
@@ -415,7 +418,7 @@ class TestWhatIfs:
             ("misspecification", 0.1),
             ("misspecification", 0.4),
         ]
-        estimate = dict(zip(FEATURES, study._replay.engine.estimate, strict=True))
+        estimate = dict(zip(FEATURES, study._session.replay.engine.estimate, strict=True))
         pair = study.progress(simulations=1).pair
         assert pair is not None
         assert gap == pytest.approx(estimate[str(pair[1])] - estimate[str(pair[0])], rel=0.05)
@@ -447,9 +450,9 @@ def test_every_simulation_begins_with_what_a_rule_remembers_now() -> None:
     study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=1.0, stopping=rule)
     for arm in "abc" * 3:
         study.add_observations([(arm, 0.1)])
-    looks = study._replay.engine.stopping.judge.__self__.looks
+    looks = study._session.replay.engine.stopping.judge.__self__.looks
     assert 0 < looks < 12
     found = study.progress(simulations=20)
     # A simulation looks at the present data once more, and may measure one arm several times.
     assert found.more_low >= 29 - looks - 1
-    assert study._replay.engine.stopping.judge.__self__.looks == looks
+    assert study._session.replay.engine.stopping.judge.__self__.looks == looks

@@ -74,7 +74,7 @@ def test_choices_are_a_function_of_the_log_however_it_is_read() -> None:
     for batch in (1, 3, 2, 5, 1, 1, 4) * 8:
         for trial in study.ask(batch):
             study.tell(trial, float(means[trial.arm] + NOISE * rng.standard_normal()))
-    guide = study._replay._guide
+    guide = study._session.replay._exploration
     assert guide is not None
     assert guide._doublings > 0
     events = study.events()
@@ -84,6 +84,6 @@ def test_choices_are_a_function_of_the_log_however_it_is_read() -> None:
             replay.take_in(events[begin : begin + size])
             replay.catch_up()
         assert replay.diverged == 0
-        assert replay._guide is not None
-        assert replay._guide.misspecification == guide.misspecification
-        assert replay.propose(3, 0) == study._replay.propose(3, 0)
+        assert replay._exploration is not None
+        assert replay._exploration.misspecification == guide.misspecification
+        assert replay.propose(3, 0) == study._session.replay.propose(3, 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mislid.study.opened import request_of
+from mislid.study.session import request_of
 
 LONG = np.linspace(0.1, 1.0, 5_000)
 

@@ -13,6 +13,7 @@ from helpers.postgresql import Server
 from helpers.proxy import Proxy, proxy_before
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError
 from mislid.study import Study
+from mislid.study.session import Session
 from mislid.study.storage import Storage, as_storage
 from mislid.study.storage.database import Database, _is_answer
 
@@ -142,11 +143,11 @@ class TestFoundOut:
         breaking.lose(list(losses))
         assert [one.id for one in study.ask(2)] == [1, 2]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mislid.study.opened._MANY", 0)  # as if others wrote all the time
+            patch.setattr("mislid.study.session._MANY", 0)  # as if others wrote all the time
             breaking.lose(list(losses))
             study.tell(trial, 0.5)
         assert (other.samples, [one.id for one in other.pending]) == (181, [1, 2])
-        other._storage.close()
+        other._session.storage.close()
 
     def test_mends_and_declarations(
         self, study: Study, breaking: Breaking, losses: list[str]
@@ -218,7 +219,7 @@ class TestUnknown:
         other = mislid.load_study(study_name="s", storage=place[1])
         other.add_observations(ROWS, key=caught.value.key)
         assert other.samples == 3
-        other._storage.close()
+        other._session.storage.close()
 
 
 @pytest.mark.parametrize("state", ["53100", "58030", "57P01", "08006", "XX000"])
@@ -240,7 +241,7 @@ def test_a_server_that_undoes_a_commit_has_not_made_it(state: str) -> None:
 class TestKeys:
     def test_a_call_with_a_key_counts_once(self, study: Study) -> None:
         study.add_observations(ROWS, key="plate 7")
-        again = Study("s", study._key, study._storage)
+        again = Study(Session("s", study._session.key, study._session.storage))
         for one in (study, again):
             one.add_observations(ROWS, key="plate 7")
             one.add_counts("a", n=2, sum=1.0, key="counts")
@@ -274,7 +275,7 @@ class TestKeys:
     def test_asking_again_gives_the_same_trials(self, study: Study) -> None:
         trials = study.ask(3, key="monday")
         study.tell(trials[0], 0.5)
-        again = Study("s", study._key, study._storage).ask(3, key="monday")
+        again = Study(Session("s", study._session.key, study._session.storage)).ask(3, key="monday")
         assert again == trials
         assert study.ask(3, key="tuesday")[0].id == 3
         one = study.ask(key="wednesday")

@@ -23,8 +23,8 @@ MEANS = np.array([0.1, 0.3, 0.8, 0.5])
 FEATURES = [[1.0, 0.2], [1.0, 0.2], [1.0, 0.8], [1.0, 0.5]]
 TOLD: dict[str, dict[str, Any]] = {
     "unknown": {"noise": "unknown"},
-    "bounded": {"reward_range": (-1.0, 2.0)},
-    "bernoulli": {"rewards": "bernoulli"},
+    "bounded": {"noise": (-1.0, 2.0)},
+    "bernoulli": {"noise": "bernoulli"},
 }
 KINDS = [
     ("unknown", "maximize"),
@@ -51,7 +51,7 @@ def measured(model: str, direction: str = "maximize", *, rounds: int, **more: An
 
 def claims_of(study: Study) -> Claims:
     study.samples  # noqa: B018 - reads the log
-    return Claims.of(study._replay, study._replay.engine)
+    return Claims.of(study._session.replay, study._session.replay.engine)
 
 
 @pytest.mark.parametrize(("model", "direction"), KINDS)
@@ -119,7 +119,7 @@ def test_the_dial_turns_where_values_are_in_a_range(model: str) -> None:
 def test_a_smaller_misspecification_can_be_accepted_of_bounded_values() -> None:
     places = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
     table = {arm: [1.0, x] for arm, x in places.items()}
-    study = mislid.create_study(candidates=table, m=1, misspecification=0.5, reward_range=(0, 1))
+    study = mislid.create_study(candidates=table, m=1, misspecification=0.5, noise=(0, 1))
     rows = [(arm, 0.2 + 0.6 * x + 0.2 * (-1) ** n) for n in range(40) for arm, x in places.items()]
     study.add_observations(rows)
     assert study.status == "running"

@@ -8,14 +8,14 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.storage import MemoryStorage, Storage
+from mislid.study.storage import Storage
 
 RATES = {"a": 0.1, "b": 0.4, "c": 0.8}
 MODELS: dict[str, dict[str, object]] = {
     "unknown": {"noise": "unknown"},
     "unknown-equal": {"noise": "unknown-equal"},
-    "bounded": {"reward_range": (0.0, 1.0)},
-    "bernoulli": {"rewards": "bernoulli"},
+    "bounded": {"noise": (0.0, 1.0)},
+    "bernoulli": {"noise": "bernoulli"},
 }
 
 
@@ -40,7 +40,7 @@ def test_to_the_end_and_again(model: str, opener: Callable[[], Storage]) -> None
     again = mislid.load_study(storage=opener())
     assert again.settings == study.settings
     assert (again.status, again.result.answer) == ("decided", ("c",))
-    assert again._replay.diverged == 0
+    assert again._session.replay.diverged == 0
     assert again.ask().arm == mislid.load_study(storage=opener()).pending[-1].arm
     assert (
         mislid.create_study(
@@ -75,7 +75,7 @@ def test_forecasts_and_corrections(model: str) -> None:
     right = new_study(model, delta=1e-4)
     for row in study.observation_rows():
         right.add_observations([(row.arm, row.value)])
-    engines = [one._replay.engine for one in (study, right)]
+    engines = [one._session.replay.engine for one in (study, right)]
     np.testing.assert_array_equal(engines[0].scatter, engines[1].scatter)
 
 
@@ -101,11 +101,11 @@ class TestCounts:
             by_counts.add_counts(arm, 9, told.sum(), float(told @ told))
             by_value.add_observations([(arm, value) for value in told])
         for one in (by_mean, by_counts):
-            engine, other = one._replay.engine, by_value._replay.engine
+            engine, other = one._session.replay.engine, by_value._session.replay.engine
             np.testing.assert_array_equal(engine.counts, other.counts)
             np.testing.assert_allclose(engine.sums, other.sums)
             np.testing.assert_allclose(
-                one._replay.tallies.squares, by_value._replay.tallies.squares
+                one._session.replay.tallies.squares, by_value._session.replay.tallies.squares
             )
         assert by_mean.samples == 27
         by_mean.tell(0, values["a"].mean(), n=9, sd=float(np.std(values["a"], ddof=1)))  # again
@@ -130,7 +130,7 @@ class TestCounts:
             ("bernoulli", lambda s: s.tell(s.ask(), 2.0), "0 or 1|reward_range"),
             ("bounded", lambda s: s.add_counts("a", 10, 5), "give values within bounds"),
             ("bounded", lambda s: s.tell(s.ask(), 0.5, n=3, sd=0.1), "one by one"),
-            ("bounded", lambda s: s.tell(s.ask(), 1.5), "reward_range"),
+            ("bounded", lambda s: s.tell(s.ask(), 1.5), "range"),
             ("unknown", lambda s: s.add_counts("a", 10, 5), "sumsq must be given"),
             ("unknown", lambda s: s.add_counts("a", 10, 50, 3.0), "sumsq must be at least"),
             ("unknown", lambda s: s.tell(s.ask(), 0.5, n=3), "sd must be given"),
@@ -153,30 +153,10 @@ class TestCounts:
     [
         ({}, "noise must be given"),
         ({"noise": "some"}, "noise must be"),
-        ({"noise": "unknown", "reward_range": (0, 1)}, "without a reward_range"),
-        ({"rewards": "poisson"}, "rewards must be 'bernoulli'"),
-        ({"rewards": "bernoulli", "noise": 0.5}, "must be left out"),
-        ({"rewards": "bernoulli", "direction": "minimize"}, "tell 1 for what is wanted"),
+        ({"noise": "bernoulli", "direction": "minimize"}, "tell 1 for what is wanted"),
         ({"noise": "unknown", "stopping": "heuristic"}, "stopping must be 'guaranteed'"),
     ],
 )
 def test_contradictory_questions(given: dict[str, object], words: str) -> None:
     with pytest.raises(ProblemError, match=words):
         mislid.create_study(candidates=["a", "b"], m=1, **given)  # type: ignore[arg-type]
-
-
-def test_bounded_studies_of_old_logs_go_on_as_they_were() -> None:
-    from mislid.study.events import Entry
-
-    body = (
-        '{"settings":{"m":1,"delta":0.05,"misspecification":"inf","noise":[0.5],"tolerance":0.0,'
-        '"direction":"maximize","algorithm":"mislid","stopping":"guaranteed","seed":0,'
-        '"mean_bound":"inf","reward_range":[0.0,1.0]},'
-        '"candidates":{"labels":["a","b","c"],"features":null}}'
-    )
-    storage = MemoryStorage()
-    storage.create("s", [Entry(1, 0.0, "created", body)])
-    study = new_study("bounded", storage, load_if_exists=True)
-    assert study.settings.noise_model == "known"
-    study.optimize(lambda trial: RATES[trial.arm])
-    assert mislid.verify(study.result.certificate.to_dict()).ok

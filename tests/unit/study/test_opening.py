@@ -45,12 +45,12 @@ class TestList:
         study = new_study(storage)
         study.tell(study.ask(), 0.5)
         whole = mislid.list_studies(storage=storage)
-        older = storage._summaries[study._key]
+        older = storage._summaries[study._session.key]
         study.ask()
-        storage._summaries[study._key] = stale
+        storage._summaries[study._session.key] = stale
         found = mislid.list_studies(storage=storage)
         assert [line.pending for line in found] == [1]
-        storage._summaries[study._key] = older
+        storage._summaries[study._session.key] = older
         assert mislid.list_studies(storage=storage) == found != whole
 
 
@@ -58,7 +58,7 @@ def test_looking_at_a_study_costs_no_decision(monkeypatch: pytest.MonkeyPatch) -
     study = new_study()
     for trial in study.ask(6)[:4]:
         study.tell(trial, VALUES[trial.arm])
-    again = mislid.load_study(storage=study._storage)
+    again = mislid.load_study(storage=study._session.storage)
     monkeypatch.setattr("mislid.study.replay.new_engine", None)
     assert (again.status, again.samples, len(again.pending)) == ("running", 4, 2)
     assert again.observation_rows() == study.observation_rows()
@@ -69,7 +69,7 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
     study = new_study()
     for trial in study.ask(5):
         study.tell(trial, VALUES[trial.arm])
-    again = mislid.load_study(storage=study._storage)
+    again = mislid.load_study(storage=study._session.storage)
     assert again.samples == 5
     follow = Engine.follow
 
@@ -82,9 +82,9 @@ def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(KeyboardInterrupt):
             again.ask()
     assert again.ask().arm == study.pending[-1].arm
-    state, other = (one._replay.engine for one in (again, study))
+    state, other = (one._session.replay.engine for one in (again, study))
     np.testing.assert_array_equal(state.counts, other.counts)
-    assert again._replay.diverged == 0
+    assert again._session.replay.diverged == 0
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 4, 11, 12, 100])
@@ -95,7 +95,7 @@ def test_a_long_log_is_read_in_parts(
     for trial in [*study.ask(3), study.ask(), study.ask(), study.ask(), study.ask()]:
         study.tell(trial, VALUES[trial.arm])
     assert len(study.events()) >= 12
-    monkeypatch.setattr("mislid.study.opened._AT_ONCE", at_once)
+    monkeypatch.setattr("mislid.study.session._AT_ONCE", at_once)
     again = mislid.load_study(storage=opener())
     assert again.observation_rows() == study.observation_rows()
     assert again.ask().arm == study.pending[-1].arm

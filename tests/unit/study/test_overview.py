@@ -37,7 +37,7 @@ def opener(tmp_path: Path) -> Iterator[Opener]:
 
     yield opening
     for study in studies:
-        study._storage.close()
+        study._session.storage.close()
 
 
 def shown(overview: Overview) -> str:
@@ -228,7 +228,7 @@ def test_objects_can_be_the_rules_of_what_is_shown(
     assert seen.rule.guaranteed is ("stopping" not in OBJECTS[rules])
     assert (seen.history is None) is ("stopping" in OBJECTS[rules] or n_trials == 3)
     json.dumps(seen.to_dict(), allow_nan=False)
-    study._storage.close()
+    study._session.storage.close()
 
 
 @of_objects
@@ -257,4 +257,4 @@ def test_without_the_objects_all_is_shown_that_needs_no_rules(
         assert elsewhere.result.best_now == study.result.best_now
     json.dumps(seen.to_dict(), allow_nan=False)
     for one in (study, elsewhere):
-        one._storage.close()
+        one._session.storage.close()

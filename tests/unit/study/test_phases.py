@@ -86,7 +86,7 @@ def test_looking_ahead_changes_nothing(rng: np.random.Generator) -> None:
     study = study_of()
     tell(study, study.ask("phase"), rng)
     tell(study, study.ask("phase"), rng)
-    engine = study._replay.engine
+    engine = study._session.replay.engine
     before = memory_of(engine)
     assert engine.phase_left() == engine.phase_left() > 0
     assert_same(memory_of(engine), before)
@@ -103,7 +103,7 @@ def test_a_worker_gets_its_own_trials_back(rng: np.random.Generator) -> None:
 def test_limits_hold_for_phases(rng: np.random.Generator) -> None:
     study = study_of()
     tell(study, study.ask("phase"), rng)
-    batch = study.ask("phase", at_most=2, same_arm=5, replicates=2)
+    batch = study.ask("phase", max_candidates=2, max_per_candidate=5, replicates=2)
     counts = Counter(trial.arm for trial in batch)
     assert len(counts) == 2
     assert set(counts.values()) == {4}

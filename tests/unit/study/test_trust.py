@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     )
     for trial in study.ask(20):
         study.tell(trial, 0.1 * trial.id)
-    study._storage.close()
+    study._session.storage.close()
     return file
 
 

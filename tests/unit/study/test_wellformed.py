@@ -15,7 +15,7 @@ from mislid.study.events import Entry
 @pytest.fixture
 def study() -> Study:
     """Trials 0 and 1 are told, 2 is open."""
-    study = mislid.create_study(candidates=list("abc"), m=1, rewards="bernoulli")
+    study = mislid.create_study(candidates=list("abc"), m=1, noise="bernoulli")
     for trial in study.ask(3)[:2]:
         study.tell(trial, 1.0)
     study.add_observations([("a", 1.0), ("b", 0.0)])
@@ -96,7 +96,7 @@ def test_an_event_that_cannot_have_happened(study: Study, wrong: Entry, message:
     for look in looks:
         with pytest.raises(CorruptStorageError, match=f"event 6 of the study .*{message}"):
             look()
-    found = mislid.check_study(study_name="forged", storage=forged._storage)
+    found = mislid.check_study(study_name="forged", storage=forged._session.storage)
     assert message in found.problems[0]
 
 

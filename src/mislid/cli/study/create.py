@@ -222,10 +222,6 @@ class Given(NamedTuple):
     def arguments(self) -> dict[str, Any]:
         """As `create_study` and `Study.add_candidates` take them."""
         rest: dict[str, Any] = {"noise": self.noise, "cost": self.cost}
-        if isinstance(self.noise, tuple):
-            rest = {"reward_range": self.noise, "cost": self.cost}
-        if self.noise == "bernoulli":
-            rest = {"rewards": "bernoulli", "cost": self.cost}
         if self.features is None:
             return {"candidates": list(self.labels), **rest}
         columns = {"names": self.labels, "columns": self.columns}

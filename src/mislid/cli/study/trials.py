@@ -116,7 +116,7 @@ def ask_command(
         if pending:
             trials = [trial for trial in study.pending if worker is None or trial.worker == worker]
         else:
-            rest |= {"at_most": max_candidates, "same_arm": max_per_candidate}
+            rest |= {"max_candidates": max_candidates, "max_per_candidate": max_per_candidate}
             trials = study.ask(n, worker=worker, **rest)
         if draft is not None:
             _write(draft, study, trials, worker, force)
@@ -320,7 +320,7 @@ def import_command(
 
 
 def _refuse_known(study: Study, file: str, pairs: list[tuple[Any, float]]) -> None:
-    from mislid.study.facts import Observed
+    from mislid.study.events import Observed
 
     positions = study.register.positions
     arms = tuple(positions[label] for label, _ in pairs)

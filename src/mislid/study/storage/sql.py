@@ -14,7 +14,7 @@ from mislid.errors import SchemaVersionError
 from mislid.study.events import Entry, Log, refuse_gap, refuse_holes
 from mislid.study.storage.database import TIMEOUT, Database, translated
 from mislid.study.storage.interface import Line, Storage, name_taken_error, study_deleted_error
-from mislid.study.storage.trust import refuse_strange
+from mislid.study.storage.schema_check import refuse_strange
 
 # Of the tables and of the events in them: no release reads another one.
 VERSION = 4

@@ -1,7 +1,7 @@
-"""Which candidates a study is about, as they come and go, and what that costs.
+"""The candidates of a study, as they are added and retired.
 
-Arms of the log are counted in the order in which they came, for ever: the register. The question is
-about those of them that are in it. docs/changing.md has the proof of `price`.
+The register counts arms of the log in the order in which they came; the question is about some of
+them. docs/changing.md has the proof of `price`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mislid._validation import Vector, frozen
+from mislid._validation import (
+    Labels,
+    Vector,
+    as_costs,
+    as_flag,
+    as_noise,
+    frozen,
+    in_order,
+)
+from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.facts import Accepted, Added, Decided, Redeclared, Retired
-from mislid.study.settings import Settings
+from mislid.study.events import Accepted, Added, Decided, Fact, Redeclared, Retired
+from mislid.study.settings import KNOWN, Settings, as_reason, question_of
+
+if TYPE_CHECKING:
+    from mislid.study.state import StudyState
 
 
 @dataclass(frozen=True)
-class Census:
+class Roster:
     """All candidates that ever were in a study.
 
     Attributes
@@ -119,8 +131,7 @@ class Census:
         if not self.gone:
             return decision
         challenger, incumbent = decision.pair
-        return replace(
-            decision,
+        return decision._replace(
             answer=tuple(names[arm] for arm in decision.answer),
             pair=(names[challenger], names[incumbent]),
         )
@@ -144,7 +155,7 @@ class Census:
         pairs = -(-K * (K - 1) // (m * (K - m))) if added else 1
         return n * (n + 1) ** 2 * pairs * math.comb(self.register.K, left)
 
-    def after(self, fact: Added | Retired | Redeclared | Accepted) -> Census:
+    def after(self, fact: Added | Retired | Redeclared | Accepted) -> Roster:
         """As a change or a declaration makes it."""
         match fact:
             case Added(more, noise, cost, informed):
@@ -156,7 +167,7 @@ class Census:
             case Accepted(misspecification):
                 return self._declared(misspecification, None)
 
-    def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Census:
+    def _declared(self, misspecification: float | None, noise: tuple[float, ...] | None) -> Roster:
         """With other declarations, whose noise is that of the question's candidates."""
         # One M for all declarations: features keep the weight that they had from the beginning.
         changes: dict[str, Any] = {"structured": self.settings.is_structured}
@@ -176,7 +187,7 @@ class Census:
         noise: tuple[float, ...] | None,
         cost: tuple[float, ...] | None,
         informed: bool,
-    ) -> Census:
+    ) -> Roster:
         """With candidates that were added; noise and costs are given where they differ."""
         was, K, now = self.register, self.register.K, self.settings
         features = None
@@ -196,7 +207,7 @@ class Census:
             late=self.late | new if informed else self.late,
         )
 
-    def without(self, arm: int, leaves: bool, informed: bool) -> Census:
+    def without(self, arm: int, leaves: bool, informed: bool) -> Roster:
         """With an arm that cannot be measured any more, or that is left out of the question."""
         if not leaves:
             return replace(self, closed=self.closed | {arm})
@@ -212,3 +223,142 @@ def _extended(
         return was
     before, after = was or (1.0,), more or (1.0,)
     return (*np.broadcast_to(before, K).tolist(), *np.broadcast_to(after, n).tolist())
+
+
+def addition(
+    state: StudyState, given: Candidates, noise: Any, cost: Any, informed: Any, reason: Any
+) -> list[Fact]:
+    """What is recorded when candidates are added."""
+    roster, why = state.roster, as_reason(reason)
+    more = _as_more(roster, given)
+    # Nobody but the user knows what was seen: values may be at hand that were not told yet.
+    looked = as_flag(informed, "informed")
+    spread = _as_noise(roster, noise, more.labels, looked)
+    price = _as_cost(roster, cost, more.labels)
+    # What no rule can answer is refused before anything is written.
+    now = roster.with_more(more, spread, price, looked)
+    question_of(now.question, now.candidates)
+    return [Added(more, spread, price, looked, why)]
+
+
+def retirement(
+    state: StudyState, label: Any, leaves: Any, informed: Any, reason: Any
+) -> list[Fact]:
+    """What is recorded when a candidate is retired; nothing where it was."""
+    roster, why = state.roster, as_reason(reason)
+    leaving = as_flag(leaves, "leave")
+    arm = roster.arms[state.candidates.arm(label)]
+    if arm in roster.closed and not leaving:
+        return []
+    if leaving:
+        looked = as_flag(informed, "informed")
+        _refuse_last(roster, label)
+        rest = roster.without(arm, True, looked)
+        _refuse_none_left(rest, label)
+        return [Retired(arm, True, looked, why)]
+    place = roster.place(arm)
+    if not any(one.arm == place for one in state.observations):
+        raise ProblemError(
+            f"arm must be one that was measured, to stay in the comparison; got {label!r}, which "
+            "was not: let it leave the question (leave=True), or measure it"
+        )
+    _refuse_none_left(roster.without(arm, False, False), label)
+    return [Retired(arm, False, False, why)]
+
+
+def _as_more(roster: Roster, more: Candidates) -> Candidates:
+    was = roster.register
+    if "" in more.labels:
+        raise ProblemError("candidates must have names that are not empty; got ''")
+    known = [label for label in more.labels if label in was.positions]
+    if known:
+        raise ProblemError(
+            f"candidates must be new to the study; got {known[0]!r}, which is or was in it"
+        )
+    if {type(label) for label in more.labels} != {type(label) for label in was.labels}:
+        raise ProblemError(
+            f"candidates must be named as the others are, such as {was.labels[0]!r}; got "
+            f"{more.labels[0]!r}"
+        )
+    if (was.features is None) != (more.features is None):
+        wanted = "no features, as" if was.features is None else "features, as"
+        raise ProblemError(f"candidates must have {wanted} the others do")
+    return _in_columns(was, more)
+
+
+def _in_columns(was: Candidates, more: Candidates) -> Candidates:
+    """The features in the columns that the study has, one of which may be its own."""
+    if was.features is None or more.features is None:
+        return more
+    shown, features = was.shown, more.features
+    if more.columns is not None and was.columns is not None:
+        missing = [name for name in shown if name not in more.columns]
+        if missing or len(more.columns) != len(shown):
+            raise ProblemError(
+                f"candidates must have the features {', '.join(map(repr, shown))}; got "
+                f"{', '.join(map(repr, more.columns))}"
+            )
+        features = features[:, [more.columns.index(name) for name in shown]]
+    if features.shape[1] != len(shown):
+        raise ProblemError(
+            f"candidates must have {len(shown)} features, as the others do; got {features.shape[1]}"
+        )
+    if len(shown) < was.features.shape[1]:
+        features = np.column_stack([features, np.ones(len(features))])
+    return Candidates(more.labels, frozen(features))
+
+
+def _as_noise(roster: Roster, noise: Any, labels: Labels, looked: bool) -> tuple[float, ...] | None:
+    was = roster.settings
+    if was.noise_model != KNOWN or was.reward_range is not None:
+        if noise is not None:
+            raise ProblemError(
+                f"noise must be left out in a study whose noise is {was.noise_words}; got {noise!r}"
+            )
+        return None
+    single = len(was.noise) == 1
+    if noise is None and not single:
+        raise ProblemError("noise must be given for new candidates where each has its own")
+    given = _noise_of(was.noise[0] if noise is None else noise, labels)
+    if single and np.all(given == was.noise[0]):
+        return None
+    if looked:
+        raise ProblemError(
+            "noise must be the same for all candidates where some are added after a look at "
+            "values, since evidence is measured in it; got "
+            f"{'one for each' if noise is None else repr(noise)}. If the new ones were chosen "
+            "without regard to values of this study, say so by informed=False"
+        )
+    return tuple(given.tolist())
+
+
+def _noise_of(noise: Any, labels: Labels) -> Vector:
+    return as_noise(in_order(noise, "noise", labels), len(labels))
+
+
+def _as_cost(roster: Roster, cost: Any, labels: Labels) -> tuple[float, ...] | None:
+    if cost is None:
+        if roster.settings.cost is not None:
+            raise ProblemError("cost must be given for new candidates, as the others have one")
+        return None
+    if roster.settings.cost is None:
+        raise ProblemError(f"cost must be left out in a study without costs; got {cost!r}")
+    return tuple(as_costs(in_order(cost, "cost", labels), len(labels)).tolist())
+
+
+def _refuse_last(roster: Roster, label: Any) -> None:
+    m = roster.settings.m
+    if len(roster.arms) - 1 <= m:
+        raise ProblemError(
+            f"arm must leave more than the {m} candidates that are asked for; got {label!r}, one "
+            f"of {len(roster.arms)}"
+        )
+
+
+def _refuse_none_left(roster: Roster, label: Any) -> None:
+    if not roster.measurable:
+        raise ProblemError(
+            f"arm must not be the last one that can be measured; got {label!r}: nothing could be "
+            "asked any more"
+        )
+    question_of(roster.question, roster.candidates)

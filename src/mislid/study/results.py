@@ -1,8 +1,9 @@
-"""What a study hands out: trials to measure, and its answer."""
+"""Records of a study for its users: trials, results and summaries."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from mislid.io import as_plain
 
 if TYPE_CHECKING:
     from mislid.certificate.certificate import Certificate
+    from mislid.study.events import Contradicted
+    from mislid.study.replay import Replay
 
 Label = str | int
 RUNNING, DECIDED, CONTRADICTED = "running", "decided", "contradicted"
@@ -172,3 +175,45 @@ def as_trial_id(trial: Any) -> int:
         raise UnknownTrialError(
             f"trial must be a trial or its id, an integer; got {shown(trial)}"
         ) from None
+
+
+def result_of(
+    name: str, replay: Replay, contradictions: Mapping[str, Contradicted]
+) -> StudyResult | None:
+    """The answer of a study that has decided; None before."""
+    from mislid.certificate import Certificate
+    from mislid.certificate.certificate import Mended
+    from mislid.stopping.rules import stopping_rule_called
+    from mislid.study.assumption_tests import in_words
+    from mislid.study.settings import is_python
+
+    state = replay.state
+    decision, labels = state.decision, state.candidates.labels
+    if decision is None:
+        return None
+    # A rule written in Python may tell no evidence, of no pair.
+    silent = decision.threshold == 0.0 and is_python(decision.rule)
+    engine = replay.estimating()
+    best = engine.incumbents if engine.is_estimated else decision.answer
+    mended = Mended(
+        tuple(state.corrections),
+        tuple(state.declarations),
+        tuple(contradictions.values()),
+        state.roster,
+        tuple(state.changes),
+    )
+    observed = state.observations
+    return StudyResult(
+        answer=tuple(labels[arm] for arm in decision.answer),
+        samples=decision.samples,
+        stopping=decision.rule,
+        proven=stopping_rule_called(decision.rule).guaranteed and not contradictions,
+        statistic=decision.statistic,
+        threshold=decision.threshold,
+        pair=None if silent else tuple(labels[arm] for arm in decision.pair),
+        observations=len(observed),
+        best_now=tuple(labels[arm] for arm in best),
+        contradictions=tuple(in_words(one, state) for one in contradictions.values()),
+        corrections=len(state.corrections),
+        certificate=Certificate(name, state.settings, state.candidates, decision, observed, mended),
+    )

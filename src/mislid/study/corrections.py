@@ -1,4 +1,4 @@
-"""Mistakes that are mended: wrong values, and declarations that the data refute."""
+"""Corrections: of measurements, and of what was declared."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mislid._validation import as_count, as_text
+from mislid._validation import as_count
 from mislid.errors import ProblemError
-from mislid.study.aggregates import refuse_all_outside
-from mislid.study.facts import Accepted, Corrected, Decided, Fact, Redeclared, Voided
+from mislid.study.events import Accepted, Corrected, Decided, Fact, Redeclared, Voided
+from mislid.study.measurements import refuse_excluded
 from mislid.study.replay import Replay
-from mislid.study.settings import GUARANTEED, UNKNOWN, Settings, redeclared
+from mislid.study.settings import GUARANTEED, UNKNOWN, Settings, as_reason, redeclared
 from mislid.study.state import NOISE, StudyState
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def correction(
             f"trial must be one with a single value; got {trial}, which told {len(rows)} at once: "
             "make it void, and add what was measured by add_observations or add_counts"
         )
-    refuse_all_outside((value,), state.settings)
+    refuse_excluded((value,), state.settings)
     known = rows[0] not in state.void and state.rows[rows[0]].value == value
     return [] if known else [Corrected(rows, (value,), why)]
 
@@ -43,7 +43,7 @@ def declaration(state: StudyState, misspecification: Any, noise: Any, reason: An
     eps = None if now.misspecification == was.misspecification else now.misspecification
     spread = None if now.noise == was.noise else now.noise
     K = state.candidates.K
-    if state.census.late and spread is not None and len(spread) > 1:
+    if state.roster.late and spread is not None and len(spread) > 1:
         raise ProblemError(
             "noise must be the same for all candidates after some were added by a look at values, "
             f"since evidence is measured in it; got {noise!r}"
@@ -83,7 +83,7 @@ def acceptance(replay: Replay, misspecification: Any, reason: Any) -> list[Fact]
             f"misspecification must be one that the data do not refute, as they do below "
             f"{smallest:.4g}; got {wanted!r}. Measure on"
         )
-    decided = state.census.recorded(_decision(now, state, claims.answer))
+    decided = state.roster.recorded(_decision(now, state, claims.answer))
     return [Accepted(eps, why), decided]
 
 
@@ -136,8 +136,3 @@ def _as_rows(state: StudyState, trial: int | None, row: int | None) -> tuple[int
             f"trial {trial_of}: make that trial void"
         )
     return (at,)
-
-
-def as_reason(reason: Any) -> str | None:
-    """A reason that somebody gave, or none."""
-    return None if reason is None else as_text(reason, "reason", "a text, or None")

@@ -1,4 +1,4 @@
-"""Whether the data refute what a study declared: its misspecification, or its noise.
+"""Tests of what a study declared, its misspecification and its noise, and of single values.
 
 A study that rests on what its data refute claims no proof. Both tests hold at all times, however
 often one looks; docs/checks.md derives them. That of the misspecification is on the event of the
@@ -19,7 +19,7 @@ from mislid.stopping.dispersion import Dispersion
 from mislid.stopping.noise.equal import spread_of
 from mislid.stopping.residuals import Residuals
 from mislid.study.candidates import Candidates
-from mislid.study.facts import Contradicted
+from mislid.study.events import Contradicted
 from mislid.study.settings import KNOWN, Settings
 from mislid.study.state import DECISION, MISSPECIFICATION, NOISE, Observation, StudyState
 
@@ -28,6 +28,20 @@ Indices = NDArray[np.int64]
 NOISE_LEVEL = 0.01
 # The misspecification is tested again when the measurements have grown by this factor.
 LOOK_AGAIN = 1.02
+
+
+# Standard deviations beyond which a value is implausible. Gaussian noise does that twice in a
+# thousand million measurements.
+FAR = 6.0
+# Degrees of freedom that a noise needs which is only known by the values.
+FREEDOM = 10.0
+# With fewer values nothing is known of a candidate that was never measured.
+FEW = 2
+# How far beyond the others it may be, in multiples of what they span.
+BEYOND = 3.0
+
+# Equal values of one candidate after which chance is no excuse, where no other values differ.
+REPEATED = 3
 
 
 class Tallies:
@@ -191,3 +205,65 @@ def in_words(found: Contradicted, state: StudyState) -> str:
         f"{says} (after {found.samples:,} measurements, at level {found.level:g}). Nothing is "
         f"proven: correct a value if it is wrong, or {ways}; no measurement is lost"
     )
+
+
+def is_constant(tallies: Tallies) -> bool:
+    """Whether a candidate was measured several times, and nobody ever had two different values.
+
+    >>> tallies = Tallies(2)
+    >>> tallies.add(np.array([0, 0, 1]), np.array([0.3, 0.3, 0.5]))
+    >>> is_constant(tallies)
+    False
+    >>> tallies.add(np.array([0]), np.array([0.3]))
+    >>> is_constant(tallies)
+    True
+    """
+    return bool(tallies.counts.max() >= REPEATED and not tallies.squares.any())
+
+
+def becomes_constant(tallies: Tallies, arm: int, value: float) -> bool:
+    """Whether this value is the first to look as if there were no noise."""
+    if tallies.counts.max() != REPEATED - 1 or tallies.counts[arm] != REPEATED - 1:
+        return False
+    return value == tallies.means[arm] and not tallies.squares.any()
+
+
+def constant_words(most: int) -> str:
+    """A warning about values that never differ."""
+    return (
+        f"no candidate has two different values, and one has {most} equal ones: as if there were "
+        "no noise at all. A measurement that repeats an old random seed, or a copied number, "
+        "proves nothing: let each draw its randomness anew"
+    )
+
+
+def plausible_range(tallies: Tallies, noise: Vector, arm: int) -> tuple[float, float] | None:
+    """Where the next value of an arm should be: around its own mean, or else among all others.
+
+    `noise` (K,) is what was declared, 0 if nothing was. Where values scatter more than that, so may
+    the next one.
+
+    >>> tallies = Tallies(3)
+    >>> tallies.add(np.array([0, 0, 1, 1]), np.array([0.9, 1.1, 0.4, 0.6]))
+    >>> low, high = plausible_range(tallies, np.full(3, 0.1), 0)
+    >>> round(low, 2), round(high, 2)
+    (-0.04, 2.04)
+    >>> low, high = plausible_range(tallies, np.full(3, 0.1), 2)
+    >>> round(low, 2), round(high, 2)
+    (-1.85, 3.35)
+    """
+    n = float(tallies.counts[arm])
+    freedom = float(np.sum(np.maximum(tallies.counts - 1.0, 0.0)))
+    scatter = math.sqrt(float(tallies.squares.sum()) / freedom) if freedom > 0.0 else 0.0
+    reach = FAR * max(float(noise[arm]), scatter)
+    if noise[arm] == 0.0 and freedom < FREEDOM:  # too little is known of the noise
+        return None
+    if n > 0.0:
+        mean, reach = float(tallies.means[arm]), reach * math.sqrt(1.0 + 1.0 / n)
+        return mean - reach, mean + reach
+    if tallies.samples < FEW:
+        return None
+    known = tallies.means[tallies.counts > 0.0]
+    low, high = float(known.min()), float(known.max())
+    reach += BEYOND * (high - low)
+    return low - reach, high + reach

@@ -1,0 +1,299 @@
+"""Measurements as users tell them: single values, tables, and summaries of several.
+
+Proofs rest on an arm's count, sum and sum of squared deviations. Several values may be told by
+these: values that have the same stand for them, and are looked at together, never in part. Not so
+for values within bounds, whose proof goes through them one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mislid._validation import as_count, as_number
+from mislid._words import shown
+from mislid.errors import ProblemError
+from mislid.stopping.noise import UNDECLARED
+from mislid.study.assumption_tests import (
+    REPEATED,
+    becomes_constant,
+    constant_words,
+    plausible_range,
+)
+from mislid.study.candidates import Candidates
+from mislid.study.events import Failed, Observed, Told
+from mislid.study.settings import BERNOULLI, BOUNDED, KNOWN, Settings
+from mislid.study.state import COMPLETE, FAIL
+
+if TYPE_CHECKING:
+    from mislid.study.replay import Replay
+    from mislid.study.state import StudyState
+
+COLUMNS = ("arm", "value")
+# Beyond, evidence is no number with the least noise that is allowed.
+LARGEST = 1e75
+# Values that one call may stand for.
+MOST = 1_000_000
+
+
+def as_value(value: Any, name: str = "value") -> float:
+    """A measurement: a finite number, whose square over that of any noise is one too.
+
+    >>> as_value(float("nan"))
+    Traceback (most recent call last):
+    ...
+    mislid.errors.ProblemError: value must be a finite number; got nan
+    """
+    found = as_number(value, name, low=-math.inf, high=math.inf)
+    if abs(found) > LARGEST:
+        raise ProblemError(
+            f"{name} must be between {-LARGEST:g} and {LARGEST:g}; got {found!r}: give values in "
+            "another unit"
+        )
+    return found
+
+
+def refuse_excluded(values: Iterable[float], settings: Settings, name: str = "value") -> None:
+    """Refuse values that the declared noise excludes."""
+    for value in set(values):
+        if settings.noise_model == BERNOULLI and value not in (0.0, 1.0):
+            raise ProblemError(f"{name} must be 0 or 1, as was declared; got {value!r}")
+        bounds = settings.reward_range
+        if bounds is not None and not bounds[0] <= value <= bounds[1]:
+            raise ProblemError(
+                f"{name} must be within the study's range, {bounds[0]!r} to {bounds[1]!r}; got "
+                f"{value!r} (where that is right, begin a study with a wider range and add the "
+                "observations of this one)"
+            )
+
+
+def as_tell(trial_id: int, value: Any, state: Any, n: Any, sd: Any) -> float | None:
+    """Check what was told of a trial: its value, or None where it failed."""
+    if not isinstance(state, str) or state not in (COMPLETE, FAIL):
+        raise ProblemError(f"state must be {COMPLETE!r} or {FAIL!r}; got {shown(state)}")
+    if state == COMPLETE:
+        return as_value(value)
+    if value is not None:
+        raise ProblemError(f"value must be left out for a trial that failed; got {shown(value)}")
+    if n is not None or sd is not None:
+        raise ProblemError("n and sd must be left out for a trial that failed")
+    return None
+
+
+def tell(
+    replay: Replay, trial_id: int, value: float | None, n: Any, sd: Any
+) -> tuple[list[Failed | Told], list[str]]:
+    """What is recorded when a trial tells a value, or that it failed, and doubts about it.
+
+    Nothing where it was told before.
+    """
+    known = replay.state
+    if value is None:
+        return [Failed(trial_id)] if known.is_news(trial_id, FAIL) else [], []
+    place = known.roster.place(known.trial(trial_id).arm)
+    if place is None and (n is not None or sd is not None):
+        raise ProblemError(
+            "n and sd must be left out for a candidate that left the question: its values do not "
+            "count"
+        )
+    values = standing_for(known.settings, place or 0, value, n, sd)
+    if not known.is_news(trial_id, COMPLETE, values):
+        return [], []
+    refuse_excluded(values, known.settings)
+    doubts = [] if place is None else _doubts(replay, trial_id, place, value)
+    return [Told(trial_id, values[0], values[1:])], doubts
+
+
+def _doubts(replay: Replay, trial_id: int, arm: int, value: float) -> list[str]:
+    """Whether a value is far outside of what was to be expected, in words."""
+    state, tallies = replay.state, replay.tallies
+    noise = state.settings.deviations(state.candidates.K)
+    if state.settings.noise_model in UNDECLARED:
+        if becomes_constant(tallies, arm, value):
+            return [constant_words(REPEATED)]
+        noise = np.zeros_like(noise)
+    elif state.settings.noise_model != KNOWN:
+        return []  # whatever is in the range is plausible
+    expected = plausible_range(tallies, noise, arm)
+    if expected is None or expected[0] <= value <= expected[1]:
+        return []
+    words = (
+        f"{value:g} for {state.candidates.labels[arm]!r} is far from what was measured before, "
+        f"which lets one expect {expected[0]:.3g} to {expected[1]:.3g}; it counts. If it is a "
+        f"mistake: study.correct({trial_id}, VALUE), or `mislid study correct NAME {trial_id} "
+        "VALUE`"
+    )
+    return [words]
+
+
+def _nameable(state: StudyState, key: Any) -> tuple[Candidates, Sequence[int]]:
+    """The candidates that a call may name, and their arms.
+
+    One that is repeated may name those that have left the question since.
+    """
+    if isinstance(key, str) and key in state.keys:
+        register = state.roster.register
+        return register, range(register.K)
+    return state.candidates, state.roster.arms
+
+
+def as_observed(state: StudyState, observations: Any, key: Any) -> Observed:
+    """Measurements of a table with columns arm and value, or of pairs; refuses all or none."""
+    candidates, all_arms = _nameable(state, key)
+    arms, values = [], []
+    for row, (label, value) in enumerate(_pairs(observations)):
+        arms.append(all_arms[candidates.arm(label, f"arm of observation {row}")])
+        values.append(as_value(value, f"value of observation {row}"))
+        refuse_excluded(values[-1:], state.settings, f"value of observation {row}")
+    return Observed(tuple(arms), tuple(values))
+
+
+def as_counted(
+    state: StudyState, label: Any, n: Any, total: Any, squares: Any, key: Any
+) -> Observed:
+    """Measurements of a candidate, of which the count, the sum and the squares' sum are known."""
+    candidates, all_arms = _nameable(state, key)
+    arm, count = all_arms[candidates.arm(label)], _as_number_of_values(n)
+    try:
+        values = _counted(state.settings, count, as_value(total, "sum"), squares)
+    except OverflowError:
+        raise ProblemError(
+            f"sum and sumsq must have squares that are numbers; got {total!r} and {squares!r}"
+        ) from None
+    refuse_excluded(values, state.settings)
+    return Observed((arm,) * len(values), values)
+
+
+def _pairs(observations: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(observations, Mapping) or hasattr(observations, "columns"):
+        missing = [name for name in COLUMNS if name not in observations]
+        if missing:
+            raise ProblemError(
+                f"observations must have columns arm and value; got {list(observations)!r}"
+            )
+        arms, values = (list(observations[name]) for name in COLUMNS)
+        if len(arms) != len(values):
+            raise ProblemError(
+                f"observations must have a value for every arm; got {len(arms)} arms and "
+                f"{len(values)} values"
+            )
+        return zip(arms, values, strict=True)
+    if isinstance(observations, str | bytes) or not isinstance(observations, Iterable):
+        raise ProblemError(
+            "observations must be a table with columns arm and value, or pairs of them; "
+            f"got {shown(observations)}"
+        )
+    try:
+        pairs = list(observations)
+    except TypeError:  # an array without a dimension
+        pairs = [observations]
+    for row, pair in enumerate(pairs):
+        if not _is_pair(pair):
+            raise ProblemError(f"observation {row} must be a pair (arm, value); got {shown(pair)}")
+    return pairs
+
+
+def _is_pair(pair: Any) -> bool:
+    try:
+        return not isinstance(pair, str | bytes) and len(pair) == 2
+    except TypeError:
+        return False
+
+
+def standing_for(settings: Settings, arm: int, value: Any, n: Any, sd: Any) -> tuple[float, ...]:
+    """Values for what was told: a value, one with its own deviation, or the mean of n.
+
+    >>> from mislid import create_study
+    >>> settings = create_study(candidates=["a", "b"], m=1, noise=0.5).settings
+    >>> standing_for(settings, 0, 0.7, 4, 0.2)[:2]
+    (0.8732050807568877, 0.5267949192431122)
+    >>> standing_for(settings, 0, 0.7, None, 0.25)  # as exact as the mean of four
+    (0.7, 0.7, 0.7, 0.7)
+    """
+    mean = as_value(value)
+    try:
+        if n is not None:
+            return _with_mean(settings, mean, _as_number_of_values(n), sd)
+        return (mean,) if sd is None else (mean,) * _repeats(settings, arm, sd)
+    except OverflowError:
+        raise ProblemError(
+            f"value, n and sd must have squares that are numbers; got {value!r}, {n!r} and {sd!r}"
+        ) from None
+
+
+def _with_mean(settings: Settings, mean: float, count: int, sd: Any) -> tuple[float, ...]:
+    if settings.noise_model == BOUNDED:
+        raise ProblemError(
+            "n must be left out where values are within bounds, whose proof goes through them one "
+            f"by one; got {count!r}: give the values themselves"
+        )
+    if settings.noise_model == BERNOULLI:
+        return _zeros_and_ones(count, mean * count, "the mean of n values")
+    if sd is None and count > 1 and settings.noise_model in UNDECLARED:
+        raise ProblemError("sd must be given with n where the noise is unknown; got None")
+    spread = 0.0 if sd is None else as_number(sd, "sd", low=0.0, high=math.inf)
+    return _two_points(count, mean, (count - 1) * spread**2)
+
+
+def _counted(settings: Settings, count: int, sum_: float, squares: Any) -> tuple[float, ...]:
+    if settings.noise_model == BERNOULLI:
+        return _zeros_and_ones(count, sum_, "sum")
+    if settings.noise_model == BOUNDED:
+        raise ProblemError(
+            "counts are for values 0 and 1, or with noise that is declared or unknown: give values "
+            "within bounds by add_observations"
+        )
+    if squares is None:
+        if settings.noise_model in UNDECLARED and count > 1:
+            raise ProblemError("sumsq must be given where the noise is unknown; got None")
+        return (sum_ / count,) * count
+    scatter = as_number(squares, "sumsq", low=0.0, high=math.inf) - sum_**2 / count
+    if scatter < -1e-9 * abs(squares):
+        raise ProblemError(
+            f"sumsq must be at least sum^2 / n, {sum_**2 / count!r}; got {squares!r}"
+        )
+    return _two_points(count, sum_ / count, max(scatter, 0.0))
+
+
+def _as_number_of_values(n: Any) -> int:
+    count = as_count(n, "n", 1)
+    if count > MOST:
+        raise ProblemError(f"n must be at most {MOST:,} at once; got {n!r}")
+    return count
+
+
+def _two_points(n: int, mean: float, scatter: float) -> tuple[float, ...]:
+    """n values with this mean and this sum of squared deviations; an odd one at the mean."""
+    pairs = n // 2
+    away = math.sqrt(scatter / (2 * pairs)) if pairs else 0.0
+    return (mean + away, mean - away) * pairs + (mean,) * (n % 2)
+
+
+def _zeros_and_ones(n: int, total: float, name: str) -> tuple[float, ...]:
+    ones = round(total)
+    if abs(total - ones) > 1e-6 * max(1.0, n * 1e-3) or not 0 <= ones <= n:
+        raise ProblemError(
+            f"{name} must be that of {n} values 0 and 1, a whole number of ones from 0 to {n}; "
+            f"got {total:g} of them"
+        )
+    return (1.0,) * ones + (0.0,) * (n - ones)
+
+
+def _repeats(settings: Settings, arm: int, sd: Any) -> int:
+    """How many measurements a value stands for: its information, rounded down."""
+    own = as_number(sd, "sd", low=0.0, high=math.inf, low_open=True)
+    if settings.noise_model != KNOWN:
+        raise ProblemError(
+            "sd must be left out for a single value unless the noise is declared as a standard "
+            f"deviation; got {sd!r}"
+        )
+    noise = settings.noise[0 if len(settings.noise) == 1 else arm]
+    if own > noise * (1.0 + 1e-12):
+        raise ProblemError(
+            f"sd must be at most the declared noise, {noise:g}: declare the largest that a value "
+            f"may have; got {sd!r}"
+        )
+    return min(int((noise / own) ** 2 * (1.0 + 1e-9)), MOST)
