@@ -6,6 +6,7 @@ from mislid._jit.kernels import (
     inner,
     inner_loop,
     kernel,
+    kernel_loop,
     linked,
 )
 from mislid._jit.structs import (
@@ -35,5 +36,6 @@ __all__ = [
     "inner",
     "inner_loop",
     "kernel",
+    "kernel_loop",
     "linked",
 ]

@@ -1,12 +1,14 @@
 """Kernels: functions compiled by numba, cached on disk, without the interpreter lock.
 
-A `kernel` has one signature, that of its annotations. Python calls it, and other kernels call it
-through its address (`linked`), so that it is compiled once, whoever uses it. An `inner` function
-is a part of kernels and compiled with them. numba is imported when the first kernel is called.
+A `kernel` has one signature, that of its annotations, and is compiled once: Python calls it, other
+kernels call it by its name, or through an address where the target varies (`linked`). An `inner`
+function is compiled into each kernel that uses it: numba would optimise a large one again in every
+caller, so large functions are kernels. numba is imported when the first kernel is called.
 """
 
 from __future__ import annotations
 
+import dis
 import gc
 import hashlib
 import os
@@ -16,7 +18,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -44,6 +48,8 @@ _functions: list[Callable[..., Any]] = [lambda: None]
 _FAST = {"reassoc", "nsz"}
 MESSAGE = "mislid: compiling, once, about 20 s; later calls start at once"
 _PATIENCE = 1.0  # seconds before the message
+# The garbage collector and the folder of stored code are settings of the whole process.
+_lock = threading.RLock()
 
 
 class Inner:
@@ -55,6 +61,11 @@ class Inner:
 
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(f"{self.__name__} runs inside kernels: use for_python({self.__name__})")
+
+    @cached_property
+    def kernels(self) -> list[Kernel]:
+        """The kernels that it calls."""
+        return list(dict.fromkeys(_kernels_called(self.py_func)))
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -75,12 +86,13 @@ def inner_loop(function: F) -> F:
 class Kernel:
     """A compiled function with one signature; compiled, or loaded, when it is first needed."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.function, self.options = function, options
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self._run: Callable[..., Any] | None = None
         self._kinds: list[tuple[str, Any]] = []
         self._address = 0
+        self.symbol = f"{function.__module__}.{function.__qualname__}"
 
     def __call__(self, *arguments: Any) -> Any:
         run = self._run or self._compile()
@@ -104,23 +116,60 @@ class Kernel:
             self._run, self._address = self.function, len(_functions)
             _functions.append(self.function)
             return self.function
+        from llvmlite.binding import add_symbol
+
         from mislid._jit.numba_types import signature_of
 
         wanted = signature_of(self.function)
         # Without reference counts a call would leave one to a generator behind.
         counted = any(kind is np.random.Generator for _, kind in self._kinds)
         with _compiling():
-            dispatcher = _cached(self.function, _nrt=counted)
+            for called in _kernels_called(self.function):
+                called.address  # noqa: B018 - its symbol must be known before this is loaded
+            dispatcher = _cached(self.function, _nrt=counted, **self.options)
             dispatcher.compile(wanted)
         result = dispatcher.overloads[wanted.args]
         self._address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        add_symbol(self.symbol, self._address)
         self._run = found = result.entry_point
         return found
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's compiler of a call from another kernel."""
+        from mislid._jit.numba_types import call_by_symbol
+
+        call = call_by_symbol(self.function, self.symbol)
+
+        def through(*arguments: Any) -> Any:
+            return call(*arguments)
+
+        return _njit(no_cpython_wrapper=True)(through)
+
+
+def _kernels_called(function: Callable[..., Any]) -> Iterator[Kernel]:
+    """Kernels that a function calls, itself or in its inner functions."""
+    steps = list(dis.get_instructions(function))
+    for step, following in pairwise(steps):
+        if step.opname != "LOAD_GLOBAL":
+            continue
+        found = function.__globals__.get(step.argval)
+        if isinstance(found, ModuleType):
+            found = getattr(found, str(following.argval), None)
+        if isinstance(found, Kernel):
+            yield found
+        elif isinstance(found, Inner):
+            yield from found.kernels
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile a kernel."""
     return Kernel(function)
+
+
+def kernel_loop(function: Callable[..., Any]) -> Kernel:
+    """Compile a kernel with loops that vectorise."""
+    return Kernel(function, fastmath=_FAST)
 
 
 def for_python(function: Callable[..., Any]) -> Kernel:
@@ -207,17 +256,18 @@ def _compiling() -> Iterator[None]:
 
     Looking for garbage takes a sixth of the compiler's time, and it makes little.
     """
-    enabled = gc.isenabled()
-    gc.disable()
     timer = threading.Timer(_PATIENCE, _say_once)
     timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if enabled:
-            gc.enable()
+    with _lock:
+        enabled = gc.isenabled()
+        gc.disable()
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if enabled:
+                gc.enable()
 
 
 @cache

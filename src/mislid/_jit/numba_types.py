@@ -28,6 +28,7 @@ from numba.extending import (
     infer_getattr,
     intrinsic,
     lower_builtin,
+    lower_cast,
     lower_getattr_generic,
     lower_setattr_generic,
     make_attribute_wrapper,
@@ -37,7 +38,7 @@ from numba.extending import (
     unbox,
 )
 
-from mislid._jit.kernels import Inner
+from mislid._jit.kernels import Inner, Kernel
 from mislid._jit.structs import ArrayKind, Struct, kind_of, layout_of, parameters_of
 
 _WORD = ir.IntType(64)
@@ -73,8 +74,11 @@ class StructType(types.Type):
         super().__init__(f"{kind.__name__}.{layout}")
 
     def can_convert_to(self, typing_context: Any, other: Any) -> Any:
-        """Every struct converts to `Struct`."""
-        return types.Conversion.safe if other == numba_type(Struct) else None
+        """A struct converts to a struct whose fields are its first ones, so to `Struct`."""
+        if not isinstance(other, StructType):
+            return None
+        first = list(self.places.items())[: len(other.places)]
+        return types.Conversion.safe if first == list(other.places.items()) else None
 
 
 def numba_type(annotation: Any) -> Any:
@@ -98,7 +102,8 @@ def signature_of(function: Callable[..., Any]) -> Any:
 
 
 @typeof_impl.register(Inner)
-def _dispatcher_of(value: Inner, context: Any) -> Any:
+@typeof_impl.register(Kernel)
+def _dispatcher_of(value: Inner | Kernel, context: Any) -> Any:
     return types.Dispatcher(value.dispatcher)
 
 
@@ -108,23 +113,43 @@ def call_by_address(function: Callable[..., Any]) -> Any:
     @intrinsic
     def call(typing_context: Any, address: Any, *arguments: Any) -> Any:
         wanted = signature_of(function)
-        given = signature(wanted.return_type, types.int64, types.Tuple(wanted.args))
 
         def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            # numba's convention: where to put the result, where an exception, then the arguments.
             shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
             code = builder.inttoptr(values[0], shape.as_pointer())
-            result = cgutils.alloca_once(builder, shape.args[0].pointee)
-            problem = cgutils.alloca_once(builder, shape.args[1].pointee)
-            packer = context.get_arg_packer(wanted.args)
-            packed = packer.as_arguments(builder, cgutils.unpack_tuple(builder, values[1]))
-            builder.call(code, [result, problem, *packed])
-            found = builder.load(result)
-            return context.get_returned_value(builder, wanted.return_type, found)
+            return _call(context, builder, wanted, code, values[1])
 
-        return given, build
+        return signature(wanted.return_type, types.int64, types.Tuple(wanted.args)), build
 
     return call
+
+
+def call_by_symbol(function: Callable[..., Any], symbol: str) -> Any:
+    """An intrinsic: call compiled code with the signature of a function by its symbol."""
+
+    @intrinsic
+    def call(typing_context: Any, *arguments: Any) -> Any:
+        wanted = signature_of(function)
+
+        def build(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
+            code = cgutils.get_or_insert_function(builder.module, shape, symbol)
+            return _call(context, builder, wanted, code, values[0])
+
+        return signature(wanted.return_type, types.Tuple(wanted.args)), build
+
+    return call
+
+
+def _call(context: Any, builder: Any, wanted: Any, code: Any, arguments: Any) -> Any:
+    """numba's convention: where to put the result, where an exception, then the arguments."""
+    shape = context.call_conv.get_function_type(wanted.return_type, wanted.args)
+    result = cgutils.alloca_once(builder, shape.args[0].pointee)
+    problem = cgutils.alloca_once(builder, shape.args[1].pointee)
+    packer = context.get_arg_packer(wanted.args)
+    packed = packer.as_arguments(builder, cgutils.unpack_tuple(builder, arguments))
+    builder.call(code, [result, problem, *packed])
+    return context.get_returned_value(builder, wanted.return_type, builder.load(result))
 
 
 @register_model(StructType)
@@ -145,6 +170,11 @@ def _unbox_struct(kind: StructType, value: Any, c: Any) -> NativeValue:
     pointer = c.builder.bitcast(c.pyapi.long_as_voidptr(address), _WORD.as_pointer())
     c.pyapi.decref(address)
     return NativeValue(pointer)
+
+
+@lower_cast(StructType, StructType)
+def _cast_struct(context: Any, builder: Any, given: Any, wanted: Any, pointer: Any) -> Any:
+    return pointer
 
 
 @infer_getattr

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from mislid._jit import PerArm, Struct, Vector, inner
+from mislid._jit import PerArm, Struct, Vector, inner, kernel
 from mislid.geometry.linalg import fill
 from mislid.stopping.ridge import RidgeSpace, apply_measurement, invert, squared_distance
 from mislid.stopping.state import Setting
@@ -156,7 +156,7 @@ def normalise(setting: Setting, design: Designs, negligible: float) -> None:
         design.information[k] = share[k] / variance[k]
 
 
-@inner
+@kernel
 def xy_design(setting: Setting, design: Designs) -> float:
     """Fill in the shares of the XY-design for the candidates; its largest variance, rho."""
     share, information, able = design.share, design.information, 0
@@ -181,7 +181,7 @@ def xy_design(setting: Setting, design: Designs) -> float:
     return widest_pair(setting, design)
 
 
-@inner
+@kernel
 def own_design(setting: Setting, design: Designs) -> float:
     """The same where every arm tells of itself alone.
 

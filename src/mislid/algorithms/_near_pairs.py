@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._jit import Indices, Matrix, Struct, Vector, inner
+from mislid._jit import Indices, Matrix, Struct, Vector, inner, kernel
 from mislid.algorithms._gains import set_slopes
 from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
 from mislid.geometry.order import ROOT, heapify, sift_down
@@ -131,7 +131,7 @@ def _has_room(near: NearPairs) -> bool:
     return near.count < near.costs.shape[0]
 
 
-@inner
+@kernel
 def _near_structured(setting: Setting, state: State, space: SearchSpace, near: NearPairs) -> bool:
     """Whether all that were looked at could be certified; farther ones may be among the found."""
     m, size, tol = setting.m, space.bounds.shape[0], setting.tol
@@ -167,7 +167,7 @@ def _near_structured(setting: Setting, state: State, space: SearchSpace, near: N
     return True
 
 
-@inner
+@kernel
 def find_near(
     setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs
 ) -> bool:

@@ -267,7 +267,7 @@ def accept_tolerated(setting: Setting, phase: Phases) -> None:
             close(phase, k, phase.flags[k] > 0.0)
 
 
-@inner
+@kernel
 def close_phase(setting: Setting, phase: Phases, state: State) -> None:
     """Judge the phase, once."""
     if phase.closed:

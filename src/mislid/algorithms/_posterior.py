@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mislid._jit import PerArm, PerFeature, Struct, inner
+from mislid._jit import PerArm, PerFeature, Struct, inner, kernel
 from mislid.algorithms._options import Allowed, whole
 from mislid.algorithms._random import normal
 from mislid.algorithms._rounds import search_around
@@ -72,7 +72,7 @@ def _draw_values(setting: Setting, state: State, key: np.uint64, at: int, out: P
         out[k] = math.sqrt(variance) * normal(key, at * K + k)
 
 
-@inner
+@kernel
 def draw(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posterior) -> bool:
     """Fill `shift` with draw number `at` of a stream; False where it could not be projected."""
     if setting.eps == 0.0:

@@ -94,7 +94,7 @@ def _leave_out(left: PairsLeft, j: int, row: Vector) -> None:
             row[i] = -np.inf
 
 
-@inner
+@kernel
 def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
     """Take in what was measured and score every arm anew."""
     update_distances(setting, state, space)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._jit import PerArm, inner, kernel
+from mislid._jit import PerArm, kernel
 from mislid.algorithms._index_rules import (
     Index,
     IndexRule,
@@ -44,7 +44,7 @@ class UGapEStruct(Index):
     scores: PerArm  # negated, so that the answer has the largest
 
 
-@inner
+@kernel
 def score_arms(setting: Setting, rule: UGapEStruct, state: State) -> None:
     """Bounds and scores of all arms, in O(K log m).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mislid._jit import inner, inner_loop
+from mislid._jit import inner, inner_loop, kernel
 from mislid.geometry.problem import NewtonSpace
 from mislid.geometry.walls import FREE, UPPER_LOWER, Pair, corner_at, is_pinned, pair_state
 
@@ -87,7 +87,7 @@ def slope_ahead(G: float, space: NewtonSpace) -> float:
     return _slope(1e-9, G, int(FREE), space)[0]
 
 
-@inner
+@kernel
 def line_search(
     G: float, state: int, slope0: float, drift: float, growth: float, space: NewtonSpace
 ) -> tuple[float, int]:

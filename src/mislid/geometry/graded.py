@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._jit import Matrix, Vector, inner, inner_loop
+from mislid._jit import Matrix, Vector, inner_loop, kernel
 from mislid.geometry.linalg import fill
 from mislid.geometry.order import heapify, pop
 from mislid.geometry.problem import NewtonSpace
@@ -47,7 +47,7 @@ def _pinned_row(X: Matrix, k: int, root: float, c: Vector, pivot: int, row: Vect
         row[pivot] = 0.0
 
 
-@inner
+@kernel
 def graded_step(proximity: float, pinned: bool, space: NewtonSpace) -> None:
     """Fill step = p, the minimiser of sum_k h_k (x_k'p - z_k / h_k)^2 + a proximal term.
 

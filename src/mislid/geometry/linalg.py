@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._jit import Indices, Matrix, Vector, inner_loop
+from mislid._jit import Indices, Matrix, Vector, inner_loop, kernel_loop
 
 
 # Loops for `out[:] = x`: the error messages of a slice assignment take numba seconds to compile.
@@ -31,7 +31,7 @@ def copy_matrix(X: Matrix, out: Matrix) -> None:
 
 
 # X (K, d) has unit rows at the arms `spanner`, one for each column, and others at the arms `rest`.
-@inner_loop
+@kernel_loop
 def add_gram(X: Matrix, spanner: Indices, rest: Indices, h: Vector, out: Matrix) -> None:
     """Add X' diag(h) X to the lower triangle of `out` (d, d); rows with h = 0 cost nothing."""
     d = X.shape[1]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from mislid._jit import Matrix, Vector, inner_loop
+from mislid._jit import Matrix, Vector, inner_loop, kernel_loop
 from mislid.geometry.linalg import cholesky, cholesky_solve, dot, times
 from mislid.geometry.problem import NewtonSpace
 
@@ -121,7 +121,7 @@ def _factor(S: Matrix, size: int, diagonal: Vector) -> float:
     return loss
 
 
-@inner_loop
+@kernel_loop
 def low_rank_step(proximity: float, pinned: bool, n: int, space: NewtonSpace) -> bool:
     """Fill step (d,) and step_x (K,) for the n arms listed by `touching_rest`.
 

@@ -102,7 +102,7 @@ def _move(t: float, theta: Vector, space: NewtonSpace) -> bool:
     return t == 1.0
 
 
-@inner
+@kernel
 def _start(theta: Vector, space: NewtonSpace) -> int:
     """Move a theta outside the domain into it, to the best point along V^-1 c; return the state.
 

@@ -5,7 +5,7 @@ All of it works in arrays that the caller owns.
 
 from __future__ import annotations
 
-from mislid._jit import Indices, Vector, inner
+from mislid._jit import Indices, Vector, inner, kernel
 
 ROOT = 0
 
@@ -69,7 +69,7 @@ def nth_largest(values: Vector, n: int, heap: Indices) -> float:
     return values[heap[0]]
 
 
-@inner
+@kernel
 def mark_top(values: Vector, m: int, heap: Indices, flags: Vector) -> None:
     """Set flags (K,) to one at the m largest values, of equal ones the first; zero elsewhere."""
     last = nth_largest(values, m, heap)

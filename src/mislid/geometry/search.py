@@ -279,7 +279,7 @@ def _keep_answer(space: SearchSpace) -> None:
         space.theta[a] = space.local[a] + space.middle[a]
 
 
-@inner
+@kernel
 def better_bound(p: int, i: int, j: int, eps: float, tol: float, space: SearchSpace) -> float:
     """Of a pair that came up with a crude bound; the linear one comes on top of the floor."""
     if space.slot[p] >= 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mislid._jit import inner, inner_loop
+from mislid._jit import inner, inner_loop, kernel_loop
 from mislid.geometry.graded import graded_step
 from mislid.geometry.linalg import (
     add_gram,
@@ -75,7 +75,7 @@ def _dense_step(proximity: float, whole: bool, pinned: bool, space: NewtonSpace)
     times(X, space.spanner, space.rest, p, space.step_x)
 
 
-@inner_loop
+@kernel_loop
 def newton_step(
     proximity: float, state: int, whole: bool, space: NewtonSpace
 ) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Vector, inner
+from mislid._jit import Indices, Vector, inner, kernel
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import SOLVED
 from mislid.geometry.search import SearchSpace
@@ -66,7 +66,7 @@ def move_pair(given: Vector, weights: Vector, i: int, j: int, tol: float, below:
         below[j] = gap - share * gap
 
 
-@inner
+@kernel
 def closest_unstructured(
     given: Vector, weights: Vector, incumbents: Indices, tol: float, space: SearchSpace
 ) -> Closest:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mislid._jit import Indices, PerArm, PerFeature, Struct, Vector, inner, inner_loop
+from mislid._jit import Indices, PerArm, PerFeature, Struct, Vector, inner, inner_loop, kernel
 from mislid.geometry.linalg import cholesky_solve, dot
 from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.linear_fit import LinearFit, aim_along, fit_linear, tube_bias
@@ -46,7 +46,7 @@ def patience_with(setting: Setting, weights: Vector, i: int, j: int) -> float:
     return 0.0 if can_j and weights[j] < ENOUGH * weights[i] else NO_HURRY
 
 
-@inner
+@kernel
 def find_overdue(setting: Setting, state: State) -> None:
     """Make the pair that is most overdue the lagging one.
 
@@ -154,7 +154,7 @@ def _worth(setting: Setting, aims: Aims, i: int, j: int, gap: float, width: floa
     return beyond / math.sqrt(max(left, 1e-300))
 
 
-@inner
+@kernel
 def _along_features(setting: Setting, aims: Aims, state: State) -> int:
     """The arm whose measurement tells the pair apart best along the features, bias included."""
     X, fit = setting.X, aims.fit

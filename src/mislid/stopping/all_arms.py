@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import PerArm, Struct, Vector, inner
+from mislid._jit import PerArm, Struct, Vector, inner, kernel
 from mislid.geometry.newton import SOLVED
 from mislid.geometry.search import SearchSpace, aim_at_projection, call_search
 from mislid.geometry.two_arms import closest_unstructured
@@ -118,7 +118,7 @@ def _nats_needed(families: Families, weights: Vector) -> float:
     return needed
 
 
-@inner
+@kernel
 def forecast_all_arms(
     setting: Setting,
     state: State,

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mislid._jit import PerArm, Struct, Vector, inner, inner_loop
+from mislid._jit import PerArm, Struct, Vector, inner, inner_loop, kernel
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import SearchSpace, call_project, call_search
 from mislid.geometry.two_arms import ACCURACY
@@ -105,7 +105,7 @@ def _search(
     return bound
 
 
-@inner
+@kernel
 def price_of_the_rest(
     setting: Setting,
     state: State,

@@ -22,6 +22,8 @@ from mislid._jit import (
     Vector,
     inner,
     inner_loop,
+    kernel,
+    kernel_loop,
 )
 from mislid.geometry.linalg import (
     cholesky,
@@ -58,7 +60,7 @@ class LinearFit(Struct):
     own: PerArm  # x_k' V^-1 x_k
 
 
-@inner
+@kernel
 def fit_linear(
     setting: Setting, weights: Vector, means: Vector, space: SearchSpace, fit: LinearFit
 ) -> bool:
@@ -181,7 +183,7 @@ def aim_along(
     return gap, dot(fit.difference, fit.along), dot(fit.along, fit.along)
 
 
-@inner
+@kernel
 def evidence_along(
     setting: Setting,
     weights: Vector,
@@ -199,7 +201,7 @@ def evidence_along(
     return evidence, beyond, width, curvature
 
 
-@inner_loop
+@kernel_loop
 def bend_to_tie(
     setting: Setting,
     weights: Vector,

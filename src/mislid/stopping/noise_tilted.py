@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from mislid._jit import Struct, Vector, inner
+from mislid._jit import Struct, Vector, inner, kernel
 
 # What is known of a minimum when it is no longer looked for, in nats.
 ACCURACY, MOST_STEPS = 1e-10, 200
@@ -59,7 +59,7 @@ def tilted_log(tilts: Tilts, sign: float, arm: Arm, x: float) -> tuple[float, fl
     return most + math.log(mass), slope / mass
 
 
-@inner
+@kernel
 def _both(tilts: Tilts, i: Arm, j: Arm, tol: float, x: float) -> tuple[float, float]:
     up, rise = tilted_log(tilts, 1.0, j, x)
     down, fall = tilted_log(tilts, -1.0, i, x + tol)

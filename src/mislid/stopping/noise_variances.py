@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mislid._jit import Matrix, PerArm, Struct, Vector, inner
+from mislid._jit import Matrix, PerArm, Struct, Vector, inner, kernel
 
 # As in `mislid.stopping.noise.variances`.
 TWO_SIDED = 0.1
@@ -83,7 +83,7 @@ def _wrong_side(a: float, alpha: float, kappa: float) -> float:
     return min(before, tau - a * math.log1p(tau / alpha) + math.log(TWO_SIDED))
 
 
-@inner
+@kernel
 def shifted_log(shifts: Shifts, arm: Arm, r: float) -> float:
     """A bound from below for ln E, for every variance and every mean at least r away."""
     k, n, _, scatter = arm

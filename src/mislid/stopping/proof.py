@@ -153,7 +153,7 @@ def _is_proved(
     return is_enough(rule, state, cost, evidence, i, j)
 
 
-@inner
+@kernel
 def _look_at_two_arms(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs by their own two arms; the lagging one is the most overdue of the others.
 
@@ -195,7 +195,7 @@ def take_counts(setting: Setting, rule: Proof, state: State) -> None:
             rule.overdue[k] = math.log(max(state.counts[k], 0.5))
 
 
-@inner
+@kernel
 def begin_round(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
     """Estimate, and get ready to look at pairs; whether there is anything to look at."""
     if not estimate(setting, state):
@@ -221,7 +221,7 @@ def _record_two_arms(setting: Setting, rule: Proof, state: State) -> None:
     record(state, cost, rule.families.level + price, i, j)
 
 
-@inner
+@kernel
 def _scan_along(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle open pairs by the features; the rest's pair with least evidence goes to the state."""
     fit, families, centre, w = rule.fit, rule.families, state.test.linear, rule.weights
@@ -313,7 +313,7 @@ def _left_by_other_arms(setting: Setting, rule: Proof, state: State) -> float:
     return PRACTICE * rule.all_arms.left
 
 
-@inner
+@kernel
 def _look_along(setting: Setting, rule: Proof, state: State, testing: bool) -> bool:
     """Settle pairs by the features, and aim at what is likely to end first.
 
@@ -366,7 +366,7 @@ def _all_arms_hold(
     )
 
 
-@inner
+@kernel
 def look_by_features(setting: Setting, rule: Proof, state: State, testing: bool) -> None:
     """Settle pairs with the help of the features, where that is due."""
     if _is_still_near(setting, rule, state, testing):

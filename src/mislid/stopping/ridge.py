@@ -22,6 +22,7 @@ from mislid._jit import (
     Struct,
     inner,
     inner_loop,
+    kernel,
 )
 from mislid.geometry.linalg import (
     add_gram,
@@ -85,7 +86,7 @@ def new_ridge_space(setting: Setting, corner: Matrix, size: float = 1.0) -> Ridg
     )
 
 
-@inner
+@kernel
 def invert(X: Matrix, weights: PerArm, space: RidgeSpace) -> None:
     """Compute the images from scratch, in O(K d^2)."""
     copy_matrix(space.ridge, space.factor)
@@ -153,7 +154,7 @@ def estimate_means(X: Matrix, variance: PerArm, sums: PerArm, space: RidgeSpace)
         space.squares[k] = square
 
 
-@inner
+@kernel
 def update_ridge(setting: Setting, state: State, space: RidgeSpace) -> float:
     """Take in what was measured since the last call; see `update_images` for what it returns.
 
