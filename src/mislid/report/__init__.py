@@ -1,7 +1,4 @@
-"""A study on one page of HTML that needs nothing else.
-
-`summary` says what it has come to, `page` shows the rest, `style` is of HTML.
-"""
+"""Reports: a study on one page of HTML that needs nothing else."""
 
 from mislid.report.page import report, write_report
 

@@ -1,4 +1,4 @@
-"""A study on one page that needs nothing else: no script, no network, no other file."""
+"""The report: a study on one page of HTML, without scripts and other files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from mislid._html import Html, element, markup, table
 from mislid._words import decimals, fixed, moment, number, rate, whole
 from mislid.errors import MislidError, ProblemError
 from mislid.forecast.overview import Overview
-from mislid.forecast.sensitivity import SensitivityRow
 from mislid.io import new_place, write_whole
 from mislid.plotting.forecast import draw_forecast, forecasts_of
 from mislid.plotting.study import MOST, draw_candidates, draw_evidence
@@ -109,28 +108,32 @@ def page(overview: Overview) -> str:
         headline(overview),
         cautions(overview),
         key_numbers(overview),
-        _candidates(overview),
-        _evidence(overview),
-        _or_reason("Forecast", _forecast, overview),
-        _or_reason("Misspecification", _sensitivity, overview),
-        _table(overview),
-        _settings(overview),
+        *(_section(title, part, overview) for title, part in _SECTIONS.items()),
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{element("body", main)}\n</html>\n'
 
 
-def _leaders(overview: Overview) -> str:
-    return "the answer" if overview.decided else "those in front now"
+def _section(title: str, part: Callable[[Overview], Html], overview: Overview) -> Html:
+    """A section, or why there is none; the rest of the page does not depend on it."""
+    try:
+        content = part(overview)
+    except MislidError as problem:
+        content = _note(str(problem))
+    return element("section", element("h2", title), content) if content else content
 
 
-def _section(title: str, *parts: str) -> Html:
-    return element("section", element("h2", title), *parts)
+def _note(text: str) -> Html:
+    return element("p", text, class_="note") if text else Html()
 
 
 def _figure(caption: str, *pictures: Html) -> Html:
     first, *rest = pictures
     shown = element("figure", element("figcaption", caption), first)
     return markup(shown, *(element("figure", picture) for picture in rest))
+
+
+def _leaders(overview: Overview) -> str:
+    return "the answer" if overview.decided else "those in front now"
 
 
 def _candidates(overview: Overview) -> Html:
@@ -150,14 +153,13 @@ def _candidates(overview: Overview) -> Html:
         as_markup(figure, "means with confidence intervals, and shares", f"c{at}")
         for at, figure in enumerate(draw_candidates(overview))
     ]
-    return _section("Means and measurements", _figure(caption, *pictures))
+    return _figure(caption, *pictures)
 
 
 def _evidence(overview: Overview) -> Html:
     history, figure = overview.history, draw_evidence(overview)
     if history is None or figure is None:
-        why = overview.no_history
-        return _section("Evidence", element("p", why, class_="note")) if why else Html()
+        return _note(overview.no_history)
     caption = (
         f"For {_leaders(overview)} and every other candidate: how far the data are from means in "
         f"the other order, as a share of what the rule “{overview.rule.name}” needs. The study is "
@@ -170,20 +172,12 @@ def _evidence(overview: Overview) -> Html:
         )
     if history.undrawn:
         caption += f"{history.undrawn:,} pairs that are further from the threshold are not drawn."
-    return _section("Evidence", _figure(caption, as_markup(figure, "evidence over time", "e")))
-
-
-def _or_reason(title: str, section: Callable[[Overview], Html], overview: Overview) -> Html:
-    """A section, or why there is none; the rest of the page does not depend on it."""
-    try:
-        return section(overview)
-    except MislidError as problem:
-        return _section(title, element("p", str(problem), class_="note"))
+    return _figure(caption, as_markup(figure, "evidence over time", "e"))
 
 
 def _forecast(overview: Overview) -> Html:
     if overview.forecaster is None or overview.contradictions:
-        return _section("Forecast", element("p", overview.progress.note, class_="note"))
+        return _note(overview.progress.note)
     figure = draw_forecast(overview)
     if figure is None:
         return Html()
@@ -198,68 +192,44 @@ def _forecast(overview: Overview) -> Html:
         (row.question, *(whole(value) for value in (row.more, row.low, row.high)), row.note)
         for row in forecasts_of(overview)
     ]
-    return _section(
-        "Forecast",
-        _figure(caption, as_markup(figure, "forecast", "f")),
-        table(heads, cells, text=(4,)),
-    )
+    drawn = _figure(caption, as_markup(figure, "forecast", "f"))
+    return markup(drawn, table(heads, cells, text=(4,)))
 
 
 def _sensitivity(overview: Overview) -> Html:
     found = overview.sensitivity
     if found is None:
         return Html()
-    words = ""
+    words = f"By the present data: {found.statement}. Declared: {number(found.declared)}."
     if overview.decided and (found.largest is None or found.largest < found.declared):
-        words = "The decision was made for the declared misspecification, and stands. "
-    if found.largest is None:
-        words += "The present data alone decide for no misspecification, not even for 0."
-    else:
-        up_to = f"up to a misspecification of {number(found.largest)}"
-        words += "The present data decide "
-        words += "without any structure" if math.isinf(found.largest) else up_to
-        words += f"; {number(found.declared)} was declared."
-    if found.smallest > 0.0:
-        words += f" They contradict any below {number(found.smallest)}."
+        words += " The decision was made for the declared misspecification, and stands."
     cells = [
         (
             number(row.misspecification),
             ", ".join(str(label) for label in row.answer or ()),
             number(row.statistic),
             number(row.threshold),
-            _verdict(row),
+            "contradicted by the data" if row.contradicted else "yes" if row.decided else "no",
         )
         for row in found.table
     ]
     marks = ["in" if row.misspecification == found.declared else "" for row in found.table]
     heads = ("if it were", "answer", "evidence", "threshold", "decided")
-    return _section(
-        "Misspecification", element("p", words), table(heads, cells, marks, text=(1, 4))
-    )
-
-
-def _verdict(row: SensitivityRow) -> str:
-    if row.contradicted:
-        return "contradicted by the data"
-    return "yes" if row.decided else "no"
+    return markup(element("p", words), table(heads, cells, marks, text=(1, 4)))
 
 
 def _table(overview: Overview) -> Html:
-    estimates = overview.estimates
     places = decimals(overview.half_widths.tolist(), 2)
-    heads = ["candidate", "measurements", "mean", "from", "to", "by the model", "answer"]
-    heads[-1] = "answer" if overview.decided else "in front"
+    heads = ["candidate", "measurements", "mean", "from", "to", "by the model"]
+    heads.append("answer" if overview.decided else "in front")
+    order, labels = overview.order.tolist(), overview.labels
+    inside = ["in" if arm in overview.leaders else "" for arm in order]
     cells = []
-    for arm in overview.order.tolist():
-        numbers = (overview.means[arm], *overview.intervals[arm])
+    for arm, mark in zip(order, inside, strict=True):
+        numbers = (overview.means[arm], *overview.intervals[arm], overview.estimates[arm])
         shown = [fixed(float(one), places) if np.isfinite(one) else "" for one in numbers]
-        estimate = "" if np.isnan(estimates[arm]) else fixed(float(estimates[arm]), places)
-        inside = "yes" if arm in overview.leaders else ""
-        cells.append(
-            (overview.labels[arm], f"{overview.counts[arm]:,.0f}", *shown, estimate, inside)
-        )
-    marks = ["in" if arm in overview.leaders else "" for arm in overview.order.tolist()]
-    return _section("All candidates", table(heads, cells, marks))
+        cells.append((labels[arm], f"{overview.counts[arm]:,.0f}", *shown, "yes" if mark else ""))
+    return table(heads, cells, inside)
 
 
 def _settings(overview: Overview) -> Html:
@@ -270,21 +240,22 @@ def _settings(overview: Overview) -> Html:
         if (field.name, getattr(settings, field.name)) != ("mean_bound", math.inf)
     }
     proof = f"proven: {rule.proof}" if rule.guaranteed else "no guarantee"
-    shown["stopping"] = f"{rule.name} ({proof}): {rule.description}".replace("`", "")
     features = overview.candidates.features
+    with_features = "without features"
+    if features is not None:
+        with_features = f"with {features.shape[1]} features"
     shown |= {
-        "candidates": f"{overview.K:,}, "
-        + ("without features" if features is None else f"with {features.shape[1]} features"),
+        "stopping": f"{rule.name} ({proof}): {rule.description}".replace("`", ""),
+        "candidates": f"{overview.K:,}, {with_features}",
         "created": moment(overview.summary.created),
         "last event": moment(overview.summary.updated),
         "written by": f"mislid {__version__}, NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
+        "SHA-256 of the candidates": element("code", overview.candidates_fingerprint),
+        "SHA-256 of the log": element("code", overview.fingerprint),
     }
-    hashes = {"SHA-256 of the candidates": overview.candidates_fingerprint}
-    hashes["SHA-256 of the log"] = overview.fingerprint
     cells = [(name.replace("_", " "), value) for name, value in shown.items()]
-    cells += [(name, element("code", value)) for name, value in hashes.items()]
-    return _section("Settings", table(("", ""), cells, class_="plain"))
+    return table(("", ""), cells, class_="plain")
 
 
 def _setting(value: Any) -> str:
@@ -293,3 +264,13 @@ def _setting(value: Any) -> str:
         low, high = min(value), max(value)
         return number(low) if low == high else f"{number(low)} to {number(high)}, by candidate"
     return number(value) if isinstance(value, float) else str(value)
+
+
+_SECTIONS: dict[str, Callable[[Overview], Html]] = {
+    "Means and measurements": _candidates,
+    "Evidence": _evidence,
+    "Forecast": _forecast,
+    "Misspecification": _sensitivity,
+    "All candidates": _table,
+    "Settings": _settings,
+}

@@ -1,4 +1,4 @@
-"""What a study has come to, in a few sentences."""
+"""A study in a few sentences, for reports, notebooks and the server's pages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ _LONG = 90
 
 
 def question(overview: Overview) -> str:
-    """What the study is to find out."""
-    m, largest = overview.settings.m, overview.settings.direction == MAXIMIZE
-    of = f"of {overview.K:,} candidates has the {'largest' if largest else 'smallest'} mean"
-    return f"Which {of}?" if m == 1 else f"Which {m:,} {of}s?".replace(" has ", " have ")
+    """The question of the study."""
+    m = overview.settings.m
+    largest = "largest" if overview.settings.direction == MAXIMIZE else "smallest"
+    if m == 1:
+        return f"Which of {overview.K:,} candidates has the {largest} mean?"
+    return f"Which {m:,} of {overview.K:,} candidates have the {largest} means?"
 
 
 def headline(overview: Overview, *, ahead: bool = True) -> Html:
-    """The answer or how far it is, and what that rests on; `ahead` says what is to come as well."""
-    decision = overview.decision
+    """The answer or the progress to it, and the reasons; `ahead` adds the forecast."""
     if overview.contradictions:
         large, *rest = _contradicted(overview)
+    elif overview.decision is not None:
+        large, *rest = _decided(overview, overview.decision)
     else:
-        large, *rest = (
-            _running(overview, ahead) if decision is None else _decided(overview, decision)
-        )
+        large, *rest = _running(overview, ahead)
     kind = "answer long" if len(large) > _LONG else "answer"
     return markup(element("p", large, class_=kind), *(element("p", text) for text in rest if text))
 
 
 def _names(overview: Overview, arms: tuple[int, ...]) -> str:
-    return listed([overview.labels[arm] for arm in arms])
+    return listed([str(label) for label in overview.names(arms)])
 
 
 def _contradicted(overview: Overview) -> list[str]:
@@ -52,55 +53,46 @@ def _contradicted(overview: Overview) -> list[str]:
 
 
 def _decided(overview: Overview, decision: Decided) -> list[str]:
-    after = f"Decided after {measurements(decision.samples)} by the rule “{decision.rule}”"
-    later = overview.samples - decision.samples
+    settings, later = overview.settings, overview.samples - decision.samples
+    promise = "there is no proof of how often it is wrong."
+    if overview.rule.guaranteed:
+        slack = f" by more than {number(settings.tolerance)}" if settings.tolerance > 0.0 else ""
+        promise = (
+            f"the probability that a better candidate was left out{slack} is proven to be at most "
+            f"{rate(settings.error_rate)}, if the declared noise and misspecification hold."
+        )
+    agreement = "They agree with the answer."
+    if set(overview.best_now) not in (set(), set(overview.leaders)):
+        agreement = (
+            f"By all measurements {_names(overview, overview.best_now)} would come first now; the "
+            "answer stands, since later measurements never revoke it."
+        )
     return [
         _names(overview, decision.answer),
-        f"{after}: {_promise(overview)}",
-        f"{measurements(later).capitalize()} came later. {_agreement(overview)}" if later else "",
+        f"Decided after {measurements(decision.samples)} by the rule “{decision.rule}”: {promise}",
+        f"{measurements(later).capitalize()} came later. {agreement}" if later else "",
     ]
 
 
-def _promise(overview: Overview) -> str:
-    settings = overview.settings
-    if not overview.rule.guaranteed:
-        return "there is no proof of how often it is wrong."
-    slack = f" by more than {number(settings.tolerance)}" if settings.tolerance > 0.0 else ""
-    return (
-        f"the probability that a better candidate was left out{slack} is proven to be at most "
-        f"{rate(settings.error_rate)}, if the declared noise and misspecification hold."
-    )
-
-
-def _agreement(overview: Overview) -> str:
-    if set(overview.best_now) in (set(), set(overview.leaders)):
-        return "They agree with the answer."
-    return (
-        f"By all measurements {_names(overview, overview.best_now)} would come first now; the "
-        "answer stands, since later measurements never revoke it."
-    )
-
-
 def _running(overview: Overview, ahead: bool) -> list[str]:
+    pending = overview.summary.pending
+    trials = "1 trial is open." if pending == 1 else f"{pending:,} trials are open."
+    trials = trials if pending else ""
     if overview.samples == 0:
-        return ["Nothing has been measured yet.", _open_trials(overview)]
-    measured = measurements(overview.samples)
+        return ["Nothing has been measured yet.", trials]
+    so_far = f"{measurements(overview.samples)} so far"
     if not overview.best_now:
         missing = int((overview.counts == 0.0).sum())
-        so_far = (
-            f"{measured} so far; {missing:,} of {overview.K:,} candidates have not been measured, "
-            "and there is no estimate before the first round is complete."
+        so_far += (
+            f"; {missing:,} of {overview.K:,} candidates have not been measured, and there is no "
+            "estimate before the first round is complete."
         )
-        return ["Not decided yet.", so_far, _open_trials(overview)]
-    so_far = f"{measured} so far."
+        return ["Not decided yet.", so_far, trials]
     if ahead and overview.history is not None:
-        so_far = (
-            f"{measured} so far have brought {percent(overview.history.share)} of the evidence "
-            "that the hardest pair needs."
-        )
-    so_far += f" In front now: {_names(overview, overview.best_now)}."
-    expected = _forecast(overview) if ahead else ""
-    return ["Not decided yet.", so_far, expected, _open_trials(overview)]
+        share = percent(overview.history.share)
+        so_far += f" have brought {share} of the evidence that the hardest pair needs"
+    so_far += f". In front now: {_names(overview, overview.best_now)}."
+    return ["Not decided yet.", so_far, _forecast(overview) if ahead else "", trials]
 
 
 def _forecast(overview: Overview) -> str:
@@ -109,8 +101,9 @@ def _forecast(overview: Overview) -> str:
         return ""
     if math.isinf(asked.more):
         return f"There is no end in sight. {asked.note[:1].upper()}{asked.note[1:]}"
-    between = f"between {roughly(asked.low)} and {roughly(asked.high)}"
-    known = between if math.isfinite(asked.high) else f"at least {roughly(asked.low)}"
+    known = f"at least {roughly(asked.low)}"
+    if math.isfinite(asked.high):
+        known = f"between {roughly(asked.low)} and {roughly(asked.high)}"
     return f"About {roughly(asked.more)} more are expected to be needed ({known})."
 
 
@@ -123,62 +116,40 @@ def _as_asked(overview: Overview) -> Forecast | None:
         return None  # its section says why
 
 
-def _open_trials(overview: Overview) -> str:
-    pending = overview.summary.pending
-    if pending == 0:
-        return ""
-    return "1 trial is open." if pending == 1 else f"{pending:,} trials are open."
-
-
 def key_numbers(overview: Overview, *, ahead: bool = True) -> Html:
     """A few numbers at a glance; without `ahead`, only those that take no time."""
-    asked = _as_asked(overview) if ahead else None
-    shown = {
-        "state": overview.summary.status,
-        "measurements": f"{overview.samples:,}",
-    }
+    shown = {"state": overview.summary.status, "measurements": f"{overview.samples:,}"}
     if ahead and overview.history is not None and not overview.contradictions:
         needed = "was" if overview.decided else "is"
         shown[f"evidence, of what {needed} needed"] = percent(overview.history.share)
+    asked = _as_asked(overview) if ahead else None
     if asked is not None and not overview.decided and math.isfinite(asked.more):
         shown["to go, about"] = roughly(asked.more)
-    shown["error rate"] = f"{'≤ ' if overview.proven else 'wanted: '}" + rate(
-        overview.settings.error_rate
-    )
-    return element(
-        "dl",
-        *(
-            element("div", element("dt", name), element("dd", value))
-            for name, value in shown.items()
-        ),
-        class_="numbers",
-    )
+    bound = "≤ " if overview.proven else "wanted: "
+    shown["error rate"] = bound + rate(overview.settings.error_rate)
+    pairs = [
+        element("div", element("dt", name), element("dd", value)) for name, value in shown.items()
+    ]
+    return element("dl", *pairs, class_="numbers")
 
 
 def cautions(overview: Overview) -> Html:
-    """A box with all that speaks against trusting the answer; empty where nothing does."""
-    found = []
-    rule = overview.rule
-    if not rule.guaranteed:
-        found.append(
-            markup(
-                element("strong", "No guarantee. "),
-                f"The stopping rule “{rule.name}” comes without a proof: its answers may be "
-                "wrong more often than the error rate asked for.",
-            )
+    """A box with the reasons for doubt; empty where there are none."""
+    found = [(f"{one.kind.capitalize()}. ", one.message) for one in overview.warnings]
+    if not overview.rule.guaranteed:
+        words = (
+            f"The stopping rule “{overview.rule.name}” comes without a proof: its answers may be "
+            "wrong more often than the error rate asked for."
         )
-    found += [
-        markup(element("strong", f"{warning.kind.capitalize()}. "), warning.message)
-        for warning in overview.warnings
-    ]
+        found.insert(0, ("No guarantee. ", words))
     if not found:
         return Html()
-    items = element("ul", *(element("li", text) for text in found))
-    return element("div", items, class_="box", role="note")
+    items = [element("li", element("strong", kind), words) for kind, words in found]
+    return element("div", element("ul", *items), class_="box", role="note")
 
 
 def fragment(overview: Overview) -> Html:
-    """How a study stands, for a page of others: without anything that takes long."""
+    """The state of a study, as notebooks show it."""
     return element(
         "div",
         element("p", element("strong", overview.name), f": {question(overview)}"),
