@@ -43,7 +43,7 @@ def geometry() -> None:
 
 def identification() -> None:
     """A run finds the best arms, and its certificate is verified."""
-    instance = mislid.Instance(mislid.Model(FEATURES, misspecification=0.1), MEANS, noise=0.3)
+    instance = mislid.Instance(mislid.Model(FEATURES, misspecification=0.3), MEANS, noise=0.3)
     found = mislid.identify(instance, 2, seed=4, max_samples=10_000)
     expect(set(found.answer or ()) == set(BEST), f"the answer is {found.answer}, not {BEST}")
 

@@ -28,6 +28,7 @@ def test_it_does_with_the_core_requirements():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "ok"
+    assert "Warning" not in done.stderr
 
 
 def credulous(certificate, verify=mislid.verify):
