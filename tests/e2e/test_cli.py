@@ -1,7 +1,5 @@
 """The command line in a process of its own: what it prints where, and its exit status."""
 
-import csv
-import io
 import json
 import os
 import signal
@@ -73,15 +71,6 @@ def test_the_bound_as_json(ask):
     assert said["characteristic_time"] == time_.value
     assert said["samples"] == time_.samples(0.05)
     assert said["allocation"] == time_.allocation.tolist()
-
-
-def test_the_bound_as_csv_and_table(ask):
-    (row,) = csv.DictReader(io.StringIO(command("bound", *ask, "--format", "csv").stdout))
-    assert round(float(row["characteristic_time"])) == 90
-    assert sum(float(row[f"allocation_{arm}"]) for arm in range(3)) == pytest.approx(1)
-    table = command("bound", *ask, "--delta", "0.1").stdout
-    assert "on average at error rate 0.1" in table
-    assert "arm y" in table
 
 
 def test_an_infinite_bound_is_strict_json(tmp_path):
@@ -160,42 +149,6 @@ def test_options_reach_the_runs(ask):
     assert said == samples(**options)
     for name in options:
         assert said != samples(**{key: value for key, value in options.items() if key != name})
-
-
-def test_the_table_says_what_was_not_usual(ask):
-    usual = fake("run", *ask, "--runs", 2, "--quiet").stdout
-    assert "tolerance" not in usual
-    assert "grown" not in usual
-    other = fake("run", *ask, "--runs", 2, "--quiet", "--tolerance", 0.2, "--gamma", 1.1).stdout
-    assert "\ntolerance                    0.2\n" in other
-    assert "when measurements have grown by a factor 1.1\n" in other
-
-
-def test_the_bound_with_a_tolerance(ask):
-    done = command("bound", *ask, "--tolerance", 0.2, "--format", "json")
-    model = mislid.Model(FEATURES, 0.1)
-    time_ = mislid.characteristic_time(model, MEANS, 1, tolerance=0.2)
-    assert json.loads(done.stdout)["characteristic_time"] == time_.value
-    assert time_.value < mislid.characteristic_time(model, MEANS, 1).value
-    table = command("bound", *ask, "--tolerance", 0.2).stdout
-    assert "0.2, for the best; other answers that it allows may need fewer" in table
-
-
-def test_the_same_seed_gives_the_same_rows(ask):
-    one, two, other = (
-        json.loads(fake("run", *ask, "--runs", 5, "--format", "json", "--seed", seed).stdout)
-        for seed in (3, 3, 4)
-    )
-    assert one == two
-    assert one["samples"] != other["samples"]
-
-
-def test_runs_as_csv_and_table(ask):
-    done = fake("run", *ask, "--runs", 5, "--format", "csv", "--quiet")
-    assert done.stderr == ""
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert list(rows[0]) == ["run", "samples", "correct", "status", "seconds"]
-    assert [row["run"] for row in rows] == list("01234")
 
 
 def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -69,12 +68,3 @@ def test_one_run_is_one_identification(instance, expected):
     seed = np.random.SeedSequence(0, spawn_key=(4,))
     found = mislid.identify(instance, 1, delta=0.1, seed=seed)
     assert (found.samples, found.correct, found.status) == expected[4][1:]
-
-
-def test_the_help_names_every_algorithm():
-    from mislid.algorithms import ALGORITHMS
-    from mislid.cli.run import command
-
-    option = next(part for part in command.params if part.name == "algorithm")
-    assert set(ALGORITHMS) <= set(re.findall(r"[\w-]+", option.help))
-    assert list(option.type.choices) == list(ALGORITHMS)

@@ -34,13 +34,6 @@ def sheet(created: Call, folder: Path) -> Path:
     return folder / "plate.csv"
 
 
-def test_a_sheet_has_what_the_lab_needs(sheet: Path) -> None:
-    assert sheet.read_text() == (
-        "trial,arm,mass,charge,value,state,study\n"
-        "0,A12,1.0,0.0,,,s\n1,B07,0.0,1.0,,,s\n2,A12,1.0,0.0,,,s\n3,B07,0.0,1.0,,,s\n"
-    )
-
-
 def test_trials_in_three_formats(created: Call, opened) -> None:
     table = created("ask", "s", "-n", 2, "--worker", "w", "--lease", "1h").out.splitlines()
     assert [line.split()[:2] for line in table] == [["trial", "arm"], ["0", "A12"], ["1", "B07"]]
@@ -72,11 +65,6 @@ def test_leases(created: Call, opened, text: str, seconds: float) -> None:
     assert asked.fact.expires - asked.time == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["0", "-5", "soon", "1w", "nan", "1e99"])
-def test_wrong_leases(created: Call, text: str) -> None:
-    refused(created("ask", "s", f"--lease={text}"), 2, "is no time such as 90, 30m, 1h or 2d")
-
-
 def test_a_sheet_is_not_overwritten(sheet: Path, created: Call, opened) -> None:
     before = sheet.read_bytes()
     refused(created("ask", "s", "--csv", "plate.csv"), 1, "'plate.csv' is there already")
@@ -89,18 +77,6 @@ def test_a_sheet_is_not_overwritten(sheet: Path, created: Call, opened) -> None:
 @pytest.mark.parametrize("name", ["no/plate.csv", ".", "compounds.csv/plate.csv"])
 def test_a_sheet_that_cannot_be_is_refused_before_asking(created: Call, opened, name: str) -> None:
     refused(created("ask", "s", "--csv", name), 1, "--csv must name")
-    assert opened().pending == []
-
-
-def test_a_directory_that_cannot_be_written(
-    created: Call, opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forbidden(draft: Draft, place: Path) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Draft, "__init__", forbidden)
-    done = created("ask", "s", "--csv", "plate.csv")
-    refused(done, 1, "a file that can be written; got 'plate.csv' (Permission denied)")
     assert opened().pending == []
 
 
@@ -124,21 +100,6 @@ def test_trials_of_a_sheet_that_failed_are_named(
     again = created("ask", "s", "--pending", "--worker", "lab", "--csv", "plate.csv")
     assert again.status == 0
     assert [row["arm"] for row in rows((folder / "plate.csv").read_text())] == ["A12", "B07"]
-
-
-def test_of_two_sheets_of_one_name_the_first_stays(
-    created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publish = Draft.publish
-
-    def late(draft: Draft, content: bytes, *, replace: bool = True) -> None:
-        (folder / "plate.csv").write_text("theirs")
-        publish(draft, content, replace=replace)
-
-    monkeypatch.setattr(Draft, "publish", late)
-    done = created("ask", "s", "--csv", "plate.csv")
-    refused(done, 1, "(File exists)", "handed out: 0 (A12)", "--pending --csv FILE")
-    assert (folder / "plate.csv").read_text() == "theirs"
 
 
 def test_pending_trials_are_given_without_asking(created: Call, opened) -> None:
@@ -168,20 +129,6 @@ def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
         "unchanged": [0, 1],
         "empty": [3],
     }
-
-
-def test_the_same_sheet_again_changes_nothing(sheet: Path, created: Call, opened) -> None:
-    filled(sheet, {0: "0.31", 3: "0.5"})
-    created("tell", "s", "--csv", "plate.csv")
-    events = len(opened().events())
-    done = created("tell", "s", "--csv", "plate.csv", "--format", "csv")
-    assert [row["outcome"] for row in rows(done.out)] == [
-        "unchanged",
-        "unchanged",
-        "empty",
-        "empty",
-    ]
-    assert (done.status, len(opened().events())) == (0, events)
 
 
 def test_trials_that_failed(sheet: Path, created: Call, opened) -> None:
@@ -230,13 +177,6 @@ def test_a_sheet_with_anything_wrong_tells_nothing(
     sheet.write_text("\n".join(["trial,arm,value", "0,A12,0.3", *lines, ""]))
     refused(created("tell", "s", "--csv", "plate.csv"), 1, "nothing was told", *complaints)
     assert opened().samples == 0
-
-
-def test_a_sheet_of_many_mistakes_is_cut(sheet: Path, created: Call) -> None:
-    sheet.write_text("trial,value\n" + "7,1\n" * 15)
-    done = created("tell", "s", "--csv", "plate.csv")
-    refused(done, 1, "line 11: ", "; and 5 more")
-    assert "line 12: " not in done.err
 
 
 def test_other_states_and_values_of_failures_are_refused(sheet: Path, created: Call) -> None:
@@ -297,10 +237,6 @@ def test_one_trial_at_a_time(sheet: Path, created: Call, opened) -> None:
 def test_wrong_calls(sheet: Path, created: Call, opened, words: list[str]) -> None:
     refused(created("tell", "s", *words), 2)
     assert opened().samples == 0
-
-
-def test_an_unknown_trial(sheet: Path, created: Call) -> None:
-    refused(created("tell", "s", 4, 1), 1, "trial must be one that was asked, 0 to 3; got 4")
 
 
 def test_an_unknown_study(created: Call) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.study_calls import COMPOUNDS, Call, question, refused
+from helpers.study_calls import Call, question, refused
 
 
 def test_the_question_reaches_the_study(study_command: Call, opened) -> None:
@@ -52,15 +52,6 @@ def test_labels_noise_and_other_columns(study_command: Call, folder: Path, opene
     assert study.settings.noise == (0.5, 0.25)
 
 
-def test_labels_alone(study_command: Call, folder: Path, opened) -> None:
-    (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
-    done = study_command("create", "s", "--candidates", "names.csv", "--m", 1, "--noise", 1)
-    assert done.status == 0, done.err
-    assert "3 (3, 1, 2), with no features each" in done.out
-    assert opened().candidates.labels == (3, 1, 2)
-    assert opened().candidates.features is None
-
-
 def test_an_instance(study_command: Call, folder: Path, opened) -> None:
     np.savez(
         folder / "arms.npz",
@@ -79,13 +70,6 @@ def test_an_instance(study_command: Call, folder: Path, opened) -> None:
         study_command("create", "t", "--candidates", "arms.npz", "--m", 1, "--noise", 2).status == 0
     )
     assert opened("t").settings.noise == (2.0,)
-
-
-def test_a_file_says_its_misspecification(study_command: Call, folder: Path, opened) -> None:
-    (folder / "a.csv").write_text(f"# misspecification=0.125\n{COMPOUNDS}")
-    words = ("create", "s", "--candidates", "a.csv", "--m", 1, "--noise", 1)
-    assert study_command(*words).status == 0
-    assert opened().settings.misspecification == 0.125
 
 
 def test_a_study_is_made_once(created: Call) -> None:
@@ -185,11 +169,6 @@ def test_a_mistyped_storage_makes_no_file(created: Call, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == before
 
 
-def test_the_storage_is_a_path_or_an_address(created: Call, folder: Path) -> None:
-    for address in ("lab.db", "sqlite:///lab.db", folder / "lab.db", f"sqlite:///{folder}/lab.db"):
-        assert created("list", "--storage", address).out.count("\n") == 2
-
-
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
@@ -202,11 +181,6 @@ def test_the_storage_is_a_path_or_an_address(created: Call, folder: Path) -> Non
 )
 def test_a_bad_storage_is_one_sentence(study_command: Call, address: str, sentence: str) -> None:
     refused(study_command("list", "--storage", address), 1, sentence)
-
-
-def test_a_storage_in_a_missing_directory(study_command: Call) -> None:
-    done = study_command("create", "s", *question(), "--storage", "no/lab.db")
-    refused(done, 1, "cannot be opened: check the address, and that its directory exists")
 
 
 def test_without_the_database_package_the_way_out_is_named(
@@ -234,17 +208,6 @@ def test_a_common_level_and_names_of_features(study_command: Call, opened) -> No
     done = study_command("create", "u", *words, "--no-intercept", "--format", "csv")
     assert opened("u").candidates.columns == ("mass", "charge")
     assert "two candidates whose means differ by 0.1" in done.out.splitlines()[1]
-
-
-def test_the_added_column_is_in_no_sheet(study_command: Call) -> None:
-    words = ("--candidates", "compounds.csv", "--m", 1, "--noise", 0.1)
-    study_command("create", "s", *words, "--intercept")
-    sheet = study_command("ask", "s", "--format", "csv").out
-    assert sheet.splitlines()[0] == "trial,arm,mass,charge,value,state,study"
-    table = study_command("ask", "s").out.splitlines()[0]
-    assert table.split() == ["trial", "arm", "mass", "charge", "worker", "until"]
-    (said,) = json.loads(study_command("ask", "s", "--format", "json").out)
-    assert set(said["features"]) == {"mass", "charge"}
 
 
 def test_a_feature_with_the_name_of_a_column_of_sheets(study_command: Call, folder: Path) -> None:

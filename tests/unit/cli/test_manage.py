@@ -27,12 +27,6 @@ def test_the_list_in_three_formats(created: Call) -> None:
     assert names(created) == ["s", "t"]
 
 
-def test_an_empty_list(created: Call) -> None:
-    created("delete", "s", "--yes")
-    done = created("list", "--format", "json")
-    assert (done.status, done.out, done.err) == (0, "[]\n", "There are no studies yet.\n")
-
-
 def test_copies_go_on_apart(created: Call, opened) -> None:
     created("ask", "s")
     created("tell", "s", 0, 0.3)

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -140,16 +139,6 @@ def test_status_says_what_is_known_and_what_is_expected(created: Call, forecast)
     assert list(line) == list(said)
 
 
-def test_a_forecast_may_know_nothing_yet(created: Call, forecast) -> None:
-    forecast(StudyProgress(0, None, 4, None, "too early to say", lower_bound=math.inf))
-    table = created("status", "s").out
-    for word in ("best now", "limiting", "evidence", "any method"):
-        assert word not in table
-    assert "forecast        at least 4 more measurements (too early to say)\n" in table
-    said = json.loads(created("status", "s", "--format", "json").out, parse_constant=pytest.fail)
-    assert (said["more"], said["lower_bound"]) == (None, "inf")
-
-
 def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> None:
     forecast()
     assert decided("status", "s", "--exit-code").status == 0
@@ -215,10 +204,6 @@ def test_later_data_that_disagree_are_reported(decided: Call, folder: Path) -> N
     assert (found["agrees"], found["proven"], len(found["contradictions"])) == (False, False, 2)
 
 
-def test_asking_after_the_decision_is_noted(decided: Call) -> None:
-    assert "Note: the study has decided" in decided("ask", "s").err
-
-
 def test_a_certificate_is_written_and_holds(decided: Call, folder: Path) -> None:
     done = decided("result", "s", "--certificate", "one.json")
     assert (done.status, done.err) == (0, "Certificate in one.json.\n")
@@ -245,16 +230,6 @@ def test_what_is_no_certificate(study_command: Call) -> None:
     refused(study_command("verify", "."), 1, "FILE must be readable")
 
 
-def test_what_if(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "what_if", lambda study, **given: replace(WHAT_IF, **given))
-    table = created("what-if", "s", "--m", 2).out
-    assert "m         2\n" in table
-    assert "forecast  about 40 more measurements (30 to 60)\n" in table
-    said = json.loads(created("what-if", "s", "--m", 2, "--format", "json").out)
-    assert (said["m"], said["more"], said["answer_now"]) == (2, 40, ["C33", "B07"])
-    assert said["misspecification"] == "inf"
-
-
 def test_estimates(created: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\nA12,0.3\nB07,0.8\nC33,0.9\nC33,0.7\n")
     created("import", "s", "h.csv")
@@ -267,22 +242,6 @@ def test_estimates(created: Call, folder: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(created("estimates", "s", "--format", "csv").out)))
     assert [line["count"] for line in lines] == ["1", "1", "2", "0"]
     assert lines[3]["mean"] == ""
-
-
-def test_the_report(decided: Call, folder: Path) -> None:
-    done = decided("export", "s", "--html", "r.html")
-    assert (done.status, done.out, done.err) == (0, "", "Report in r.html.\n")
-    page = (folder / "r.html").read_text(encoding="utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert "C33" in page
-
-
-def test_real_warnings(created: Call, folder: Path) -> None:
-    (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
-    created("import", "s", "h.csv")
-    seen = created("status", "s").out
-    assert "the measurements scatter more than the declared noise allows" in seen
-    assert "contradicted, no proof" in seen
 
 
 def test_observations_and_events_for_other_programs(decided: Call, folder: Path, opened) -> None:

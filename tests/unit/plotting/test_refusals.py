@@ -74,14 +74,6 @@ def test_files_that_cannot_be(tmp_path: Path, path: Any, problem: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("groups", [None, 5, "runs", [RUNS], {"a": 5}, {"a": [1]}, {5: RUNS}])
-def test_what_is_no_group_of_runs(axes: Any, groups: Any, tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"groups must hold at least one algorithm, .*; got"):
-        plot_runs(axes, groups, 0.05)
-    with pytest.raises(ProblemError, match="groups must hold at least one algorithm"):
-        save_runs(tmp_path / "runs.png", groups, 0.05)
-
-
 def test_numbers_and_names_that_are_none(axes: Any) -> None:
     for delta in (0, 1, "x", None):
         with pytest.raises(ProblemError, match="delta must be a number above 0 and below 1; got"):

@@ -8,10 +8,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from helpers.report_studies import MEANS, changed, decided_study, new_study, progress, what_if
+from helpers.report_studies import changed, new_study, progress, what_if
 from mislid.forecast.overview import Overview
 from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
-from mislid.plotting.study import MOST, ROWS, apart
+from mislid.plotting.study import ROWS, apart
 from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
 from mislid.report.style import as_markup
 
@@ -71,16 +71,6 @@ def test_shares_stand_beside_the_optimal_ones(decided_overview: Overview) -> Non
     assert not any(line.get_marker() == "d" for line in draw_candidates(without)[0].axes[1].lines)
 
 
-def test_a_study_that_minimises_shows_the_users_sign() -> None:
-    study = decided_study(-1.0, direction="minimize")
-    overview = study.overview()
-    (figure,) = draw_candidates(overview)
-    assert names(figure.axes[0])[0] == "c"
-    np.testing.assert_allclose(overview.means[2], -MEANS["c"], atol=0.2)
-    np.testing.assert_allclose(overview.estimates, overview.means, atol=0.2)
-    assert float(np.mean(intervals(figure.axes[0])[0.0])) < 0.0
-
-
 def test_many_candidates_fill_several_figures_without_overlaps() -> None:
     K = 103
     study = new_study(candidates=[f"a rather long label, {k}" for k in range(K)], m=4, noise=1.0)
@@ -100,11 +90,6 @@ def test_many_candidates_fill_several_figures_without_overlaps() -> None:
     assert evidence is not None
     for figure in (*figures, evidence):
         assert overlapping(figure) == []
-
-
-def test_beyond_a_number_candidates_are_left_to_the_table() -> None:
-    study = new_study(candidates=list(range(MOST + 40)), m=1)
-    assert sum(len(names(figure.axes[0])) for figure in draw_candidates(study.overview())) == MOST
 
 
 def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Overview) -> None:
@@ -131,14 +116,6 @@ def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Ov
     assert overlapping(figure) == []
 
 
-def test_pairs_far_away_are_thin_lines() -> None:
-    study = new_study(candidates=list(range(20)), m=2)
-    study.add_observations([(k, 0.01 * k) for k in range(20)] * 3)
-    figure = draw_evidence(study.overview())
-    assert figure is not None
-    assert len(figure.axes[0].collections[0].get_segments()) == 2 * 18 - 10
-
-
 def test_the_decision_is_marked(decided_overview: Overview, running_overview: Overview) -> None:
     decision = decided_overview.decision
     assert decision is not None
@@ -149,18 +126,6 @@ def test_the_decision_is_marked(decided_overview: Overview, running_overview: Ov
     assert [list(line.get_xdata()) for line in marks] == [[decision.samples] * 2]
     assert any("decided after" in text.get_text() for text in figure.axes[0].texts)
     assert not any("decided" in text.get_text() for text in other.axes[0].texts)
-
-
-def test_settled_pairs_say_since_when(decided_overview: Overview) -> None:
-    figure, seen = draw_evidence(decided_overview), decided_overview.history
-    assert figure is not None
-    assert seen is not None
-    above, below = figure.axes
-    texts = [text.get_text() for text in above.texts]
-    for (challenger, incumbent), since in zip(seen.closest.pairs, seen.closest.since, strict=True):
-        names = (decided_overview.labels[arm] for arm in (incumbent, challenger))
-        assert f"{' before '.join(names)}: settled at {since:,.0f}" in texts
-    assert below.get_title(loc="left") == f"the limiting pair, {seen.closest.of_pair(0)[0]}"
 
 
 @pytest.mark.parametrize("wanted", [[0.5] * 10, [0.0] * 10, [1.0] * 10, [0.1, 0.9, 0.11, 1.0]])
@@ -205,19 +170,6 @@ def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> 
     assert marks["now: 30"] == 30
     assert marks["least for any method: 40"] == 40.0
     assert overlapping(figure) == []
-
-
-def test_a_forecast_without_end_is_said_in_words(running_overview: Overview) -> None:
-    endless = progress(None, 9, None, note="too early: nobody knows", lower_bound=math.inf)
-    figure = draw_forecast(changed(running_overview, progress=endless, what_ifs=()))
-    assert figure is not None
-    assert [text.get_text() for text in figure.axes[0].texts] == ["too early"]
-    as_png(figure, 40)
-
-
-def test_nothing_is_foreseen_of_a_study_that_has_ended(decided_overview: Overview) -> None:
-    ended = changed(decided_overview, progress=progress(0, 0, 0), what_ifs=())
-    assert draw_forecast(ended) is None
 
 
 def test_there_is_no_picture_of_what_is_not_known() -> None:

@@ -3,10 +3,9 @@
 import math
 
 import pytest
-from matplotlib import pyplot as plt
 
 from mislid.paper.representation import Choice, TradeOff
-from mislid.plotting import draw_trade_off, save
+from mislid.plotting import draw_trade_off
 from mislid.plotting.theme import INK
 from mislid.plotting.trade_off import COLOURS
 
@@ -62,15 +61,3 @@ def test_what_is_infinite_is_left_out():
     _, times, pulls = draw_trade_off(TradeOff(4, rows, math.inf)).axes
     assert drawn(pulls)[COLOURS["variance"], "-"] == [10.0, 20.0]
     assert INK not in [line.get_color() for line in times.lines]
-
-
-@pytest.mark.parametrize(("pulls", "scale"), [(10.0, "linear"), (1000.0, "log")])
-def test_a_wide_spread_is_shown_on_a_log_scale(pulls, scale):
-    rows = tuple(choice(order, d, pulls) for order in COLOURS for d in (1, 2))
-    assert draw_trade_off(TradeOff(4, rows, 120.0)).axes[2].get_yscale() == scale
-
-
-def test_the_file_is_a_picture(tmp_path):
-    save(draw_trade_off(TRADE_OFF), tmp_path / "choices.png")
-    height, width, _ = plt.imread(tmp_path / "choices.png").shape
-    assert width > 2 * height

