@@ -117,7 +117,8 @@ def _explained(problem: Exception) -> str | None:
 def sentence(problem: Exception) -> str:
     """The message, with its notes."""
     notes = " ".join(getattr(problem, "__notes__", []))
-    return f"{problem} ({notes})." if notes else f"{problem}."
+    text = f"{problem} ({notes})" if notes else str(problem)
+    return text if text.endswith("?") else f"{text}."
 
 
 @click.group(
