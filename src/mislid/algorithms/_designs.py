@@ -98,7 +98,7 @@ def widest_pair(setting: Setting, design: Designs) -> float:
 
     Of equals the first, into `wide_one` and `wide_other`.
     A pair is no further apart than its arms are from the centre together. That rules out most of
-    them, once the pair that was widest last is measured anew.
+    them, once the pair that was widest last is evaluated again.
     """
     X, images, candidates = setting.X, design.ridge.images, design.candidates
     radii, largest = design.ridge.squares, set_radii(setting, design)

@@ -1,4 +1,4 @@
-"""What the options of algorithms and of their parts may be.
+"""Checks of the options of algorithms and of their parts.
 
 Numbers are looked at here and not by `_validation`, which brings NumPy along: commands list the
 algorithms without it.

@@ -66,7 +66,7 @@ class Phases(Designs):
     first: float  # XY-adaptive: measurements that the first phase is compared with
     shrink: float  # and by how much variance over measurements shrinks in a phase
     number: int  # of the phase; 0 before the first
-    repeats: int  # how often all was decided, and began anew with more certainty
+    repeats: int  # how often all arms were decided, and opened again with more certainty
     closed: bool  # whether the phase was judged
     linear: bool  # whether it estimates along the features
     level: float  # nats that a pair needs in it
@@ -193,7 +193,7 @@ def noise_width(setting: Setting, phase: Phases, i: int, j: int) -> float:
 
 @inner
 def bias_of(setting: Setting, phase: Phases, i: int, j: int) -> float:
-    """What the misspecification may add to it."""
+    """The most that the misspecification may add to it."""
     return pair_bias(setting, phase, i, j) if phase.linear else 0.0
 
 
@@ -294,7 +294,7 @@ def open_all(setting: Setting, phase: Phases) -> None:
 
 
 @inner
-def begin_anew(setting: Setting, phase: Phases) -> None:
+def begin_again(setting: Setting, phase: Phases) -> None:
     """Open all arms, with twice the certainty: another rule wants more than these phases did."""
     phase.repeats += 1
     phase.number = 0
@@ -309,7 +309,7 @@ def needs_plan(setting: Setting, phase: Phases, state: State) -> bool:
             return False
         close_phase(setting, phase, state)
         if phase.left == 0:
-            begin_anew(setting, phase)
+            begin_again(setting, phase)
     phase.number += 1
     return True
 

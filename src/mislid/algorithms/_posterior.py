@@ -1,8 +1,8 @@
 """Draws from the posterior of the means, for rules that sample by Thompson's principle.
 
-Measured values are drawn anew, normal around their means, and projected onto the tube. Without
-misspecification that is the normal posterior of theta, where features say nothing that of every arm
-by itself; both are drawn directly.
+Means are drawn from normal distributions around the empirical ones and projected onto the tube.
+Without misspecification that is the normal posterior of theta, and without features that of every
+arm by itself; both are drawn directly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lazy Track-and-Stop (Jedra and Proutiere, 2020).
 
-The plan is the optimal allocation of the estimates, made anew whenever the samples have doubled.
+The plan is the optimal allocation of the estimates, renewed whenever the samples have doubled.
 Arms follow the sum of the plans so far; arms of the spanner come first while some direction is
 explored less than grows with sqrt(t). All of it in spanner coordinates, where a spanner measured
 once is the identity.
@@ -54,14 +54,14 @@ class LazyTracking(Struct):
     """The plan, and the sum of plans that is followed."""
 
     selective: bool  # whether plans leave out pairs that are settled
-    log_inverse: float  # ln(1/delta), of its own test
+    log_inverse: float  # ln(1/delta), of its stopping test
     plan: PerArm
     tracked: PerArm
     weights: PerArm
     slopes: PerArm
     information: Square
     turn: int  # of the spanner
-    due: int  # when to plan anew; 0 before the first round
+    due: int  # samples at the next plan; 0 before the first round
 
 
 @inner
@@ -91,7 +91,7 @@ def _next_power(t: int) -> int:
 
 
 @inner
-def _plan_anew(setting: Setting, rule: LazyTracking, state: State) -> None:
+def _renew_plan(setting: Setting, rule: LazyTracking, state: State) -> None:
     """Frank-Wolfe from the last plan on; an alternative at no distance has no slope to follow."""
     for step in range(1, STEPS + 1):
         status, cost, _, _ = closest_at_plan(setting, state, rule.plan, rule.weights, True)
@@ -129,7 +129,7 @@ def lazy_arm(setting: Setting, rule: LazyTracking, state: State, uniform: float)
     if t >= rule.due:
         if rule.selective:
             leave_out_settled(state, state.play)
-        _plan_anew(setting, rule, state)
+        _renew_plan(setting, rule, state)
         leave_nothing_out(state.play)
         rule.due = _next_power(t + 1)
     for k in range(rule.plan.shape[0]):

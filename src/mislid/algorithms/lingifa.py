@@ -66,7 +66,7 @@ def shrink_distances(column: Vector, scale: float, distances: Matrix) -> None:
 
 @inner
 def update_distances(setting: Setting, state: State, space: LinGIFAStruct) -> None:
-    """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted anew."""
+    """Take in what was measured: O(K^2), or O(K^2 d) when the regression is inverted."""
     change = update_ridge(setting, state, space.ridge)
     if change == INVERTED:
         for i in range(setting.X.shape[0]):
@@ -96,7 +96,7 @@ def _leave_out(left: PairsLeft, j: int, row: Vector) -> None:
 
 @kernel
 def score_arms(setting: Setting, state: State, space: LinGIFAStruct, beta: float) -> None:
-    """Take in what was measured and score every arm anew."""
+    """Take in what was measured and score every arm."""
     update_distances(setting, state, space)
     for j in range(setting.X.shape[0]):
         fill_row(space.ridge.means, space.distances, beta, j, space.row)

@@ -1,6 +1,6 @@
 """Registry of algorithms: sampling rules as records of options, by name, and their compilation.
 
-An algorithm says which arms to measure; when to stop is another rule's business. Each has one file
+An algorithm chooses the arms to measure; a stopping rule decides when to stop. Each has one file
 in this folder: a record of options, a kernel, and what makes the kernel's struct.
 
     @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Algorithm:
     needs_noise = False
     reads_costs = False
     responds = False
-    # What the options may be, by their names.
+    # The allowed values of options, by name.
     _permitted: ClassVar[dict[str, Allowed]] = {}
 
     def __post_init__(self) -> None:

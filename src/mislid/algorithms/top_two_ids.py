@@ -41,7 +41,7 @@ class TopTwoIDS(Drawing):
 
 
 class TopTwoIDSStruct(Struct):
-    """The draws, and what arms say about the pair."""
+    """The draws, and the information of arms about the pair."""
 
     posterior: Posterior
     leaders: PerArm  # 1 for the m best arms of the first draw
@@ -89,7 +89,7 @@ def _draw_others(setting: Setting, rule: TopTwoIDSStruct, state: State, key: np.
 
 @inner
 def _drawn_pair(rule: TopTwoIDSStruct) -> tuple[int, int]:
-    """What the other answer has and the leaders have not, at its best, and what they lose."""
+    """The best arm of the other answer only, and the worst of the leaders only."""
     i, j, values = -1, -1, rule.posterior.values
     for k in range(values.shape[0]):
         if rule.others[k] > rule.leaders[k] and (i < 0 or values[k] > values[i]):

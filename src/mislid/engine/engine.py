@@ -65,7 +65,7 @@ class Engine:
     Parameters
     ----------
     question
-        What is asked.
+        The question.
     algorithm
         Which arm to measure next: a name, a composition, or any object with `propose(view)`.
     stopping
@@ -243,7 +243,7 @@ class Engine:
 
     @property
     def widening(self) -> float:
-        """What the rules of published runs add to the misspecification; 0 for all others."""
+        """The addition of published runs to the misspecification; 0 for all others."""
         return self._rules.setting.widening
 
     @property
@@ -263,7 +263,7 @@ class Engine:
 
     @property
     def verdict(self) -> Verdict:
-        """What the last stopping test said."""
+        """The verdict of the last stopping test."""
         state = self._state
         if self.stopping.judge is not None or state.tests == 0:
             return self._verdict
@@ -502,7 +502,7 @@ class Engine:
         return tuple(int(arm) for arm in given)
 
     def view(self, position: int | None = None) -> View:
-        """What rules that are written in Python see.
+        """The view for rules that are written in Python.
 
         Parameters
         ----------
@@ -582,7 +582,7 @@ class Engine:
         counts, sums
             Number of measurements of every arm, and sums of their values (K,).
         memory
-            What the rules remember, from `memory`; None leaves the sampling rule as it is, and
+            The memory of the rules, from `memory`; None leaves the sampling rule as it is, and
             settles pairs by these measurements alone.
         scatter
             As the attribute of that name (K,); needed where the noise is unknown or bounded.
@@ -640,7 +640,7 @@ class Engine:
             )
 
     def _forget_settled(self) -> None:
-        """Settle all pairs anew: what the rules remember is of other data."""
+        """Open all pairs: the memory of the rules is of other data."""
         from mislid.stopping.pairs_left import forget_pairs
         from mislid.stopping.proof import Proof, begin_anew
 
@@ -668,7 +668,7 @@ class Engine:
         }
 
     def memory(self) -> Memory:
-        """What the rules remember, for `reset`.
+        """The memory of the rules, for `reset`.
 
         Returns
         -------
@@ -686,7 +686,7 @@ class Engine:
         Returns
         -------
         Engine
-            With rules of its own; those written in Python are copied too.
+            With copies of the rules, those written in Python included.
         """
         other = copy.copy(self)
         other.algorithm = copy.deepcopy(self.algorithm)
@@ -705,7 +705,7 @@ class Engine:
         return self._pretended
 
     def _pretending(self, waiting: Sequence[int]) -> Engine:
-        """One with a state of its own that shares what the rules remember.
+        """An engine with a separate state that shares the memory of the rules.
 
         Trials of the arms `waiting` are in it as if they had returned the estimate.
         """

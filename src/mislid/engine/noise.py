@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def needs_scatter(question: Question) -> bool:
-    """Whether counts and sums do not say all that the noise model asks for.
+    """Whether the noise model needs more than counts and sums.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def refuse_values(question: Question, sums: Vector, counts: Any) -> None:
 
 
 def refuse_unfit_rules(algorithm: Any, stopping: Any) -> None:
-    """Refuse rules that need to be told the standard deviation, where nobody knows it."""
+    """Refuse rules that need to be told the standard deviation, where it is unknown."""
     if stopping.name != "guaranteed":
         raise ProblemError(
             f"stopping must be 'guaranteed' where the noise is unknown, or the noise be declared; "

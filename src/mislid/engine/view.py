@@ -1,4 +1,4 @@
-"""What rules that are written in Python see, and what a stopping rule says."""
+"""Interfaces of rules written in Python: views, verdicts and protocols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a stopping rule says.
+    """The verdict of a stopping rule.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class View:
     Attributes
     ----------
     question
-        What is asked.
+        The question.
     samples
         Number of measurements.
     counts
@@ -118,7 +118,7 @@ class View:
 
 @runtime_checkable
 class SamplingProtocol(Protocol):
-    """Anything that says which arm to measure next.
+    """A sampling rule: any object that proposes the arm to measure next.
 
     Besides, it may have an attribute `every_arm`: whether all arms are measured once first (the
     default) or only a barycentric spanner of them; and a method `check(question)` that raises a
@@ -155,7 +155,7 @@ class SamplingProtocol(Protocol):
 
 @runtime_checkable
 class StoppingProtocol(Protocol):
-    """Anything that says whether the measurements are enough.
+    """A stopping rule: any object that judges whether the measurements are enough.
 
     Besides, it may have attributes `name`, and `guaranteed`: whether its error rate is proven to be
     at most delta. Without it nothing is claimed.
@@ -193,7 +193,7 @@ BLAME = "raised by a rule written in Python"
 
 
 def blame(problem: Exception, rule: str) -> None:
-    """Let an error of a rule that others wrote say whose it is.
+    """Add a note to an error that names the rule, written by others, that raised it.
 
     Examples
     --------

@@ -1,6 +1,5 @@
 """What someone tries who wants to crash an engine, or to have it decide on nonsense."""
 
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -38,16 +37,6 @@ def test_scripts_with_more_arms_than_values_are_refused():
         Engine(QUESTION).follow(script)
 
 
-def test_scripts_may_be_told_arrays():
-    script = EventBatch()
-    script.tell(np.array([2]), np.array([0.5]))
-    script.tell(np.array([0, 1]), np.array([0.25, 0.75]))
-    engine = Engine(QUESTION)
-    engine.follow(script)
-    assert engine.counts.tolist() == [1, 1, 1]
-    assert engine.means.tolist() == [0.25, 0.75, 0.5]
-
-
 @pytest.mark.parametrize(
     ("arms", "values"),
     [([0.5], [1.0]), (["a"], [1.0]), ([10**30], [1.0]), ([[0], [0, 1]], [1.0, 2.0])],
@@ -56,14 +45,6 @@ def test_scripts_of_arms_that_are_no_whole_numbers_are_refused(arms, values):
     script = EventBatch()
     script.tell(arms, values)
     with pytest.raises(ProblemError, match=r"arms .*must be"):
-        Engine(QUESTION).follow(script)
-
-
-@pytest.mark.parametrize("values", ["x", [None], [[1.0]]])
-def test_scripts_of_values_that_are_no_numbers_are_refused(values):
-    script = EventBatch()
-    script.tell([0], values)
-    with pytest.raises(ProblemError, match="values must be"):
         Engine(QUESTION).follow(script)
 
 
@@ -77,7 +58,7 @@ def test_requests_that_cannot_be_leave_no_trace(request_):
 
 
 def test_scripts_and_successors_are_what_they_are_called():
-    with pytest.raises(ProblemError, match=r"script must be a mislid.engine.EventBatch; got \[1\]"):
+    with pytest.raises(ProblemError, match=r"batch must be a mislid.engine.EventBatch; got \[1\]"):
         Engine(QUESTION).follow([1])
     script = EventBatch()
     script.tell([0, 1, 2] * 40, [0.4, 0.5, 0.9] * 40)
@@ -174,18 +155,6 @@ def test_positions_are_whole_numbers(position):
             method(position)
 
 
-def test_a_question_is_needed():
-    with pytest.raises(ProblemError, match="question must be"):
-        Engine(None)
-
-
-def test_a_pickled_question_is_as_it_was():
-    again = pickle.loads(pickle.dumps(QUESTION))
-    assert (again.m, again.noise.tolist()) == (1, [0.2, 0.2, 0.2])
-    with pytest.raises(ValueError, match="read-only"):
-        again.noise[0] = -1.0
-
-
 @pytest.mark.parametrize("verdict", [Verdict("no"), Verdict(True, "x", "y")])
 def test_verdicts_of_other_kinds_are_refused(verdict):
     class Rule:
@@ -194,37 +163,6 @@ def test_verdicts_of_other_kinds_are_refused(verdict):
 
     with pytest.raises(ProblemError, match="must return a Verdict whose"):
         mislid.identify(INSTANCE, 1, stopping=Rule())
-
-
-def test_no_rule_may_take_the_name_of_another():
-    class Rule:
-        name, guaranteed = "guaranteed", True
-
-        def judge(self, view):
-            return Verdict(True)
-
-    with pytest.raises(ProblemError, match="must not call itself"):
-        mislid.identify(INSTANCE, 1, stopping=Rule())
-
-
-def test_other_questions_can_be_asked_of_rules_that_are_objects():
-    class InTurn:
-        def propose(self, view):
-            return view.samples % 3
-
-    study = mislid.create_study(
-        candidates=[[1, 0], [0, 1], [1, 1]],
-        intercept=False,
-        misspecification=0.1,
-        m=1,
-        noise=0.2,
-        algorithm=InTurn(),
-    )
-    for _ in range(9):
-        trial = study.ask()
-        study.tell(trial, [0.4, 0.5, 0.55][trial.arm])
-    assert study.what_if(delta=0.1, simulations=2).changed == ("delta",)
-    assert len(study.what_ifs(simulations=1)) > 3
 
 
 class _Waiting:

@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import Shape, assert_right, every_shape, new_engine
+from helpers.plan_runs import Shape, every_shape, new_engine
 from mislid import Instance, Model
 from mislid.algorithms import TopTwoIDS
 from oracles.draws import directed_shares, drawn_arm
@@ -40,8 +40,3 @@ def test_arms_that_are_level_are_told_apart_by_the_less_measured() -> None:
     engine.reset([30, 10], [30.0, 10.0])
     engine.judge(test=False)
     assert {engine.propose(position) for position in range(20)} == {1}
-
-
-@every_shape
-def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
-    assert_right(TopTwoIDS(), rng, shape)

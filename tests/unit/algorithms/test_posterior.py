@@ -1,19 +1,17 @@
 """Draws from the posterior, and PEPS, against plain versions."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import Shape, assert_right, every_shape, new_engine, random_instance
+from helpers.plan_runs import Shape, every_shape, new_engine, random_instance
 from mislid import Engine, Instance, Model, Question
 from mislid._jit import kernel
 from mislid.algorithms import PEPS
 from mislid.algorithms._posterior import Posterior, draw
-from mislid.errors import ProblemError
 from mislid.stopping.state import Setting, State
 from oracles.draws import AdaHedge, alternative, drawn_arm
 
@@ -58,18 +56,6 @@ def test_draws_have_the_spread_of_the_posterior(rng: Generator, eps: float) -> N
     found = shifts.T @ shifts / count
     assert_allclose(shifts.mean(axis=0) / scale, 0.0, atol=4.5 / math.sqrt(count))
     assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=0.12)
-
-
-@pytest.mark.parametrize("draws", [-1, 2.5, "many"])
-def test_an_impossible_number_of_draws_is_refused(draws: Any) -> None:
-    instance = Instance(Model(np.eye(3), 0.0), [1.0, 0.5, 0.2])
-    with pytest.raises(ProblemError, match="draws must be an integer at least 0; got"):
-        new_engine(instance, 1, PEPS(draws=draws))
-
-
-@every_shape
-def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
-    assert_right(PEPS(), rng, shape)
 
 
 @pytest.mark.parametrize("eps", [0.0, math.inf])

@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import Run, Shape, assert_right, every_shape, new_engine, random_instance
+from helpers.plan_runs import Run, Shape, every_shape, new_engine, random_instance
 from mislid import Instance, Model, closest_alternative, identify
 from mislid.algorithms import LazyTrackAndStop
 from mislid.geometry.spanner import spanner
@@ -89,9 +89,3 @@ def test_its_own_test_is_left_out_on_request() -> None:
         for own in (True, False)
     ]
     assert sizes[0] > 1.5 * sizes[1]
-
-
-@pytest.mark.parametrize("own_test", [True, False])
-@every_shape
-def test_runs_end_and_are_right(rng: Generator, shape: Shape, own_test: bool) -> None:
-    assert_right(LazyTrackAndStop(own_test=own_test), rng, shape)

@@ -1,11 +1,9 @@
 """LinGame against its plain version, along whole runs, and what its bonus costs."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid.algorithms import ALGORITHMS, AdaHedge, CTracking, Empirical, MisLid, Optimistic
 from mislid.engine import Engine
 from mislid.question import Question
@@ -37,22 +35,3 @@ def test_measures_what_the_plain_version_does(rule: MisLid, m: int) -> None:
                 assert arm == plain.propose(engine.counts.astype(float), engine.sums)
             engine.observe(arm, float(means[arm] + rng.normal()))
         assert not rule.per_answer or len(plain.learners) == len(answers)
-
-
-def test_the_bonus_of_its_own_runs_needs_fewer_samples_than_that_of_the_text() -> None:
-    """On the usual hard instance (Soare et al. 2014), by one and the same test."""
-    features = np.array([[1.0, 0.0], [0.0, 1.0], [np.cos(0.3), np.sin(0.3)]])
-    instance = Instance(Model(features, 0.0), features[:, 0].copy())
-    text = dataclasses.replace(LINGAME, gain=Optimistic())
-    mean = {
-        rule.gain: np.mean(
-            [
-                identify(
-                    instance, 1, algorithm=rule, stopping="glr", seed=seed, max_samples=50_000
-                ).samples
-                for seed in range(60)
-            ]
-        )
-        for rule in (LINGAME, text)
-    }
-    assert mean[LINGAME.gain] < 0.85 * mean[text.gain]

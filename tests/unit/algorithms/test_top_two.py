@@ -1,16 +1,14 @@
 """EB-TCI against its plain version."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 
-from helpers.plan_runs import Shape, assert_right, every_shape, new_engine
+from helpers.plan_runs import Shape, every_shape, new_engine
 from mislid import Instance, Model
 from mislid.algorithms import TopTwo
-from mislid.errors import ProblemError
 from oracles.plans import top_two_pair
 
 
@@ -31,17 +29,3 @@ def test_an_arm_that_misleads_does_not_wait_for_ever() -> None:
     engine.judge(test=False)
     asked = {engine.propose(position) for position in range(40)}
     assert asked == {0, 2}
-
-
-@pytest.mark.parametrize("share", [0, 1, True, math.nan])
-def test_a_share_that_leaves_an_arm_out_is_refused(share: Any) -> None:
-    instance = Instance(Model(np.eye(3), 0.0), [1.0, 0.5, 0.2])
-    with pytest.raises(
-        ProblemError, match=f"share must be a number above 0 and below 1; got {share}"
-    ):
-        new_engine(instance, 1, TopTwo(share))
-
-
-@every_shape
-def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
-    assert_right(TopTwo(), rng, shape)

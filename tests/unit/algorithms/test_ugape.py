@@ -1,18 +1,12 @@
 """UGapE against its plain version, and whole runs of it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.random import Generator
 
 from helpers.rival_runs import (
     assert_decides_like,
-    assert_free_of_units,
-    assert_unmeasured_first,
     new_run,
-    published,
-    sample_sizes,
 )
 from mislid import Instance, Model, identify
 from mislid.algorithms import UGapE
@@ -23,15 +17,6 @@ from oracles.rivals import ugape
 @pytest.mark.parametrize(("K", "m"), [(7, 1), (7, 3), (7, 6), (2, 1), (30, 9)])
 def test_decides_like_the_plain_rule(rng: Generator, K: int, m: int, stray: float) -> None:
     assert_decides_like(ugape, UGapE(), (K, 2), m, rng, stray=stray, accuracy=1e-12)
-
-
-@pytest.mark.parametrize("unit", [0.25, 1e3])
-def test_free_of_units(rng: Generator, unit: float) -> None:
-    assert_free_of_units(UGapE(), (6, 2), 2, unit, rng)
-
-
-def test_arms_never_measured_come_first() -> None:
-    assert_unmeasured_first(UGapE())
 
 
 def test_the_answer_has_the_best_scores_not_the_best_means() -> None:
@@ -55,15 +40,6 @@ def test_the_answer_is_the_one_that_the_index_was_of() -> None:
     run.choose()
     run.measure(1, 1e6)
     assert run.answer() == [0]
-
-
-@pytest.mark.parametrize(("name", "mean"), [("A_eps0", 1_208), ("A_eps5", 3_104)])
-def test_it_needs_what_lucb_does(shared_data: Path, name: str, mean: float) -> None:
-    """Numbers of a prototype of LUCB; the two have the same bound."""
-    features, means = published(shared_data, name)
-    sizes, wrong = sample_sizes(features, means, 3, UGapE(), runs=60, limit=150_000)
-    assert 0.8 * mean < np.mean(sizes) < 1.2 * mean
-    assert wrong <= 0.05
 
 
 def test_a_tolerance_ends_runs_early() -> None:

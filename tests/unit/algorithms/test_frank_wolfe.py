@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import Run, Shape, assert_right, every_shape, new_engine, random_instance
+from helpers.plan_runs import Run, Shape, every_shape, new_engine, random_instance
 from mislid import Instance, Model, characteristic_time, closest_alternative
 from mislid.algorithms import FrankWolfe, Selective
 from mislid.engine import Engine
@@ -64,6 +64,7 @@ def test_arms_that_are_level_are_measured_evenly() -> None:
     assert_allclose(engine.memory().sampler.plan, 1 / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])
 def test_the_target_nears_the_optimal_allocation(eps: float) -> None:
     features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6], [0.5, -0.4]])
@@ -75,8 +76,3 @@ def test_the_target_nears_the_optimal_allocation(eps: float) -> None:
     weights = engine.counts / engine.samples / instance.noise**2
     cost = closest_alternative(instance.model, instance.means, weights, 1).cost
     assert cost > 0.85 / time.value
-
-
-@every_shape
-def test_runs_end_and_are_right(rng: Generator, shape: Shape) -> None:
-    assert_right(FrankWolfe(), rng, shape)

@@ -9,7 +9,6 @@ from numpy.random import Generator
 
 from helpers.rival_runs import (
     assert_decides_like,
-    assert_free_of_units,
     assert_mean,
     assert_unmeasured_first,
     new_run,
@@ -56,13 +55,8 @@ def test_arms_never_measured_come_first() -> None:
     assert_unmeasured_first(LUCB())
 
 
-@pytest.mark.parametrize("authors", [False, True])
-@pytest.mark.parametrize("unit", [0.25, 1e3])
-def test_free_of_units(rng: Generator, unit: float, authors: bool) -> None:
-    assert_free_of_units(LUCB(authors), (6, 2), 2, unit, rng)
-
-
 # Means and their standard errors: the published runs' (500 of them) and those of prototypes.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "authors", "runs", "mean", "error"),
     [

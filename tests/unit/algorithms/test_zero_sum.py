@@ -42,8 +42,3 @@ def test_rows_and_columns_alike(rng: Generator) -> None:
     assert_best(np.vstack([payoffs, payoffs]))
     assert_best(np.hstack([payoffs, payoffs]))
     assert_best(np.zeros((3, 4)))
-
-
-def test_a_space_with_more_room_gives_the_same(rng: Generator) -> None:
-    payoffs = rng.normal(size=(3, 5))
-    assert solved(payoffs).tolist() == solved(payoffs, room=4).tolist()
