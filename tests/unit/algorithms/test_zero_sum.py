@@ -5,7 +5,9 @@ import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from mislid.algorithms.frank_wolfe import new_zero_sum, solve_zero_sum
+from mislid._jit import for_python
+from mislid.algorithms.frank_wolfe import best_mixture as kernel_mixture
+from mislid.algorithms.frank_wolfe import new_zero_sum
 from oracles.plans import Floats, best_mixture
 
 
@@ -13,7 +15,7 @@ def solved(payoffs: Floats, room: int = 0) -> Floats:
     n, K = payoffs.shape
     shares = np.zeros(K)
     game = new_zero_sum(n + room, K)
-    assert solve_zero_sum(np.ascontiguousarray(payoffs), n, game, shares)
+    assert for_python(kernel_mixture)(np.ascontiguousarray(payoffs), n, game, shares)
     return shares
 
 
