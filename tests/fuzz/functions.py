@@ -265,17 +265,15 @@ def runner() -> mislid.Engine:
     return engine
 
 
-MADE_BY_HAND = ("Model", "Instance", "Question", "Engine", "AlternativeSearch")
+MADE_BY_HAND = ("Model", "Instance", "Question", "Engine")
 MAKERS: dict[str, Callable[[], Any]] = {
     "Model": model,
     "Instance": instance,
     "Question": question,
     "Engine": runner,
     "Study": study,
-    "AlternativeSearch": lambda: mislid.AlternativeSearch(model(), 1),
     "Certificate": lambda: study(decided=True).result.certificate,
     "CharacteristicTime": lambda: mislid.characteristic_time(model(), MEANS, 1, noise=0.3),
-    "InitialDesign": lambda: mislid.initial_design(model()),
 }
 # What takes a generator, an environment or a log of its own.
 INTERNAL = {("Engine", "advance"), ("Engine", "follow")}

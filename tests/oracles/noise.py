@@ -10,8 +10,8 @@ from scipy.special import gammaln
 from scipy.stats import t as student
 
 from helpers.measured import Floats
-from mislid.stopping.noise.tilted import Tilted, Tilts
-from mislid.stopping.noise.variances import TWO_SIDED, Sample, Shifts
+from mislid.stopping.bounded_noise import Tilted, Tilts
+from mislid.stopping.unknown_noise import TWO_SIDED, Sample, Shifts
 
 
 def scatter_about_guesses(values: Floats) -> float:
@@ -75,7 +75,7 @@ def least_over_nulls(tilts: Tilts, i: Tilted, j: Tilted, tolerance: float) -> fl
 def shifted_by_values(given: Shifts, values: Floats, x: float, sigma: float, sign: float) -> float:
     """ln of the average over precisions and displacements, by sums over fine grids."""
     totals = []
-    for rho, alpha in zip(given.sizes.tolist(), given.alphas.tolist(), strict=True):
+    for rho, alpha in zip(given.rhos.tolist(), given.alphas.tolist(), strict=True):
         # g = exp(u) and h = rho z, where the priors have their mass.
         width = 9.0 / math.sqrt(min(alpha, 1.0 + alpha))
         u = np.linspace(-width - 1.0 / alpha, min(width, 6.0), 2001)
@@ -100,7 +100,7 @@ def shifted_by_values(given: Shifts, values: Floats, x: float, sigma: float, sig
 def shifted_logs(given: Shifts, arm: Sample, r: float, sigma: Floats) -> Floats:
     """ln of the terms of E at a null that is r away, at many standard deviations (S, n)."""
     n, logs = arm.n, []
-    for rho, alpha in zip(given.sizes.tolist(), given.alphas.tolist(), strict=True):
+    for rho, alpha in zip(given.rhos.tolist(), given.alphas.tolist(), strict=True):
         a, q, theta = alpha + n / 2, 1 + n * rho**2, 1 / sigma**2
         S, less = arm.scatter + n * r**2, arm.scatter + n * r**2 / q
         rate = alpha + theta * less / 2

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from mislid.geometry.orthogonal import orthogonal_parameters
+from mislid.geometry.projection import least_squares
 from mislid.geometry.spanner import spanner_coordinates
 from mislid.geometry.tube import chebyshev_deviation, smallest_misspecification
 from mislid.model import Model
@@ -73,8 +73,8 @@ def squared(values, weights):
 
 def split(features, means, weights):
     """theta_t (d,) and R D^(1/2) means (K,)."""
-    parts = orthogonal_parameters(Model(features, 0.0), means, weights)
-    return parts.theta, parts.residual
+    theta = least_squares(Model(features, 0.0), means, weights)
+    return theta, np.sqrt(weights) * (means - features @ theta)
 
 
 def close(left, right, scale, tolerance=1e-10):
@@ -290,9 +290,8 @@ class TestMaximumDeviation:
         features, weights, theta, eta, misspecification = truth
         bound = misspecification * largest_basis_norm(features)[0]
         at_most(np.max(change_of_deviation(features, weights, theta, eta)), bound, 1 + bound, 1e-8)
-        deviation = orthogonal_parameters(
-            Model(features, 0.0), features @ theta + eta, weights
-        ).deviation
+        means = features @ theta + eta
+        deviation = means - features @ least_squares(Model(features, 0.0), means, weights)
         at_most(np.max(np.abs(deviation)), bound + misspecification, 1 + bound, 1e-8)
 
     @given(designs())
@@ -316,7 +315,7 @@ class TestMaximumDeviation:
             mass = np.prod(weights[list(arms)]) * np.linalg.det(corner) ** 2
             total += mass
             average += mass * np.linalg.solve(corner, means[list(arms)])
-        linear = orthogonal_parameters(Model(features, 0.0), means, weights).linear
+        linear = features @ least_squares(Model(features, 0.0), means, weights)
         scale = 1 + np.max(np.abs(linear)) + np.max(np.abs(means))
         assert_allclose(features @ (average / total), linear, rtol=0, atol=1e-9 * scale)
 
@@ -334,14 +333,14 @@ class TestMaximumDeviation:
 def change_of_deviation(features, weights, theta, eta):
     """|eta_t - eta| arm by arm."""
     means = features @ theta + eta
-    return np.abs(orthogonal_parameters(Model(features, 0.0), means, weights).deviation - eta)
+    return np.abs(means - features @ least_squares(Model(features, 0.0), means, weights) - eta)
 
 
 def smoother(features, weights):
     """A V^-1 A' D (K, K), one column per unit deviation."""
     return np.column_stack(
         [
-            orthogonal_parameters(Model(features, 0.0), unit, weights).linear
+            features @ least_squares(Model(features, 0.0), unit, weights)
             for unit in np.eye(len(features))
         ]
     )
@@ -372,9 +371,9 @@ class TestProjectedEstimator:
         scale = squared(means, weights) + squared(empirical, weights)
         at_most(squared(projected - means, weights), squared(empirical - means, weights), scale)
         linear, residual = split(features, projected, weights)
-        least_squares, residual_empirical = split(features, empirical, weights)
+        fitted, residual_empirical = split(features, empirical, weights)
         V = gram(features, weights)
-        difference = linear - least_squares
+        difference = linear - fitted
         close(difference @ V @ difference, 0.0, scale, 1e-12)
         # R D^(1/2) A = 0: the residuals of eta, eta_t and the means are one vector.
         truth = split(features, means, weights)[1]
@@ -431,14 +430,12 @@ class TestProjectedEstimator:
         features, weights, theta, _, misspecification, empirical = case
         projected = project_brute(features, misspecification, empirical, weights).means
         inside = chebyshev_deviation(features, projected)[1]
-        least_squares = split(features, empirical, weights)[0]
+        fitted = split(features, empirical, weights)[0]
         V = gram(features, weights)
         scale = np.sqrt(squared(empirical, weights)) + np.sqrt(theta @ V @ theta)
         slack = np.sqrt(np.sum(weights)) * misspecification
-        at_most(norm(inside - least_squares, V), slack, scale + slack, 1e-6)
-        at_most(
-            norm(inside - theta, V), norm(least_squares - theta, V) + slack, scale + slack, 1e-6
-        )
+        at_most(norm(inside - fitted, V), slack, scale + slack, 1e-6)
+        at_most(norm(inside - theta, V), norm(fitted - theta, V) + slack, scale + slack, 1e-6)
 
     @given(observed())
     @slow_examples
@@ -450,10 +447,10 @@ class TestProjectedEstimator:
         largest = np.max(np.abs(means)) + 0.5
         projected = bounded_projection(features, misspecification, largest, empirical, weights)
         linear, residual = split(features, projected, weights)
-        least_squares, residual_empirical = split(features, empirical, weights)
+        fitted, residual_empirical = split(features, empirical, weights)
         truth, residual_truth = split(features, means, weights)
         V = gram(features, weights)
-        before = norm(least_squares - truth, V) ** 2
+        before = norm(fitted - truth, V) ** 2
         before += np.sum(np.square(residual_empirical - residual_truth))
         after = norm(linear - truth, V) ** 2 + np.sum(np.square(residual - residual_truth))
         at_most(after, before, 1 + squared(empirical, weights), 1e-6)

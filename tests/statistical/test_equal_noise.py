@@ -22,7 +22,7 @@ from mislid.question import Question
 from mislid.simulation.environments import Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
 from mislid.stopping.evidence import SPREAD, families_of
-from mislid.stopping.noise.equal import SHARES, TILTS, Spread
+from mislid.stopping.spread import SHARES, TILTS, Spread
 from statistical import test_noise
 from statistical.samplers import SAMPLERS, Sampler, Watched, adversary, blind
 from statistical.trials import too_often

@@ -21,8 +21,8 @@ from mislid.engine import Engine
 from mislid.question import Question
 from mislid.simulation.environments import Bernoulli, Bounded, Gaussian
 from mislid.simulation.identify import STOPPED_RUN, Run
-from mislid.stopping.noise.tilted import Tilts, tilts_of
-from mislid.stopping.noise.variances import TWO_SIDED, shifts
+from mislid.stopping.bounded_noise import Tilts, tilts_of
+from mislid.stopping.unknown_noise import TWO_SIDED, shifts
 from statistical.samplers import SAMPLERS, Sampler, adversary
 from statistical.trials import too_often
 

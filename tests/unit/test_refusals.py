@@ -23,14 +23,12 @@ OTHERS: list[Any] = [None, "model", 3, [[1.0]], np.eye(2), INSTANCE]
     "call",
     [
         lambda model: mislid.project(model, MEANS, [1, 1, 1]),
-        lambda model: mislid.orthogonal_parameters(model, MEANS, [1, 1, 1]),
         lambda model: mislid.pair_alternative(model, MEANS, [1, 1, 1], 0, 1),
         lambda model: mislid.closest_alternative(model, MEANS, [1, 1, 1], 1),
-        lambda model: mislid.AlternativeSearch(model, 1),
+        lambda model: mislid.geometry.AlternativeSearch(model, 1),
         lambda model: mislid.characteristic_time(model, MEANS, 1),
-        lambda model: mislid.characteristic_curve(model, MEANS, 1, [0.1]),
-        lambda model: mislid.unstructured_threshold(model, MEANS, 1),
-        mislid.initial_design,
+        lambda model: mislid.geometry.characteristic_curve(model, MEANS, 1, [0.1]),
+        mislid.geometry.initial_pulls,
         lambda model: mislid.Question(model, 1),
         lambda model: mislid.Instance(model, MEANS),
     ],
@@ -82,15 +80,14 @@ def test_weights_far_apart_are_projected_or_refused(
 ) -> None:
     rng = np.random.default_rng(seed)
     model = mislid.Model(rng.standard_normal((3, 2)), tube)
-    for function in (mislid.project, mislid.orthogonal_parameters):
-        with contextlib.suppress(CertificateError):
-            function(model, rng.standard_normal(3), weights)
+    with contextlib.suppress(CertificateError):
+        mislid.project(model, rng.standard_normal(3), weights)
 
 
 def test_weights_too_far_apart_for_least_squares() -> None:
     model = mislid.Model([[2.0, 1.0], [0.0, -1.0], [-1.0, -2.0]], 0.2)
     with pytest.raises(CertificateError, match="weights are too far apart for double precision"):
-        mislid.orthogonal_parameters(model, [-1.4, -2.6, 1.9], [1e300, 1e-300, 1e-300])
+        mislid.project(model, [-1.4, -2.6, 1.9], [1e300, 1e-300, 1e-300])
 
 
 @pytest.mark.parametrize("noise", [5e-324, 1e-160, 1e-155, 1e155, [1.0, 1e-200, 1.0]])
@@ -114,7 +111,7 @@ def test_means_whose_squares_are_no_numbers(means: list[float]) -> None:
         lambda: mislid.project(MODEL, means, [1, 1, 1]),
         lambda: mislid.closest_alternative(MODEL, means, [1, 1, 1], 1),
         lambda: mislid.characteristic_time(MODEL, means, 1),
-        lambda: mislid.characteristic_curve(MODEL, means, 1, [0.1]),
+        lambda: mislid.geometry.characteristic_curve(MODEL, means, 1, [0.1]),
     ):
         with pytest.raises(ProblemError, match=match):
             call()

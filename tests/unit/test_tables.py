@@ -42,14 +42,6 @@ def test_allocations(planned):
     np.testing.assert_array_equal(frame["allocation"], planned.allocation)
 
 
-def test_curves():
-    curve = mislid.characteristic_curve(mislid.Model(TABLE, 0), MEANS, 1, [0.1, 0.5])
-    frame = curve.to_frame()
-    assert frame["misspecification"].tolist() == [0.1, 0.5]
-    assert (frame["lower"] <= frame["value"]).all()
-    assert (frame["value"] <= frame["upper"]).all()
-
-
 def test_runs():
     instance = mislid.Instance(mislid.Model(TABLE, 0.1), MEANS, noise=0.2)
     run = mislid.identify(instance, 1)

@@ -27,7 +27,7 @@ from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.io import as_plain, new_place, write_whole
-from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
+from mislid.stopping.noise import scatter_after, scatter_over_time
 from mislid.study.assumption_tests import Tallies, tests_of
 from mislid.study.candidates import Candidates
 from mislid.study.events import Added, Contradicted, Decided, Event, Retired

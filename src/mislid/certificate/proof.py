@@ -16,9 +16,9 @@ import numpy as np
 from mislid._validation import Matrix, Vector
 from mislid.certificate.refine import Problem, polished
 from mislid.errors import CertificateError
+from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.coordinates import Coordinates, coordinates
 from mislid.geometry.duality import Pairs, balanced, proved_bound, unstructured_bounds
-from mislid.geometry.pair_solver import PairSolver
 from mislid.model import Model
 from mislid.stopping.evidence import (
     Families,
@@ -28,8 +28,8 @@ from mislid.stopping.evidence import (
     diagonal_weights,
     families_of,
 )
-from mislid.stopping.noise.equal import spread_of
-from mislid.stopping.noise.pairs import by_own_values
+from mislid.stopping.noise import by_own_values
+from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.settings import EQUAL, KNOWN, Settings
 

@@ -11,18 +11,16 @@ from mislid._jit import Matrix
 from mislid.geometry.search import search_space
 from mislid.question import Question
 from mislid.stopping import evidence, projected_test
+from mislid.stopping import spread as equal
 from mislid.stopping.adaptive import Adaptive, judge_adaptive
 from mislid.stopping.all_arms import AllArms
+from mislid.stopping.bounded_noise import tilts_of
 from mislid.stopping.diagonal import Diagonal
 from mislid.stopping.equal import Spread, hold_for_every_noise, take_noise
 from mislid.stopping.families import Families, Family
 from mislid.stopping.furthest import judge_furthest, new_furthest
 from mislid.stopping.linear_fit import LinearFit
-from mislid.stopping.noise import NOISE_MODELS, equal
-from mislid.stopping.noise.tilted import tilts_of
-from mislid.stopping.noise.variances import shifts
-from mislid.stopping.noise_tilted import Tilts
-from mislid.stopping.noise_variances import MOST_CELLS, Shifts
+from mislid.stopping.noise import NOISE_MODELS
 from mislid.stopping.pairs_left import new_pairs_left
 from mislid.stopping.projected_test import judge_projected, new_projected_test
 from mislid.stopping.proof import Proof, judge_proof
@@ -38,6 +36,7 @@ from mislid.stopping.rules import (
 from mislid.stopping.settled import new_settled
 from mislid.stopping.state import EQUAL, KNOWN, UNKNOWN, Setting
 from mislid.stopping.tube_ratio_test import TubeRatioTest, judge_tube_ratio
+from mislid.stopping.unknown_noise import shifts
 
 
 def _corner(setting: Setting, question: Question) -> Matrix:
@@ -62,8 +61,8 @@ def _proof(rule: StoppingRule, setup: Setup) -> CompiledStopping:
         return CompiledStopping(plain, judge_proof, left)
     adaptive = Adaptive(
         **plain.fields(),
-        tilts=_tilts(NOISE_MODELS[setting.noise_model]),
-        shifts=_shifts(setting.X.shape[0]),
+        tilts=tilts_of(NOISE_MODELS[setting.noise_model]),
+        shifts=shifts(setting.X.shape[0]),
         # Of unknown noise all rules know what is estimated; else those of others know the range.
         guess=setting if unknown else setting.replace(variance=setting.variance.copy()),
     )
@@ -105,31 +104,6 @@ def _spread(setting: Setting, given: evidence.Families) -> Spread:
         tilts=np.array(equal.TILTS),
         shares=np.log(equal.SHARES),
         ends=equal.cell_ends(),
-    )
-
-
-def _tilts(noise_model: str) -> Tilts:
-    given = tilts_of(noise_model)
-    return Tilts(
-        sizes=given.sizes,
-        growth=np.expm1(given.sizes),
-        shrinkage=np.expm1(-given.sizes),
-        prices=given.prices,
-        exact=given.exact,
-        logs=given.logs,
-        terms=np.zeros(len(given.sizes)),
-    )
-
-
-def _shifts(K: int) -> Shifts:
-    given = shifts()
-    return Shifts.zeros(
-        {"K": K, "S": len(given.sizes)},
-        scales=given.sizes,
-        alphas=given.alphas,
-        logs=given.logs,
-        terms=np.zeros(len(given.sizes)),
-        cells=np.zeros((MOST_CELLS, 6)),
     )
 
 

@@ -11,8 +11,8 @@ from mislid._validation import Labels
 from mislid.engine import Engine
 from mislid.stopping.dispersion import Dispersion
 from mislid.stopping.noise import UNDECLARED
-from mislid.stopping.noise.equal import spread_of
 from mislid.stopping.residuals import Residuals
+from mislid.stopping.spread import spread_of
 from mislid.study.assumption_tests import REPEATED, constant_words, is_constant
 from mislid.study.replay import Replay
 from mislid.study.results import PlainRecord

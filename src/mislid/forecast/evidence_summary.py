@@ -11,9 +11,9 @@ from mislid._validation import Matrix, Vector
 from mislid.engine import Engine
 from mislid.forecast.history import Arms, intervals_of
 from mislid.stopping.evidence import Families, Pairs, by_two_arms, families_of
-from mislid.stopping.noise.equal import spread_of
-from mislid.stopping.noise.pairs import by_own_values, scatter_after, scatter_over_time
+from mislid.stopping.noise import by_own_values, scatter_after, scatter_over_time
 from mislid.stopping.pairs import AnswerEvidence, Standing
+from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.events import Decided
 from mislid.study.replay import Replay

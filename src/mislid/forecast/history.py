@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 from mislid.certificate import proof
 from mislid.errors import CertificateError
+from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
-from mislid.geometry.pair_solver import PairSolver
-from mislid.stopping.intervals import mean_intervals
-from mislid.stopping.noise.equal import spread_of
-from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.stopping.noise.pairs import scatter_after, scatter_over_time
+from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
+from mislid.stopping.noise import scatter_after, scatter_over_time
+from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.events import Decided
 from mislid.study.replay import new_engine, stand_ins

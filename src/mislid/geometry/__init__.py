@@ -1,1 +1,29 @@
-"""Convex problems over the model set: projection, alternatives, spanner, characteristic time."""
+"""Projections, closest alternatives, characteristic times and spanners."""
+
+from mislid.geometry.alternatives import (
+    Alternative,
+    AlternativeSearch,
+    closest_alternative,
+    pair_alternative,
+)
+from mislid.geometry.duality import Check
+from mislid.geometry.projection import Projection, project
+from mislid.geometry.spanner import initial_pulls, spanner
+from mislid.geometry.time import CharacteristicTime, characteristic_curve, characteristic_time
+from mislid.geometry.tube import smallest_misspecification
+
+__all__ = [
+    "Alternative",
+    "AlternativeSearch",
+    "CharacteristicTime",
+    "Check",
+    "Projection",
+    "characteristic_curve",
+    "characteristic_time",
+    "closest_alternative",
+    "initial_pulls",
+    "pair_alternative",
+    "project",
+    "smallest_misspecification",
+    "spanner",
+]

@@ -1,4 +1,4 @@
-"""Weak duality in plain NumPy: what a certificate proves, for anyone to check.
+"""Lower bounds on costs by weak duality, and checks of answers, in plain NumPy.
 
 For any z with A'z = 0 and any alpha >= 0, with v = z + alpha (e_j - e_i), every model lambda with
 lambda_i >= lambda_j + tol costs at least
@@ -11,31 +11,32 @@ Whether (z, alpha) is feasible depends on neither the means nor the weights.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector, as_number
+from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-
-if TYPE_CHECKING:
-    from mislid.geometry.distances import Distances
 
 # Rounding that is forgiven: in A'z = 0 against |z|_1 max |A|, in costs, and in statements about an
 # arm's mean against its size; and what the largest mean in sight adds to the latter.
 SLACK = 1e-9
 LARGEST_SLACK = 1e-13
-# What rounding may take from a rival's bound, relative to it: multipliers have 16 digits, of which
-# columns that differ by 1e-10 leave six in A'z.
-ROUNDING = 1e-4
-# How distances say that nothing is certain, or that no proof has such numbers.
-UNCERTAIN = (ArithmeticError, ValueError)
+# Multipliers of so many arms, the heaviest, are added up one by one. An inequality of Cauchy and
+# Schwarz bounds those of all others, which loses a fifth of their sum where all are alike.
+HEAVY = 128
+# Closed forms are trusted to this: pairs that cost hardly more than the cheapest one, on which
+# the answer rests, should be proved by multipliers that anyone can look at.
+TRUST = 0.99
+# Numbers that are held at a time, whatever the number of pairs and arms.
+MOST_NUMBERS = 1 << 16
 
 # (challenger, incumbent) in each row: what an answer could have wrong.
 Pairs = NDArray[np.int64]
+Arms = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +161,6 @@ def no_proofs(K: int) -> Proofs:
     return Proofs(np.empty((0, 2), dtype=np.int64), np.empty((0, K)), np.empty(0))
 
 
-class Proof(NamedTuple):
-    """Multipliers (K,) and alpha for a pair and a tolerance; without a pair for the projection."""
-
-    multipliers: Vector
-    alpha: float = 0.0
-    pair: tuple[int, int] | None = None
-    tolerance: float = 0.0
-
-
 def _one_proof(multipliers: Vector, alpha: float, pair: tuple[int, int] | None) -> Proofs:
     """Without a pair, alpha is 0 and any arm stands for it."""
     return Proofs(np.array([pair or (0, 0)]), multipliers[None, :], np.array([float(alpha)]))
@@ -244,75 +236,6 @@ def proved_bound(
     return float(proved_bounds(model, means, weights, tolerance, proof, theta)[0])
 
 
-def certain_bound(
-    model: Model, means: Vector, weights: Vector, proof: Proof, theta: Vector | None = None
-) -> float:
-    """`proved_bound` for any multipliers, all rounding and what is left of A'z bounded as well.
-
-    Where the arms with weights do not span the features, or weights are so uneven that this cannot
-    be told, that cannot be bounded, and is forgiven.
-
-    Examples
-    --------
-    >>> model = Model([[1.0, 0.0], [1.0, 1e-11]], misspecification=0.0)
-    >>> asked, z = (model, np.array([1.0, 0.0]), np.ones(2)), np.array([1.0, -1.0])
-    >>> round(proved_bound(*asked, z), 3), round(certain_bound(*asked, Proof(z)), 3)
-    (0.25, 0.0)
-    """
-    nearly = proved_bound(model, means, weights, *proof, theta)
-    if math.isinf(model.misspecification) or math.isinf(nearly):
-        return nearly
-    try:
-        return _distances(model, means, weights).at_least(*proof)
-    except UNCERTAIN:
-        return nearly
-
-
-def _distances(model: Model, means: Vector, weights: Vector) -> Distances:
-    from mislid.geometry.coordinates import coordinates
-    from mislid.geometry.distances import Distances
-
-    basis = np.asarray(coordinates(model).basis)
-    return Distances(model.features, basis, model.misspecification, means, weights)
-
-
-def rounding_failures(
-    model: Model,
-    means: Vector,
-    weights: Vector,
-    tolerance: float,
-    floor: Vector | None,
-    proofs: Proofs | None,
-) -> list[str]:
-    """Which of the floor and the proofs on file prove less than they seem to, by their rounding.
-
-    What is forgiven is as for `certain_bound`.
-    """
-    named = list[tuple[str, Proof]]()
-    if floor is not None and np.any(floor):
-        named.append(("floor", Proof(floor, tolerance=tolerance)))
-    for (i, j), z, alpha in zip(*(proofs or no_proofs(model.K)), strict=True):
-        if alpha >= 0.0:  # others prove nothing
-            proof = Proof(z, float(alpha), (int(i), int(j)), tolerance)
-            named.append((f"pair ({i}, {j})", proof))
-    if not named or math.isinf(model.misspecification):
-        return []
-    theta, small = linear_fit(model, means), negligible_cost(means, weights, tolerance)
-    failures = []
-    with suppress(*UNCERTAIN):
-        distances = _distances(model, means, weights)
-        for name, proof in named:
-            seeming, proved = proved_bound(model, means, weights, *proof, theta), math.inf
-            with suppress(*UNCERTAIN):  # of this proof alone
-                proved = distances.at_least(*proof)
-            if math.isfinite(seeming) and not proved >= (1.0 - ROUNDING) * seeming - small:
-                failures.append(
-                    f"{name}: multipliers seem to prove {seeming!r}, and prove {proved!r}: the "
-                    "rest is rounding"
-                )
-    return failures
-
-
 def unstructured_bounds(means: Vector, weights: Vector, pairs: Pairs, tolerance: float) -> Vector:
     """The bound (n,) of z = 0 for each pair: what it costs where features say nothing."""
     i, j = pairs.T
@@ -354,21 +277,6 @@ def pair_bounds(
             n = place[i, j]
             bounds[n] = max(bounds[n], bound)
     return bounds
-
-
-def linear_multipliers(model: Model, weights: Vector, pair: tuple[int, int]) -> Vector:
-    """z = (D A V^-1 A' - I) u, V = A'DA, u = e_j - e_i: optimal where the model is linear.
-
-    D has the weights (K,) on its diagonal; z (K,) goes with alpha = 1.
-    """
-    i, j = pair
-    root = np.sqrt(weights)
-    A = model.features / np.max(np.abs(model.features), axis=0)
-    # D^1/2 A V^-1 c is the least y with A'D^1/2 y = c: no normal equations.
-    z: Vector = root * np.linalg.lstsq((root[:, None] * A).T, A[j] - A[i], rcond=None)[0]
-    z[j] -= 1.0
-    z[i] += 1.0
-    return z
 
 
 def _balance(model: Model, proofs: Proofs) -> tuple[Matrix, Matrix]:
@@ -506,30 +414,28 @@ def rival_failures(
 ) -> list[str]:
     """Which pairs of the incumbents are not proved to cost at least `target`.
 
-    Proved by no structure, on top of the floor or not, by multipliers on file, or by z_lin on top
-    of the floor: the projection's multipliers (K,).
+    Proved without structure, by multipliers on file, or by closed forms on top of the floor, the
+    projection's multipliers (K,).
     """
     pairs = all_pairs(model.K, np.array(incumbents))
     on_file = no_proofs(model.K) if proofs is None else proofs
     if floor is not None and (wrong := multiplier_failures(model, floor)):
         return [f"floor: {failure}" for failure in wrong]
-    if wrong := rounding_failures(model, given, weights, tolerance, floor, proofs):
-        return wrong
     least, nearest = projected(model, given, weights, floor)
     bounds = np.maximum(
         pair_bounds(model, given, weights, pairs, tolerance, on_file),
         least + unstructured_bounds(nearest, weights, pairs, tolerance),
     )
-    failures = []
-    for n in np.flatnonzero(~(bounds >= target)).tolist():
-        i, j = pairs[n].tolist()
-        linear = least + _linear_bound(model, nearest, weights, (i, j), tolerance)
-        proved = max(float(bounds[n]), linear)
-        if not proved >= target:
-            failures.append(
-                f"pair ({i}, {j}) must cost at least {target!r}; only {proved!r} is proved"
-            )
-    return failures
+    short = np.flatnonzero(~(bounds >= target))
+    bounds[short] = np.maximum(
+        bounds[short],
+        closed_form_bounds(model, given, weights, pairs[short], tolerance, floor, exactly=True),
+    )
+    return [
+        f"pair ({i}, {j}) must cost at least {target!r}; only {bound!r} is proved"
+        for (i, j), bound in zip(pairs[short].tolist(), bounds[short].tolist(), strict=True)
+        if not bound >= target
+    ]
 
 
 def projected(
@@ -551,48 +457,113 @@ def projected(
     return least, given - 2.0 * least / value * reached
 
 
-def _linear_bound(
-    model: Model, nearest: Vector, weights: Vector, pair: tuple[int, int], tolerance: float
-) -> float:
-    """What multipliers s z_lin, for the best s in [0, 1], prove at the projection `nearest` (K,).
-
-    It comes on top of the floor, whose multipliers are the projection's own.
-    """
-    z = linear_multipliers(model, weights, pair)
-    if multiplier_failures(model, z, 1.0, pair):
-        return 0.0
-    theta = linear_fit(model, nearest)
-    value = float(z @ (nearest - model.features @ theta))
-    value -= model.misspecification * float(np.sum(np.abs(z)))
-    s = _best_scale(nearest, weights, pair, tolerance, z, value)
-    return proved_bound(model, nearest, weights, s * z, 1.0, pair, tolerance, theta)
-
-
-def _best_scale(
-    nearest: Vector,
+def closed_form_bounds(
+    model: Model,
+    means: Vector,
     weights: Vector,
-    pair: tuple[int, int],
+    pairs: Pairs,
     tolerance: float,
-    z: Vector,
-    value: float,
-) -> float:
-    """The s in [0, 1] with the largest (gap + s value)^2 / (q1 + (1 - s)^2 (q0 - q1)).
+    floor: Vector | None,
+    *,
+    exactly: bool = False,
+) -> Vector:
+    """Lower bounds (n,) on the costs of pairs by multipliers in closed form.
 
-    q0 is the spread of the pair alone, q1 that of v = e_j - e_i + z, to which z is orthogonal.
+    A pair's multipliers z_lin = (D A V^-1 A' - I) u, u = e_j - e_i, V = A'DA, are optimal where the
+    model is linear, z = 0 where it has no structure: s z_lin is scaled as proves most. The pair's
+    bound adds to that of all models by the projection's multipliers `floor` (K,). Where `exactly`,
+    nothing is left out to save time.
     """
-    i, j = pair
-    if weights[i] == 0.0 or weights[j] == 0.0:
-        return 1.0
-    gap = float(nearest[j] - nearest[i] + tolerance)
-    v = z.copy()
-    v[j] += 1.0
-    v[i] -= 1.0
-    moved = v != 0.0
-    q0 = float(1.0 / weights[i] + 1.0 / weights[j])
-    q1 = float(np.sum(v[moved] ** 2 / weights[moved]))
-    gain = q0 - q1
-    if value * q0 + gap * gain <= 0.0:
-        return 0.0
-    if gain <= 0.0:
-        return 1.0
-    return 1.0 - min(max(-value * q1 / (gain * (gap + value)), 0.0), 1.0)
+    bounds = unstructured_bounds(means, weights, pairs, tolerance)
+    if math.isinf(model.misspecification):
+        return bounds
+    least, nearest = projected(model, means, weights, floor)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        heavy = model.K if exactly else HEAVY
+        linear = _LinearBounds(model, nearest, weights, tolerance, heavy)
+        trust = 1.0 if exactly else TRUST
+        step = max(1, MOST_NUMBERS // max(heavy, model.d))
+        for start in range(0, len(pairs), step):
+            some = slice(start, start + step)
+            bounds[some] = np.maximum(bounds[some], least + trust * linear.of(pairs[some]))
+    return bounds
+
+
+class _LinearBounds:
+    """What multipliers s z_lin prove at given means and weights, for the best s in [0, 1].
+
+    With the weighted features' triangular factor R and C = A R^-1, a pair's z_lin is
+    D C c - u for c = C_j - C_i, and what it weighs is |c|^2.
+    """
+
+    def __init__(
+        self, model: Model, means: Vector, weights: Vector, tolerance: float, heavy: int
+    ) -> None:
+        self._features = coordinates(model).matrix  # well conditioned, with the same span
+        self._misspecification, self._tolerance = model.misspecification, tolerance
+        self._linear = model.features @ linear_fit(model, means)
+        self._rest = means - self._linear
+        self._level = float(np.max(np.abs(means))) + tolerance
+        self._weights = weights
+        self._C = _in_units_of_weight(self._features, weights)
+        self._moments = self._C.T @ (weights * self._rest)
+        self._back = self._features.T @ (weights[:, None] * self._C)
+        self._is_heavy = np.zeros(model.K, dtype=bool)
+        self._is_heavy[np.argsort(-weights, kind="stable")[:heavy]] = True
+        self._pull = (weights[:, None] * self._C)[self._is_heavy]
+        light, little = self._C[~self._is_heavy], weights[~self._is_heavy]
+        self._light_metric = np.sum(little) * (light.T * little) @ light
+
+    def of(self, pairs: Pairs) -> Vector:
+        """The bound (n,) of each pair; 0 where rounding leaves nothing feasible."""
+        i, j = pairs.T
+        c = self._C[j] - self._C[i]
+        gap = self._rest[j] - self._rest[i]
+        value = c @ self._moments - gap - self._misspecification * self._sizes(c, i, j)
+        gap = gap + (self._linear[j] - self._linear[i]) + self._tolerance
+        # What may be rounding of the means proves nothing.
+        value -= LARGEST_SLACK * self._level
+        alone = 1.0 / self._weights[i] + 1.0 / self._weights[j]
+        bounds = _scaled_bounds(gap, value, alone, np.sum(c * c, axis=1))
+        residual = np.abs(c @ self._back.T - (self._features[j] - self._features[i]))
+        feasible = np.max(residual, axis=1) <= 0.1 * SLACK
+        return np.where(feasible & (bounds > 0.0), bounds, 0.0)
+
+    def _sizes(self, c: Matrix, i: Arms, j: Arms) -> Vector:
+        """An upper bound (n,) on |z_lin|_1; exact but for the light arms."""
+        if self._misspecification == 0.0:
+            return np.zeros(len(c))
+        sizes = np.sum(np.abs(c @ self._pull.T), axis=1)
+        sizes += np.sqrt(np.maximum(np.sum((c @ self._light_metric) * c, axis=1), 0.0))
+        for arm, sign in ((i, 1.0), (j, -1.0)):
+            pulled = self._weights[arm] * np.sum(self._C[arm] * c, axis=1)
+            sizes += np.abs(pulled + sign) - np.where(self._is_heavy[arm], np.abs(pulled), 0.0)
+        return sizes
+
+
+def _in_units_of_weight(features: Matrix, weights: Vector) -> Matrix:
+    """A R^-1 (K, d) for the triangular factor R of D^1/2 A; zeros where it is singular."""
+    from scipy.linalg import solve_triangular
+
+    factor = np.linalg.qr(np.sqrt(weights)[:, None] * features, mode="r")
+    if not np.all(np.abs(np.diag(factor)) > 0.0):
+        return np.zeros_like(features)
+    solved: Matrix = solve_triangular(factor, features.T, trans="T").T
+    return solved
+
+
+def _scaled_bounds(gap: Vector, value: Vector, alone: Vector, together: Vector) -> Vector:
+    """max over s in [0, 1] of (gap + s value)_+^2 / (2 (q1 + (1 - s)^2 (q0 - q1))).
+
+    q0 = `alone` is the spread of the pair's arms, infinite where one of them has no weight, and
+    q1 = `together` that of v = e_j - e_i + z_lin, to which z_lin is orthogonal.
+    """
+    gain = alone - together
+    rest = np.clip(-value * together / (gain * (gap + value)), 0.0, 1.0)
+    rest = np.where(gain <= 0.0, 0.0, rest)
+    rest = np.where(value * alone + gap * gain <= 0.0, 1.0, rest)
+    rest = np.where(np.isinf(alone), 0.0, rest)
+    spread = together + np.where(rest > 0.0, rest**2 * gain, 0.0)
+    reached = np.maximum(gap + (1.0 - rest) * value, 0.0)
+    bounds: Vector = np.where(reached > 0.0, reached**2 / (2.0 * spread), 0.0)
+    return bounds

@@ -7,6 +7,7 @@ and its multipliers mix alternatives; the closest alternative at any w bounds H 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,15 +16,20 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.errors import CertificateError
+from mislid.geometry.alternatives import PairSolution, PairSolver
+from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Pairs,
     Proofs,
     all_pairs,
+    closed_form_bounds,
+    linear_fit,
     no_proofs,
+    proved_bounds,
     top_arms,
     unstructured_bounds,
 )
-from mislid.geometry.matrix_game import Parts, solve_matrix_game
+from mislid.model import Model
 
 # A query asks for every pair this close to the cheapest one: its cut will be needed soon.
 RATIO = 1.5
@@ -32,9 +38,6 @@ MOST_CALLS = 1000
 MOST_PIVOTS = 5
 # A gap that did not shrink in so many calls is the search's own, and will not.
 MOST_IDLE = 40
-# The game over the cuts is solved to this share of the gap: a finer solution of a crude picture
-# is not worth its steps, and mixtures away from vertices are better queries.
-FINENESS = 0.3
 # Queries keep this share of the gap for all arms: they lose no more by that, and alternatives
 # at weights of zero make shallow cuts.
 EVERYWHERE = 0.1
@@ -44,6 +47,8 @@ PART = 0.1
 SPARE = 200
 # Cuts are forgotten where the gap is at most this share of what it was the last time.
 SHRUNK = 0.8
+# Numbers in multipliers that are remembered, and that are looked at together.
+MOST_KEPT, MOST_NUMBERS = 1 << 22, 1 << 17
 
 
 class Near(NamedTuple):
@@ -152,7 +157,6 @@ def solve_game(
         game.answer(query, near)
         ahead = game.improve(rtol)
         if game.upper <= game.lower * (1.0 + rtol):
-            game.simplify(rtol)
             return game.equilibrium(calls)
         idle = idle + 1 if game.upper - game.lower > 0.99 * gap else 0
         if idle == MOST_IDLE:
@@ -171,9 +175,7 @@ class _Game:
         self._means, self._noise = means, noise
         self._pool, self._table = pool, gains(means, pool.means, noise)
         self._mixture, self._support = np.empty(0), pool.only(np.arange(0))
-        # What takes part in the game over the cuts, as far as is known.
         self._cuts = np.ones(len(pool.means), dtype=bool)
-        self._arms = np.zeros(means.size, dtype=bool)
         self.best = self._start = best
         self.lower, self.upper = 0.0, np.inf
         self._gap_then = np.inf  # when cuts were forgotten last
@@ -192,47 +194,14 @@ class _Game:
         """Solve the game over the cuts, take its upper side if better; return its allocation."""
         gap = self.upper / self.lower - 1.0 if self.lower > 0.0 else np.inf
         gap = min(max(gap, rtol), 1.0)
-        ahead, mixture = self._solve(FINENESS * gap)
+        ahead, mixture = solve_master(self._table, self._unit())
         upper = worst_gain(mixture, self._table)
         if upper < self.upper:
             used = mixture > 0.0
             self.upper, self._mixture, self._support = upper, mixture[used], self._pool.only(used)
-        self._arms, self._cuts = ahead > 0.0, _takes_part(mixture)
+        self._cuts = _takes_part(mixture)
         self._forget(ahead)
         return (1.0 - EVERYWHERE * gap) * ahead + EVERYWHERE * gap * self._start
-
-    def _solve(self, tolerance: float) -> tuple[Vector, Vector]:
-        """Mixtures w (K,) and q (n,) whose sides differ by `tolerance` units, or a vertex."""
-        unit = self._unit()
-        scaled = self._table / unit
-        # Arms with the largest gain in some cut; both where only rounding tells two gains apart.
-        cuts = scaled[self._cuts]
-        largest = (1.0 - 1e-6) * np.max(cuts, axis=1, keepdims=True)
-        arms = self._arms | np.any(cuts >= largest, axis=0)
-        ahead, mixture = solve_matrix_game(scaled, tolerance, Parts(self._cuts, arms))
-        if worst_gain(mixture, scaled) - float(np.min(scaled @ ahead)) <= tolerance:
-            return ahead, mixture
-        return solve_master(self._table, unit)
-
-    def simplify(self, rtol: float) -> None:
-        """Mix few cuts, as a vertex does, if one is found that closes the gap to `rtol` as well."""
-        everything = np.ones(self._mixture.size, dtype=bool), np.ones(self.best.size, dtype=bool)
-        for chosen, arms in (
-            (_takes_part(self._mixture), self._arms),
-            (everything[0], self._arms),
-            everything,
-        ):
-            cuts = self._support.only(chosen)
-            table = gains(self._means, cuts.means, self._noise)
-            try:
-                mixture = solve_master(table[:, arms], self.upper)[1]
-            except CertificateError:
-                continue
-            upper = worst_gain(mixture, table)
-            if upper <= self.lower * (1.0 + rtol):
-                used = mixture > 0.0
-                self.upper, self._mixture, self._support = upper, mixture[used], cuts.only(used)
-                return
 
     def _unit(self) -> float:
         """A gain that some allocation is sure of, against all cuts."""
@@ -346,3 +315,109 @@ class UnstructuredSearch:
     def prove(self, weights: Vector, target: float) -> Proofs:
         """Nothing: the costs without structure are closed forms."""
         return no_proofs(weights.size)
+
+
+class PairSearch:
+    """All pairs within a ratio of the cheapest one, solving few others.
+
+    Pairs are visited in the order of what is proved of them: by closed forms, which say of most
+    that they are far away, and by the multipliers that a pair had when it was solved before.
+    """
+
+    def __init__(self, model: Model, means: Vector, m: int, tolerance: float) -> None:
+        self._model = model
+        self._means = means
+        self._tolerance = tolerance
+        self._theta = linear_fit(model, means)
+        self._pairs = all_pairs(model.K, top_arms(means, m))
+        self._solver = PairSolver(model, means, np.ones(model.K))
+        self._kept: dict[int, tuple[Vector, float]] = {}
+        self.solved = 0
+
+    def near(self, weights: Vector, ratio: float, limit: int) -> Near:
+        """The alternatives whose cost is within `ratio` of the least, at most `limit`."""
+        bounds = self._aim(weights)
+        first = int(np.argmin(bounds))
+        found = {first: self._solve(first)}
+        best = found[first].cost
+        rivals = np.flatnonzero(bounds <= ratio * best)
+        rivals = rivals[rivals != first]
+        bounds = np.maximum(bounds[rivals], self._kept_bounds(rivals, weights))
+        for n in np.argsort(bounds, kind="stable").tolist():
+            if bounds[n] > (ratio * best if len(found) < limit else best):
+                break
+            p = int(rivals[n])
+            solution = self._solve(p)
+            best = min(best, solution.cost)
+            if solution.cost <= ratio * best:
+                found[p] = solution
+            if len(found) >= 2 * limit:
+                found = _cheapest(found, ratio * best, limit)
+        return self._near(weights, _cheapest(found, ratio * best, limit))
+
+    def prove(self, weights: Vector, target: float) -> Proofs:
+        """Proofs for every pair of which no closed form proves that it costs `target`."""
+        needed = np.flatnonzero(self._aim(weights) < target)
+        if needed.size == 0:
+            return no_proofs(self._model.K)
+        found = [self._solve(p) for p in needed.tolist()]
+        return self._proofs([(one.multipliers, one.alpha) for one in found], needed)
+
+    def _aim(self, weights: Vector) -> Vector:
+        """Get ready to solve pairs at these weights; what closed forms prove of each (P,)."""
+        self._solver.weigh(weights)
+        return closed_form_bounds(
+            self._model,
+            self._means,
+            weights,
+            self._pairs,
+            self._tolerance,
+            self._solver.floor(),
+        )
+
+    def _kept_bounds(self, chosen: NDArray[np.int64], weights: Vector) -> Vector:
+        """What kept multipliers prove of some pairs (n,); 0 where there are none."""
+        bounds = np.zeros(chosen.size)
+        known = [n for n, p in enumerate(chosen.tolist()) if p in self._kept]
+        step = max(1, MOST_NUMBERS // self._model.K)
+        for start in range(0, len(known), step):
+            some = known[start : start + step]
+            proofs = self._proofs([self._kept[p] for p in chosen[some].tolist()], chosen[some])
+            bounds[some] = proved_bounds(
+                self._model, self._means, weights, self._tolerance, proofs, self._theta
+            )
+        return bounds
+
+    def _proofs(self, kept: list[tuple[Vector, float]], chosen: NDArray[np.int64]) -> Proofs:
+        return Proofs(
+            self._pairs[chosen],
+            np.array([multipliers for multipliers, _ in kept]),
+            np.array([alpha for _, alpha in kept]),
+        )
+
+    def _solve(self, p: int) -> PairSolution:
+        i, j = self._pairs[p].tolist()
+        solution = self._solver.solve((i, j), self._tolerance)
+        self.solved += 1
+        self._kept.pop(p, None)
+        self._kept[p] = solution.multipliers, solution.alpha
+        if len(self._kept) > max(1, MOST_KEPT // self._model.K):
+            del self._kept[next(iter(self._kept))]  # the oldest
+        return solution
+
+    def _near(self, weights: Vector, found: dict[int, PairSolution]) -> Near:
+        K, d = self._model.K, self._model.d
+        means = np.array([solution.means for solution in found.values()]).reshape(-1, K)
+        values = np.array([solution.values for solution in found.values()]).reshape(-1, d)
+        # Stated for the means as they are, rounded, so that anyone recomputes the same numbers.
+        costs = 0.5 * (means - self._means) ** 2 @ weights
+        bounds = np.minimum([solution.bound for solution in found.values()], costs)
+        thetas = coordinates(self._model).theta(self._model, values.T).T
+        return Near(costs, bounds, self._pairs[list(found)], means, thetas)
+
+
+def _cheapest(found: dict[int, PairSolution], most: float, limit: int) -> dict[int, PairSolution]:
+    """At most `limit` of the solutions that cost at most `most`, cheapest first."""
+    possible = [p for p in found if math.isfinite(found[p].cost) and found[p].cost <= most]
+    order = sorted(possible, key=lambda p: found[p].cost)[:limit]
+    return {p: found[p] for p in order}

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._validation import Vector, as_means, as_weights
+from mislid._validation import Matrix, Vector, as_means, as_weights
 from mislid.errors import CertificateError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (
     Certified,
-    Proof,
     balanced,
-    certain_bound,
     cost_failures,
     membership_failures,
     multiplier_failures,
     negligible_cost,
+    proved_bound,
 )
-from mislid.geometry.orthogonal import orthogonal_parameters
 from mislid.model import Model, as_model, refuse_other_labels
 
 if TYPE_CHECKING:
@@ -76,8 +74,9 @@ class Projection(Certified):
         size = float(np.max(np.abs(self.model.features) @ np.abs(self.theta) + np.abs(self.means)))
         if not split <= 1e-9 * size:
             failures.append(f"means must be features @ theta + deviation; they differ by {split:g}")
-        proof = Proof(self.multipliers)
-        proved = certain_bound(self.model, self.given, self.weights, proof, self.theta)
+        proved = proved_bound(
+            self.model, self.given, self.weights, self.multipliers, theta=self.theta
+        )
         failures += cost_failures(
             self.given, self.weights, self.means, self.cost, self.bound, proved, rtol, negligible
         )
@@ -118,7 +117,7 @@ def project(model: Model, means: ArrayLike, weights: ArrayLike) -> Projection:
     True
     """
     given, w = as_given(model, means, weights)
-    fitted = orthogonal_parameters(model, given, w).theta
+    fitted = least_squares(model, given, w)
     linear = model.features @ fitted
     eps = model.misspecification
     inside = bool(np.all((np.abs(given - linear) <= eps) | (w == 0.0)))
@@ -209,3 +208,63 @@ def _projection(
     if math.isfinite(model.misspecification):
         deviation = np.clip(deviation, -model.misspecification, model.misspecification)
     return Projection(model, given, w, means, theta, deviation, cost, bound, multipliers)
+
+
+def least_squares(model: Model, means: Vector, weights: Vector) -> Vector:
+    """The theta (d,) of weighted least squares, the linear part of the paper's parametrization.
+
+    Where the arms of positive weight do not span, the one with the smallest |A theta|_2.
+
+    Examples
+    --------
+    >>> model = Model([[1.0], [1.0], [1.0]], misspecification=0.5)
+    >>> least_squares(model, np.array([0.0, 1.0, 5.0]), np.array([1.0, 1.0, 0.0])).round(9).tolist()
+    [0.5]
+    """
+    arms, X, _ = coordinates(model)
+    corner, values = model.features[arms], _weighted_least_squares(X, means, weights)
+    scale = np.max(np.abs(corner), axis=0)
+    theta: Vector = np.linalg.solve(corner / scale, values) / scale
+    return theta
+
+
+def _weighted_least_squares(X: Matrix, means: Vector, weights: Vector) -> Vector:
+    """Minimise sum_k w_k (means_k - x_k' c)^2, then |X c|_2, over c (d,)."""
+    weighted = weights > 0.0
+    orthonormal, triangle = np.linalg.qr(X)
+    # The rank is that of the unweighted arms: a tiny weight counts as much as a large one.
+    _, singular, right = np.linalg.svd(orthonormal[weighted], full_matrices=False)
+    rank = int(np.sum(singular > max(1e-11 * singular[0], 1e-14)))
+    if rank == 0:
+        return np.zeros(X.shape[1])
+    directions = right[:rank].T
+    root = np.sqrt(weights[weighted] / np.max(weights))
+    rows = orthonormal[weighted] @ directions
+    c = np.zeros(X.shape[1])
+    # The second round removes what the first rounded away in arms with small features.
+    for _ in range(2):
+        rest = means[weighted] - X[weighted] @ c
+        y = _graded_least_squares(root[:, None] * rows, root * rest)
+        c = c + np.linalg.solve(triangle, directions @ y)
+    return c
+
+
+def _graded_least_squares(rows: Matrix, values: Vector) -> Vector:
+    """Least squares where rows differ by many orders of magnitude.
+
+    Householder's method is accurate row by row if the large rows come first and columns are
+    pivoted (Powell and Reid; Cox and Higham); without either, the small rows drown.
+    """
+    from scipy.linalg import LinAlgError, qr_multiply, solve_triangular
+
+    order = np.argsort(-np.max(np.abs(rows), axis=1), kind="stable")
+    projected, triangle, pivots = qr_multiply(rows[order], values[order], pivoting=True)
+    y = np.empty(rows.shape[1])
+    try:
+        y[pivots] = solve_triangular(triangle, projected)
+    except LinAlgError:
+        raise CertificateError(
+            "the least squares could not be solved: the weights are too far apart for double "
+            "precision"
+        ) from None
+    return y

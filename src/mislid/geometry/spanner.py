@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import cycle, islice
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._validation import as_number, integer_from, is_one_of
-from mislid._words import shown
+from mislid._validation import as_number
 from mislid.errors import CertificateError, ProblemError
-from mislid.geometry.duality import Check
 from mislid.model import Model, as_model
 
 Array = NDArray[np.float64]
@@ -179,146 +173,37 @@ def _slices(matrix: Array, axis: int, bits: int) -> list[Array]:
     return slices
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InitialDesign:
-    """The deterministic pulls before the first decision: `spanner` (d,) in turn, `rounds` times.
+def initial_pulls(model: Model) -> int:
+    """The length of the paper's initialization phase, d ceil(2 L^2 / sigma_min).
 
-    Iterate over the design for its arms one by one, or ask for `arm(t)`, t = 0 .. length - 1;
-    no list of that length is ever made.
-
-    Attributes
-    ----------
-    model, rule
-        As in `initial_design`.
-    spanner, rounds
-        Indices of the arms to pull (d,), and how often each of them is pulled.
-
-    Examples
-    --------
-    >>> design = initial_design(Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 0.1))
-    >>> list(design), design.length, design.counts.tolist()
-    ([0, 1], 2, [1, 1, 0])
-    >>> longer = initial_design(design.model, rule="eigenvalue")
-    >>> longer.length, [longer.arm(t) for t in (0, 1, 2, 3)]
-    (4, [0, 1, 0, 1])
-    >>> print(longer.check())
-    holds
-    """
-
-    model: Model
-    rule: Literal["spanner", "eigenvalue"]
-    spanner: Arms
-    rounds: int
-
-    @property
-    def length(self) -> int:
-        """Number of pulls."""
-        return self.rounds * self.spanner.size
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each arm is pulled, (K,)."""
-        counts = np.zeros(self.model.K, dtype=np.int64)
-        counts[self.spanner] = self.rounds
-        return counts
-
-    def arm(self, t: int) -> int:
-        """The arm of pull t, counted from 0.
-
-        Parameters
-        ----------
-        t
-            Number of a pull, from 0 to length - 1.
-
-        Returns
-        -------
-        int
-            Index of the arm.
-
-        Raises
-        ------
-        ProblemError
-            The design has no such pull.
-        """
-        rule = f"t must be a pull from 0 to {self.length - 1}; got "
-        return int(self.spanner[integer_from(t, 0, self.length - 1, rule) % self.spanner.size])
-
-    def __iter__(self) -> Iterator[int]:
-        return islice(cycle(self.spanner.tolist()), self.length)
-
-    def __str__(self) -> str:
-        names = self.model.names
-        arms = [k if names is None else names[k] for k in self.spanner.tolist()]
-        times = "once each" if self.rounds == 1 else f"{self.rounds:,} times each in turn"
-        return f"initial design of {self.length:,} pulls: arms {arms}, {times}"
-
-    def check(self) -> Check:
-        """Verify that the arms span, and that the rounds are the fewest that meet the rule.
-
-        Returns
-        -------
-        Check
-            True where everything holds; otherwise it lists what does not.
-        """
-        failures = []
-        ratio = _smallest_eigenvalue(self.model.features, self.spanner)
-        if not ratio > 1e-30:
-            failures.append(f"arms {self.spanner.tolist()} do not span {self.model.d} dimensions")
-        if self.rule == "spanner" and self.rounds != 1:
-            failures.append(f"rounds is {self.rounds}, not 1")
-        if self.rule == "eigenvalue" and not self.rounds * ratio >= 2.0 - 1e-9:
-            failures.append(f"the smallest eigenvalue of V is {self.rounds * ratio!r} L^2, below 2")
-        if self.rule == "eigenvalue" and not (self.rounds - 1) * ratio < 2.0 - 1e-12:
-            failures.append(f"{self.rounds - 1} rounds would do")
-        return Check(tuple(failures))
-
-
-def initial_design(
-    model: Model, *, rule: Literal["spanner", "eigenvalue"] = "spanner", C: float = 1.0
-) -> InitialDesign:
-    """Arms to pull before anything can be estimated, with their number known beforehand.
-
-    `rule="spanner"` pulls a C-approximate barycentric spanner once, which makes `V = sum phi phi'`
-    invertible.  `rule="eigenvalue"` repeats it in whole rounds until `V >= 2 L^2 I` with
-    `L = max_k |phi_k|`, which is what the paper's analysis asks for (Initialization phase, and the
-    length `d ceil(2 L^2 / sigma_min)` of its appendix).  Unlike the first, the second depends on
-    the coordinates in which the features are written.
+    A barycentric spanner is pulled in turn until V = sum phi phi' >= 2 L^2 I, L = max_k |phi_k|.
+    This depends on the coordinates in which the features are written.
 
     Parameters
     ----------
     model
         The model set.
-    rule
-        "spanner" or "eigenvalue", as above.
-    C
-        Largest coefficient that is allowed in the spanner, at least 1.
 
     Returns
     -------
-    InitialDesign
-        The arms to pull, in their order.
+    int
+        Number of pulls.
 
     Raises
     ------
     ProblemError
-        An argument is not allowed, or the eigenvalue rule asks for too many pulls to count.
+        There are more than can be counted.
     CertificateError
         The features are so nearly collinear that no spanner could be proved.
 
     Examples
     --------
-    >>> model = Model([[1.0, 0.0], [0.0, 0.1], [0.5, 0.1]], 0.1)
-    >>> print(initial_design(model))
-    initial design of 2 pulls: arms [0, 1], once each
-    >>> print(initial_design(model, rule="eigenvalue"))
-    initial design of 400 pulls: arms [0, 1], 200 times each in turn
+    >>> initial_pulls(Model([[1.0, 0.0], [0.0, 0.1], [0.5, 0.1]], 0.1))
+    400
     """
     as_model(model)
-    if not is_one_of(rule, ("spanner", "eigenvalue")):
-        raise ProblemError(f'rule must be "spanner" or "eigenvalue"; got {shown(rule)}')
-    arms = spanner(model, C)
-    rounds = 1 if rule == "spanner" else _rounds(_smallest_eigenvalue(model.features, arms))
-    return InitialDesign(model=model, rule=rule, spanner=arms, rounds=rounds)
+    arms = spanner(model)
+    return arms.size * _rounds(_smallest_eigenvalue(model.features, arms))
 
 
 def _rounds(eigenvalue: float) -> int:
@@ -326,8 +211,8 @@ def _rounds(eigenvalue: float) -> int:
     rounds = math.ceil(2.0 / eigenvalue * (1.0 - 1e-12))
     if rounds >= 2**53:
         raise ProblemError(
-            f'rule="eigenvalue" needs {rounds:.3g} pulls of every arm of the spanner with these '
-            'features; use rule="spanner"'
+            f"model must have features that the paper's initialization can explore; it needs "
+            f"{rounds:.3g} pulls of every arm of the spanner"
         )
     return rounds
 

@@ -5,44 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mislid._tables import as_frame
 from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
 from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
+from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
     Check,
     Pairs,
     Proofs,
+    all_pairs,
+    closed_form_bounds,
     is_unstructured,
     membership_failures,
+    multiplier_failures,
     no_proofs,
     order_failures,
+    pair_bounds,
     top_arms,
 )
 from mislid.geometry.equilibrium import (
     Cuts,
     Equilibrium,
+    PairSearch,
     Search,
     UnstructuredSearch,
+    gains,
     no_cuts,
     solve_game,
+    worst_gain,
 )
-from mislid.geometry.equilibrium_check import (
-    ROUNDING,
-    UpperSide,
-    alternative_failures,
-    cut_shape_failures,
-    distribution_failures,
-    mixture_failures,
-    shape_failures,
-)
-from mislid.geometry.pair_search import PairSearch
-from mislid.geometry.pair_solver import PairSolver
 from mislid.geometry.tube import chebyshev_deviation
 from mislid.model import Model, as_model, refuse_other_labels
 
@@ -51,6 +48,7 @@ if TYPE_CHECKING:
 
 # Both sides of the game are recomputed after it ends; the rest of rtol is kept for that.
 SHARE = 0.9
+ROUNDING = 1e-9
 
 
 class TimeProblem(NamedTuple):
@@ -330,82 +328,6 @@ def characteristic_time(
     return _answer(model, problem, no_cuts(model.K, model.d), None)[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CharacteristicCurve:
-    """The characteristic time at each of several misspecifications.
-
-    Attributes
-    ----------
-    misspecifications
-        What was asked (n,), in the order given.
-    times
-        The n characteristic times.
-
-    Examples
-    --------
-    >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
-    >>> curve = characteristic_curve(model, [0.4, 0.5, 0.8], 1, [0, 0.1, 0.2])
-    >>> curve.to_frame()[["misspecification", "value"]].round({"value": 0})
-       misspecification  value
-    0               0.0   20.0
-    1               0.1   90.0
-    2               0.2  106.0
-    >>> print(curve.check())
-    holds
-    """
-
-    misspecifications: Vector
-    times: tuple[CharacteristicTime, ...]
-
-    @property
-    def value(self) -> Vector:
-        """The times, (n,)."""
-        return np.array([time.value for time in self.times])
-
-    @property
-    def lower(self) -> Vector:
-        """Their lower sides, (n,)."""
-        return np.array([time.lower for time in self.times])
-
-    @property
-    def upper(self) -> Vector:
-        """Their upper sides, (n,)."""
-        return np.array([time.upper for time in self.times])
-
-    def to_frame(self) -> DataFrame:
-        """The curve.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for every misspecification, with lower, value and upper.
-        """
-        return as_frame(
-            {
-                "misspecification": self.misspecifications,
-                "lower": self.lower,
-                "value": self.value,
-                "upper": self.upper,
-            }
-        )
-
-    def check(self) -> Check:
-        """Verify every time on the curve.
-
-        Returns
-        -------
-        Check
-            True where everything holds; otherwise it lists what does not.
-        """
-        return Check(
-            tuple(
-                f"at misspecification {float(at)!r}: {failure}"
-                for at, time in zip(self.misspecifications, self.times, strict=True)
-                for failure in time.check().failures
-            )
-        )
-
-
 def characteristic_curve(
     model: Model,
     means: ArrayLike,
@@ -415,7 +337,7 @@ def characteristic_curve(
     noise: ArrayLike = 1.0,
     tolerance: float = 0.0,
     rtol: float = 1e-3,
-) -> CharacteristicCurve:
+) -> tuple[CharacteristicTime, ...]:
     """What a declared misspecification costs: `characteristic_time` at each of several.
 
     The model's own misspecification plays no role. T never decreases with it: the alternatives of
@@ -434,8 +356,8 @@ def characteristic_curve(
 
     Returns
     -------
-    CharacteristicCurve
-        One characteristic time per misspecification, in the order given.
+    tuple of CharacteristicTime
+        One for each misspecification, in the order given.
 
     Raises
     ------
@@ -445,9 +367,9 @@ def characteristic_curve(
     Examples
     --------
     >>> model = Model([[1, 0], [0, 1], [1, 1]], misspecification=0)
-    >>> curve = characteristic_curve(model, [0.4, 0.5, 0.8], 1, [0, 0.1, float("inf")])
-    >>> curve.value.round().tolist()
-    [20.0, 90.0, 106.0]
+    >>> times = characteristic_curve(model, [0.4, 0.5, 0.8], 1, [0, 0.1, float("inf")])
+    >>> [round(time.value) for time in times]
+    [20, 90, 106]
     """
     problem = as_time_problem(model, means, m, noise, tolerance, rtol)
     widths = _as_widths(misspecifications)
@@ -457,7 +379,7 @@ def characteristic_curve(
         wider = model.with_misspecification(float(widths[at]))
         times[at], pool = _answer(wider, problem, pool, start)
         start = times[at].allocation
-    return CharacteristicCurve(widths, tuple(times[at] for at in range(widths.size)))
+    return tuple(times[at] for at in range(widths.size))
 
 
 def _as_widths(misspecifications: object) -> Vector:
@@ -563,4 +485,116 @@ def _endless(model: Model, problem: TimeProblem, tie: Cuts) -> CharacteristicTim
         calls=0,
         pairs_solved=0,
         note=f"the mean at place m={problem.m} and the next one are equal",
+    )
+
+
+def distribution_failures(weights: Vector, name: str) -> list[str]:
+    """Whether an array (n,) is a probability vector."""
+    least, total = float(np.min(weights, initial=0.0)), float(np.sum(weights))
+    failures = []
+    if not least >= 0.0:
+        failures.append(f"{name} has a negative entry, {least!r}")
+    if not abs(total - 1.0) <= ROUNDING:
+        failures.append(f"{name} sums to {total!r}, not to one")
+    return failures
+
+
+def pair_failures(named: Pairs, means: Vector, m: int, what: str) -> list[str]:
+    """Which of the pairs (n, 2) that something names are no pairs of the top m of means (K,)."""
+    allowed = {(i, j) for i, j in all_pairs(means.size, top_arms(means, m)).tolist()}
+    return [
+        f"{what} {n} names ({i}, {j}), which is no pair of top {m}"
+        for n, (i, j) in enumerate(named.tolist())
+        if (i, j) not in allowed
+    ]
+
+
+def alternative_failures(
+    model: Model, means: Vector, m: int, tolerance: float, cuts: Cuts
+) -> list[str]:
+    """Whether each alternative is a model, shown by its theta, and reverses its pair."""
+    failures = pair_failures(cuts.pairs, means, m, "alternative")
+    if failures:
+        return failures
+    for n, (i, j) in enumerate(cuts.pairs.tolist()):
+        wrong = order_failures(means, cuts.means[n], (i, j), tolerance)
+        wrong += membership_failures(model, means, cuts.means[n], cuts.thetas[n])
+        failures += [f"alternative {n}: {failure}" for failure in wrong]
+    return failures
+
+
+def mixture_failures(
+    mixture: Vector, means: Vector, noise: Vector, alternatives: Matrix, lower: float
+) -> list[str]:
+    """Whether the mixture's largest expected gain over the arms is 1 / lower."""
+    failures = distribution_failures(mixture, "mixture")
+    if failures:
+        return failures
+    worst = worst_gain(mixture, gains(means, alternatives, noise))
+    if not abs(worst - 1.0 / lower) <= ROUNDING * worst:
+        failures.append(f"the mixture proves a lower side of {_time(worst)!r}, not {lower!r}")
+    return failures
+
+
+def _time(rate: float) -> float:
+    """T = 1 / H."""
+    return 1.0 / rate if rate > 0.0 else math.inf
+
+
+class UpperSide(NamedTuple):
+    """What proves an upper side of T: bounds on the costs of pairs at weights (K,)."""
+
+    model: Model
+    means: Vector
+    m: int
+    tolerance: float
+    weights: Vector
+    proofs: Proofs
+    floor: Vector
+
+    def failures(self, upper: float) -> list[str]:
+        """Whether every pair provably costs at least 1 / upper."""
+        model, proofs, floor = self.model, self.proofs, self.floor
+        failures = pair_failures(proofs.pairs, self.means, self.m, "proof")
+        failures += [f"floor: {failure}" for failure in multiplier_failures(model, floor)]
+        if failures:
+            return failures
+        failures = [
+            f"pair ({i}, {j}): {failure}"
+            for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
+            for failure in multiplier_failures(model, z, float(alpha), (i, j))
+        ]
+        if not self.time <= upper * (1.0 + ROUNDING):
+            failures.append(f"the allocation proves an upper side of {self.time!r}, not {upper!r}")
+        return failures
+
+    @property
+    def time(self) -> float:
+        """What is proved: 1 / the least of the bounds."""
+        asked = self.model, self.means, self.weights
+        pairs = all_pairs(self.model.K, top_arms(self.means, self.m))
+        bounds = np.maximum(
+            pair_bounds(*asked, pairs, self.tolerance, self.proofs),
+            closed_form_bounds(*asked, pairs, self.tolerance, self.floor),
+        )
+        return _time(float(np.min(bounds)))
+
+
+def shape_failures(**expected: tuple[NDArray[Any], tuple[int, ...]]) -> list[str]:
+    """Which arrays, by name, do not have the shape expected of them."""
+    return [
+        f"{name} has shape {array.shape}, not {shape}"
+        for name, (array, shape) in expected.items()
+        if array.shape != shape
+    ]
+
+
+def cut_shape_failures(model: Model, cuts: Cuts, mixture: Vector) -> list[str]:
+    """Which arrays about n alternatives do not agree on n, K and d."""
+    n = len(cuts.means)
+    return shape_failures(
+        alternatives=(cuts.means, (n, model.K)),
+        thetas=(cuts.thetas, (n, model.d)),
+        pairs=(cuts.pairs, (n, 2)),
+        mixture=(mixture, (n,)),
     )

@@ -23,9 +23,8 @@ from mislid.model import Instance
 from mislid.question import Question
 from mislid.simulation.environments import AssumedNoise, Environment, as_assumed, as_instance
 from mislid.simulation.progress import Callback, Evidence, Progress, Schedule
-from mislid.stopping.intervals import mean_intervals
-from mislid.stopping.noise.equal import spread_of
-from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
+from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
+from mislid.stopping.spread import spread_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,13 +12,7 @@ from mislid._jit import inner, kernel
 from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import list_challengers, pair_cost
 from mislid.stopping.aims import patience_with
-from mislid.stopping.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
-from mislid.stopping.noise_variances import (
-    Shifts,
-    at_tie_of_shifted,
-    shifted_ceiling,
-    shifted_evidence,
-)
+from mislid.stopping.bounded_noise import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
 from mislid.stopping.proof import (
     TWO_ARMS_PRICE,
     Proof,
@@ -30,6 +24,12 @@ from mislid.stopping.proof import (
 from mislid.stopping.schedule import record
 from mislid.stopping.settled import is_settled
 from mislid.stopping.state import BOUNDED, TWO_ARMS, UNKNOWN, Setting, State
+from mislid.stopping.unknown_noise import (
+    Shifts,
+    at_tie_of_shifted,
+    shifted_ceiling,
+    shifted_evidence,
+)
 
 # An estimated variance is that of n values times 1 + this / n.
 FEW_GAUSSIAN, FEW_BOUNDED = 10.0, 4.0

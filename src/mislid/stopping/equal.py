@@ -1,7 +1,7 @@
 """One noise for all arms that is not known: whether evidence holds for every size of it.
 
 Rules go on as if the noise were what values let one expect. What they find to be enough then is
-settled only if it is enough whatever the noise is. `stopping.noise.equal` has the definition.
+settled only if it is enough whatever the noise is. `stopping.spread` has the definition.
 """
 
 from __future__ import annotations

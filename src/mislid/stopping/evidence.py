@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from mislid._validation import Matrix, Vector
 
 if TYPE_CHECKING:
-    from mislid.stopping.noise.equal import Spread
+    from mislid.stopping.spread import Spread
 
 Pairs = NDArray[np.int64]
 Arms = NDArray[np.int64]

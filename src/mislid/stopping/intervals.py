@@ -1,14 +1,15 @@
 """Intervals for all means that hold at all times at once; docs/checks.md derives them.
 
-They are {lambda_k : M(lambda) < 1/delta} for an M of their own, centred at the means like that of
-the rule `guaranteed` and another one: half of its weight is displacements of single arms, half is
-displacements along the features.
+They are {lambda_k : M(lambda) < 1/delta} for another M than that of the rule `guaranteed`: half of
+its weight is displacements of single arms, half is displacements along the features. Where the
+noise is not known, half of the weight of an arm is on E+ and half on E- of `stopping.noise`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,12 +17,18 @@ from mislid._validation import Matrix, Vector
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
 from mislid.stopping.evidence import Family, families_of, linear_forms
-from mislid.stopping.noise.equal import Spread
+from mislid.stopping.spread import Spread
+
+if TYPE_CHECKING:
+    from mislid.stopping.bounded_noise import Tilted
+    from mislid.stopping.unknown_noise import Sample
 
 # The part of the weight that single arms have where features say something.
 ALONE = 0.5
 # Newton's method ends when a square moves by less than this, relatively; it is quadratic.
 ACCURACY, MOST_STEPS = 1e-13, 60
+# Bisections; each finds one more binary digit.
+BISECTIONS = 60
 
 
 class Interval(NamedTuple):
@@ -253,3 +260,138 @@ def half_widths(logs: Matrix, curvatures: Matrix, level: float) -> Vector:
             break
     squares[known] = z
     return np.sqrt(squares)
+
+
+def unknown_intervals(counts: Vector, means: Vector, scatter: Vector, delta: float) -> Matrix:
+    """Intervals for the means of Gaussian values of unknown variances.
+
+    Parameters
+    ----------
+    counts, means, scatter
+        Numbers of values, their means, and sums of squared distances from them (K,).
+    delta
+        How often any of the intervals, at any time, may miss its mean.
+
+    Returns
+    -------
+    ndarray
+        Lower and upper ends (K, 2), infinite where there are too few values.
+
+    Examples
+    --------
+    >>> counts, means = np.array([100.0, 2.0]), np.array([3.0, 1.0])
+    >>> unknown_intervals(counts, means, np.array([100.0, 1.0]), 0.05).round(2)
+    array([[2.58, 3.42],
+           [-inf,  inf]])
+    """
+    from mislid.stopping.unknown_noise import Sample
+
+    target, arms = _target(delta, len(counts), 1.0), zip(counts, means, scatter, strict=True)
+    halves = np.array([_half(Sample(*arm), target) for arm in arms])
+    return np.stack([means - halves, means + halves], axis=1)
+
+
+def _target(delta: float, K: int, share: float) -> float:
+    """What ln E+ or ln E- of one arm has to reach."""
+    return math.log(2.0 * K / (share * delta))
+
+
+def _half(arm: Sample, target: float) -> float:
+    """How far a mean can be: the least distance that is found refuted."""
+    from mislid.stopping.unknown_noise import log_of_shifts, shifts
+
+    given = shifts()
+
+    def refuted(r: float) -> bool:
+        return log_of_shifts(given, arm, r) >= target
+
+    if arm.n == 0.0 or not refuted(math.inf):
+        return math.inf
+    if arm.scatter == 0.0:
+        return 0.0
+    high = math.sqrt(arm.scatter) / arm.n
+    while not refuted(high):
+        high *= 2.0
+    return _first(refuted, 0.0, high)
+
+
+def _first(is_so: Callable[[float], bool], no: float, yes: float) -> float:
+    """Where it begins to be so, between a number where it is not and one where it is."""
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (no + yes)
+        if is_so(middle):
+            yes = middle
+        else:
+            no = middle
+    return yes
+
+
+def bounded_intervals(
+    model: Model,
+    noise_model: str,
+    reward_range: tuple[float, float],
+    counts: Vector,
+    means: Vector,
+    scatter: Vector,
+    delta: float,
+) -> Matrix:
+    """Intervals for the means of values within a range, or of values 0 and 1.
+
+    Parameters
+    ----------
+    model
+        Features and how far a mean may be from linear in them; infinite where they say nothing.
+    noise_model
+        "bounded" or "bernoulli".
+    reward_range
+        The least and the largest possible value.
+    counts, means, scatter
+        Numbers of values, their means, and what `Engine.scatter` has of them (K,).
+    delta
+        How often any of the intervals, at any time, may miss its mean.
+
+    Returns
+    -------
+    ndarray
+        Lower and upper ends (K, 2), within the range.
+
+    Examples
+    --------
+    >>> model = Model([[1, 0], [0, 1]], np.inf)
+    >>> counts, means = np.array([1000.0, 0.0]), np.array([0.05, 0.0])
+    >>> bounded_intervals(model, "bernoulli", (0, 1), counts, means, np.zeros(2), 0.05).round(3)
+    array([[0.029, 0.079],
+           [0.   , 1.   ]])
+    """
+    from mislid.stopping.bounded_noise import Tilted
+
+    low, high = reward_range
+    width, K, eps = high - low, len(counts), model.misspecification
+    structured = math.isfinite(eps)
+    target = _target(delta, K, ALONE if structured else 1.0)
+    totals = counts * (means - low) / width
+    arms = [Tilted(*arm) for arm in zip(counts, totals, scatter, strict=True)]
+    alone = low + width * np.array([_ends(noise_model, arm, target) for arm in arms])
+    if not structured:
+        return alone
+    noise = np.full(K, 0.5 * width)
+    families = families_of(K, 1, True, delta, noise)
+    linear = with_share(families.linear, 1.0 - ALONE)
+    X, weights = coordinates(model).matrix, counts / noise**2
+    return intersection(alone, by_the_features(linear, X, weights, means, eps, families.level).ends)
+
+
+def _ends(noise_model: str, arm: Tilted, target: float) -> tuple[float, float]:
+    """What is not refuted of [0, 1]."""
+    from mislid.stopping.bounded_noise import log_of_tilts, tilts_of
+
+    if arm.n == 0.0:
+        return 0.0, 1.0
+    tilts, mean = tilts_of(noise_model), min(max(arm.total / arm.n, 0.0), 1.0)
+
+    def refuted(sign: float, x: float) -> bool:
+        return log_of_tilts(tilts, sign, arm, x)[0] >= target
+
+    low = _first(lambda x: refuted(1.0, x), mean, 0.0) if refuted(1.0, 0.0) else 0.0
+    high = _first(lambda x: refuted(-1.0, x), mean, 1.0) if refuted(-1.0, 1.0) else 1.0
+    return low, high

@@ -28,7 +28,7 @@ from mislid.stopping.evidence import (
     diagonal_weights,
     linear_forms,
 )
-from mislid.stopping.noise.equal import Spread
+from mislid.stopping.spread import Spread
 
 # Where a proof ends is located to this, relatively; below this part of the means' size it is at 0.
 ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
@@ -55,7 +55,7 @@ class Standing:
         Counts over squared noise, and empirical means (K,).
     own_values
         Where the noise is not known, what gives the evidence of pairs (n, 2) by the values of their
-        own two arms, less the share of a pair: `mislid.stopping.noise.pairs.by_own_values`.
+        own two arms, less the share of a pair: `mislid.stopping.noise.by_own_values`.
     spread
         Where all arms share a noise that is not known, what values say of it; then weights and
         families are those of a noise of 1.

@@ -12,8 +12,8 @@ from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError
 from mislid.geometry.duality import all_pairs
 from mislid.question import Question
-from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.stopping.noise.variances import Sample, by_shifts, shifts
+from mislid.stopping.bounded_noise import Tilted, by_tilts, tilts_of
+from mislid.stopping.unknown_noise import Sample, by_shifts, shifts
 from oracles.noise import scatter_about_guesses
 
 FREE = mislid.Model(np.eye(4), math.inf)

@@ -11,9 +11,8 @@ from scipy.linalg import null_space
 
 from mislid.errors import ProblemError
 from mislid.geometry.alternatives import Alternative, closest_alternative, pair_alternative
-from mislid.geometry.duality import Check, Proofs, proved_bound
+from mislid.geometry.duality import Proofs, proved_bound
 from mislid.geometry.projection import Projection, project
-from mislid.geometry.time import characteristic_time
 from mislid.model import Model
 from oracles.pair_qp import pair_cost_exact
 
@@ -258,65 +257,3 @@ def test_multipliers_that_are_almost_nothing_do_not_prove_the_impossible() -> No
     tiny = replace(found, cost=INF, bound=INF, multipliers=np.zeros(9), alpha=1e-170)
     assert "the multipliers do not prove that no model reverses" in str(tiny.check())
     assert proved_bound(MODEL, MEANS, WEIGHTS, np.zeros(9), 1e-170, found.pair) <= found.cost
-
-
-def test_a_verdict_reads_well() -> None:
-    assert str(Check(())) == "holds"
-    assert str(Check(("one thing", "another"))) == "one thing; another"
-    assert not Check(("one thing",)).ok
-
-
-def test_a_tighter_check_is_harder_to_pass() -> None:
-    good = closest()
-    loose = replace(good, bound=good.cost * (1 - 1e-7))
-    assert loose.check(rtol=1e-6)
-    assert "must agree to 1e-09" in str(loose.check(rtol=1e-9))
-
-
-class TestRoundingProvesNothing:
-    """Two columns that differ by 3e-9: multipliers that miss the difference look feasible."""
-
-    ALONG = np.array([0.0, 0.3, 0.5, 0.8, 1.0])
-    MODEL = Model(np.stack([np.ones(5), 1.0 + 3e-9 * ALONG], axis=1), 0.05)
-    MEANS = 2.0 * ALONG + np.array([0.3, -0.3, 0.1, 0.0, 0.0])
-
-    def forged(self, share: float) -> Proofs:
-        """For every pair: as if no model could bring two arms together but by the tube."""
-        apart = np.eye(5)[:4] - np.eye(5)[4]
-        return Proofs(np.array([(i, 4) for i in range(4)]), share * apart, np.ones(4))
-
-    @pytest.mark.parametrize("share", [0.9, 0.99, 0.999999, 1.0])
-    def test_of_a_search(self, share: float) -> None:
-        weights = np.ones(5)
-        good = closest_alternative(self.MODEL, self.MEANS, weights, 1)
-        dearer = pair_alternative(self.MODEL, self.MEANS, weights, 0, 4)
-        assert good.check()
-        assert dearer.cost > 1.5 * good.cost
-        proofs = self.forged(share)
-        claims = {"incumbents": good.incumbents, "floor": good.floor, "proofs": proofs}
-        assert not replace(dearer, **claims).check()
-        for alpha in (NAN, -1.0):  # a decoy, of which nothing can be said, before the others
-            decoy = Proofs(
-                np.vstack([[0, 4], proofs.pairs]),
-                np.vstack([np.zeros(5), proofs.multipliers]),
-                np.append(alpha, proofs.alphas),
-            )
-            assert not replace(dearer, **{**claims, "proofs": decoy}).check()
-
-    @pytest.mark.parametrize("share", [0.9, 0.99, 0.999999, 1.0])
-    def test_of_a_time(self, share: float) -> None:
-        good = characteristic_time(self.MODEL, self.MEANS, 1)
-        assert good.check()
-        better = replace(good, proofs=self.forged(share), floor=np.zeros(5))
-        for factor in (0.1, 0.5, 0.9):
-            sides = {"lower": factor * good.lower, "upper": factor * good.upper}
-            wrong = replace(better, **sides).check().failures
-            assert any("upper side" in one or "rounding" in one for one in wrong)
-
-    def test_that_no_model_reverses_a_pair(self) -> None:
-        good = pair_alternative(self.MODEL, self.MEANS, np.ones(5), 3, 4)
-        z = np.eye(5)[3] - np.eye(5)[4]
-        assert not replace(good, cost=INF, bound=INF, multipliers=z, alpha=1.0).check()
-        risen = np.array([-9.0, -9.0, -9.0, 1.0, 3.0])  # a linear fit does not help them
-        wrong = replace(good, given=risen, cost=INF, bound=INF, multipliers=z, alpha=1.0)
-        assert not wrong.check()

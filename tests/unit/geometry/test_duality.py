@@ -13,10 +13,8 @@ from mislid.geometry.duality import (
     cost_failures,
     feasible,
     linear_fit,
-    linear_multipliers,
     membership_failures,
     multiplier_failures,
-    no_proofs,
     order_failures,
     pair_bounds,
     proved_bound,
@@ -58,20 +56,6 @@ def test_any_feasible_multipliers_bound_the_exact_cost(problem, rng):
         assert bound <= exact.upper * (1 + 1e-9)
 
 
-def test_bounds_do_not_depend_on_scale_or_centre(problem, rng):
-    model, means, weights = problem
-    proofs = random_proofs(model, rng, 10)
-    bounds = proved_bounds(model, means, weights, 0.05, proofs)
-    larger = Proofs(proofs.pairs, 7.0 * proofs.multipliers, 7.0 * proofs.alphas)
-    centred = proved_bounds(model, means, weights, 0.05, larger, theta=rng.normal(size=3))
-    assert_allclose(centred, bounds, rtol=1e-9, atol=1e-15)
-    one = [
-        proved_bound(model, means, weights, z, float(alpha), (i, j), 0.05)
-        for (i, j), z, alpha in zip(proofs.pairs.tolist(), *proofs[1:], strict=True)
-    ]
-    assert_allclose(one, bounds, rtol=1e-12)
-
-
 def test_level_of_the_means_does_not_eat_the_bound(problem):
     model, means, weights = problem
     found = pair_alternative(model, means, weights, 1, 0)
@@ -101,18 +85,6 @@ def test_bound_without_weight_is_zero(problem):
     assert bounds[1:].tolist() == [0.0, 0.0, 0.0]
     alone = Proofs(pairs, np.zeros((4, 8)), np.ones(4))
     assert_allclose(proved_bounds(model, means, weights, 10.0, alone), bounds, rtol=1e-12)
-
-
-def test_linear_multipliers_are_optimal_for_a_linear_model(problem):
-    features, means, weights = problem[0].features, problem[1], problem[2]
-    model = Model(features, 0.0)
-    linear = features @ np.array([1.0, -1.0, 0.5])
-    i, j = np.argsort(linear)[[0, 1]].tolist()
-    z = linear_multipliers(model, weights, (i, j))
-    assert multiplier_failures(model, z, 1.0, (i, j)) == []
-    exact = pair_cost_exact(features, 0.0, linear, weights, i, j)
-    assert_allclose(proved_bound(model, linear, weights, z, 1.0, (i, j)), exact.upper, rtol=1e-9)
-    assert means.shape == (8,)
 
 
 def test_infeasible_multipliers_prove_nothing(problem):
@@ -163,12 +135,6 @@ def test_floor_that_is_infeasible_is_ignored(problem):
             model, means, weights, found.incumbents, 0.0, 1.1 * found.cost, floor, found.proofs
         )
         assert failures
-
-
-def test_nothing_is_proved_without_proofs():
-    assert pair_bounds(
-        Model(np.eye(2), 0.0), np.ones(2), np.ones(2), np.array([[1, 0]]), 0.0, no_proofs(2)
-    ).tolist() == [0.0]
 
 
 def test_membership_allows_rounding_and_nothing_else():

@@ -3,11 +3,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from helpers.time_cases import random_case
-from mislid.geometry import pair_search
-from mislid.geometry.duality import all_pairs, feasible, pair_bounds, proved_bounds, top_arms
-from mislid.geometry.linear_bounds import closed_form_bounds
-from mislid.geometry.pair_search import PairSearch
-from mislid.geometry.pair_solver import PairSolver
+from mislid.geometry import equilibrium
+from mislid.geometry.alternatives import PairSolver
+from mislid.geometry.duality import (
+    all_pairs,
+    closed_form_bounds,
+    feasible,
+    pair_bounds,
+    proved_bounds,
+    top_arms,
+)
+from mislid.geometry.equilibrium import PairSearch
 
 
 def all_costs(case, weights):
@@ -21,7 +27,7 @@ def test_search_finds_what_solving_every_pair_finds(seed, monkeypatch):
     case, rng = random_case(seed), np.random.default_rng(seed)
     search = PairSearch(case.model, case.means, case.m, case.options["tolerance"])
     if seed % 2:  # some multipliers are forgotten
-        monkeypatch.setattr(pair_search, "MOST_KEPT", 4 * case.model.K)
+        monkeypatch.setattr(equilibrium, "MOST_KEPT", 4 * case.model.K)
     weights = rng.dirichlet(np.ones(case.model.K))
     for _ in range(4):
         pairs, costs = all_costs(case, weights)

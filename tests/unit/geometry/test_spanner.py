@@ -1,12 +1,11 @@
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mislid.errors import ProblemError
-from mislid.geometry.spanner import initial_design, spanner, spanner_coordinates
+from mislid.geometry.spanner import initial_pulls, spanner, spanner_coordinates
 from mislid.model import Model
 from oracles.rational import fractions, solution
 
@@ -113,52 +112,27 @@ def test_C_below_one_is_refused(C):
         spanner([[1.0], [2.0]], C)
 
 
-def test_the_default_design_is_the_spanner_once(rng):
-    model = Model(rng.normal(size=(20, 4)), 0.1)
-    design = initial_design(model)
-    assert list(design) == spanner(model).tolist()
-    assert design.length == 4
-    assert_array_equal(np.flatnonzero(design.counts), spanner(model))
-    assert "4 pulls" in str(design)
-    assert design.check()
-
-
-def test_a_design_may_have_a_larger_coefficient():
-    model = Model(np.random.default_rng(6).normal(size=(60, 5)), 0.1)
-    design = initial_design(model, C=3.0)
-    assert list(design) == spanner(model, 3.0).tolist() != spanner(model).tolist()
-
-
-def test_the_eigenvalue_design_stops_in_the_first_round_that_is_enough(rng):
+def test_the_initial_pulls_stop_in_the_first_round_that_is_enough(rng):
     features = rng.normal(size=(20, 4))
-    design = initial_design(Model(features, 0.1), rule="eigenvalue")
-    longest = np.max(np.sum(features**2, axis=1))
-
-    def smallest(counts):
-        return np.linalg.eigvalsh(features.T @ (counts[:, None] * features))[0]
-
-    last = (design.counts > 0).astype(int)
-    assert smallest(design.counts) >= 2 * longest * (1 - 1e-12)
-    assert smallest(design.counts - last) < 2 * longest
-    assert design.length == design.counts.sum() == len(list(design))
-    assert [design.arm(t) for t in range(design.length)] == list(design)
-    assert design.check()
+    model = Model(features, 0.1)
+    rounds, rest = divmod(initial_pulls(model), 4)
+    assert rest == 0
+    arms, longest = features[spanner(model)], np.max(np.sum(features**2, axis=1))
+    smallest = np.linalg.eigvalsh(arms.T @ arms)[0]
+    assert rounds * smallest >= 2 * longest * (1 - 1e-12)
+    assert (rounds - 1) * smallest < 2 * longest
 
 
 def test_an_integer_ratio_is_not_rounded_up():
-    design = initial_design(Model(np.eye(3), 0.0), rule="eigenvalue")
-    assert design.rounds == 2
+    assert initial_pulls(Model(np.eye(3), 0.0)) == 6
 
 
 @pytest.mark.parametrize(
     ("name", "length"), [("A_eps0", 60), ("B", 80), ("D", 7_730), ("E", 252_208)]
 )
-def test_length_of_the_eigenvalue_design_on_the_published_instances(shared_data, name, length):
+def test_initial_pulls_of_the_published_instances(shared_data, name, length):
     with np.load(shared_data / "instances" / f"{name}.npz") as arrays:
-        model = Model(arrays["features"], 0.1)
-    design = initial_design(model, rule="eigenvalue")
-    assert design.length == length
-    assert f"{length:,} pulls" in str(design)
+        assert initial_pulls(Model(arrays["features"], 0.1)) == length
 
 
 def test_instance_a_has_four_exact_spanners_of_different_length(shared_data):
@@ -176,30 +150,8 @@ def test_instance_a_has_four_exact_spanners_of_different_length(shared_data):
     assert lengths[tuple(spanner(model).tolist())] == 60
 
 
-def test_check_says_what_is_wrong_with_a_design():
-    model = Model([[1.0, 0.0], [0.0, 0.5], [1.0, 0.0]], 0.1)
-    design = initial_design(model, rule="eigenvalue")
-    assert design.rounds == 8
-    assert "below 2" in str(replace(design, rounds=7).check())
-    assert "8 rounds would do" in str(replace(design, rounds=9).check())
-    assert "do not span" in str(replace(design, spanner=np.array([0, 2])).check())
-    assert "not 1" in str(replace(initial_design(model), rounds=2).check())
-
-
-def test_design_refuses_what_it_cannot_do():
-    model = Model([[1.0, 0.0], [0.0, 1.0]], 0.1)
-    with pytest.raises(ProblemError, match='rule must be "spanner" or "eigenvalue"'):
-        initial_design(model, rule="doubling")
+def test_too_many_initial_pulls_are_refused():
     with pytest.raises(ProblemError, match=r"model must be a mislid\.Model; got list"):
-        initial_design([[1.0], [2.0]])
-    with pytest.raises(ProblemError, match="t must be a pull from 0 to 1; got 2"):
-        initial_design(model).arm(2)
-    with pytest.raises(ProblemError, match='use rule="spanner"'):
-        initial_design(Model([[1.0, 0.0], [0.0, 1e-9]], 0.1), rule="eigenvalue")
-
-
-def test_labels_of_the_arms_are_shown():
-    frame = pytest.importorskip("pandas").DataFrame({"x": [1.0, 0.1]}, index=["red", "blue"])
-    assert str(initial_design(Model(frame, 0.1))) == (
-        "initial design of 1 pulls: arms ['red'], once each"
-    )
+        initial_pulls([[1.0], [2.0]])
+    with pytest.raises(ProblemError, match="the paper's initialization can explore"):
+        initial_pulls(Model([[1.0, 0.0], [0.0, 1e-9]], 0.1))

@@ -13,7 +13,7 @@ from mislid.engine.setup import new_setting
 from mislid.question import Question
 from mislid.stopping.equal import hold_for_every_noise, take_noise
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
-from mislid.stopping.noise.equal import Spread
+from mislid.stopping.spread import Spread
 from mislid.stopping.state import ALL_ARMS, LINEAR, TWO_ARMS, begin_with, new_state
 
 X = np.vstack([np.eye(2), np.random.default_rng(0).uniform(-1, 1, size=(4, 2))])

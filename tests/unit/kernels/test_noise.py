@@ -8,15 +8,23 @@ import numpy as np
 import pytest
 
 from mislid._jit import Vector, kernel
-from mislid.engine.compiled import _shifts, _tilts
-from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.stopping.noise.variances import Sample, by_shifts, shifts
-from mislid.stopping.noise_tilted import Tilts, at_tie_of_tilted, tilted_ceiling, tilted_evidence
-from mislid.stopping.noise_variances import (
+from mislid.stopping.bounded_noise import (
+    Tilted,
+    Tilts,
+    at_tie_of_tilted,
+    by_tilts,
+    tilted_ceiling,
+    tilted_evidence,
+    tilts_of,
+)
+from mislid.stopping.unknown_noise import (
+    Sample,
     Shifts,
     at_tie_of_shifted,
+    by_shifts,
     shifted_ceiling,
     shifted_evidence,
+    shifts,
 )
 
 NOWHERE = -1e300
@@ -54,7 +62,7 @@ def tilted_arm(rng: np.random.Generator, model: str) -> Tilted:
 @pytest.mark.parametrize("tolerance", [0.0, 0.01, 0.5])
 @pytest.mark.parametrize("model", ["bernoulli", "bounded"])
 def test_tilted(model: str, tolerance: float) -> None:
-    rng, compiled, given = np.random.default_rng(1), _tilts(model), tilts_of(model)
+    rng, compiled, given = np.random.default_rng(1), tilts_of(model), tilts_of(model)
     found = np.zeros(3)
     for _ in range(300):
         i, j = tilted_arm(rng, model), tilted_arm(rng, model)
@@ -80,7 +88,7 @@ def test_shifted(tolerance: float) -> None:
     given, finite = shifts(), 0
     for _ in range(60):
         i, j = sample(rng), sample(rng)
-        compiled = _shifts(2)
+        compiled = shifts(2)
         expected = by_shifts(given, i, j, tolerance)
         by_compiled_shifts(compiled, np.array([*i, *j]), tolerance, NOWHERE, found)
         if math.isinf(expected):

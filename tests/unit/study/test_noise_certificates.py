@@ -14,8 +14,8 @@ import mislid
 from mislid.errors import ProblemError
 from mislid.forecast.evidence_summary import Claims
 from mislid.report.page import page
-from mislid.stopping.noise.intervals import bounded_intervals, unknown_intervals
-from mislid.stopping.noise.pairs import by_own_values
+from mislid.stopping.intervals import bounded_intervals, unknown_intervals
+from mislid.stopping.noise import by_own_values
 from mislid.study import Study
 
 MEANS = np.array([0.1, 0.3, 0.8, 0.5])

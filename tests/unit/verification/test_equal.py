@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mislid.stopping.evidence import by_two_arms, families_of
-from mislid.stopping.noise.equal import Spread, cell_ends
+from mislid.stopping.spread import Spread, cell_ends
 from mislid.verification import equal, families
 from mislid.verification.intervals import exactly
 

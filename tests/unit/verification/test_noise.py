@@ -9,8 +9,8 @@ import pytest
 import mislid
 from helpers.certificates import CASES, certificate_of
 from helpers.tampering import changed, sealed
-from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.stopping.noise.variances import Sample, by_shifts, shifts
+from mislid.stopping.bounded_noise import Tilted, by_tilts, tilts_of
+from mislid.stopping.unknown_noise import Sample, by_shifts, shifts
 from mislid.verification import tilted, variances
 from mislid.verification.intervals import exactly
 from mislid.verification.noise import NoiseModel

@@ -14,7 +14,7 @@ from mislid._tables import as_frame
 from mislid._validation import Matrix, Vector, as_noise, as_top_m, is_one_of
 from mislid._words import shown
 from mislid.errors import ProblemError
-from mislid.geometry.spanner import initial_design
+from mislid.geometry.spanner import initial_pulls
 from mislid.geometry.time import characteristic_curve, characteristic_time
 from mislid.model import Model
 
@@ -148,9 +148,9 @@ def weigh(
         # Of two numbers that differ by rounding the least error may be the larger one.
         widths = (plain.misspecification, min(plain.least_misspecification, plain.misspecification))
         model = Model(plain.features, 0.0)
-        times = characteristic_curve(model, means, m, widths, noise=spread, rtol=rtol).value
+        times = characteristic_curve(model, means, m, widths, noise=spread, rtol=rtol)
         pulls = _pulls(plain.features), _pulls(white.features)
-        costs = *widths, plain.condition, *pulls, *map(float, times)
+        costs = *widths, plain.condition, *pulls, *(time.value for time in times)
         choices.append(Choice(order, plain.d, *costs))
     anything = Model(np.ones((means.size, 1)), math.inf)
     unstructured = characteristic_time(anything, means, m, noise=spread, rtol=rtol)
@@ -159,6 +159,6 @@ def weigh(
 
 def _pulls(features: Matrix) -> float:
     try:
-        return initial_design(Model(features, 0.0), rule="eigenvalue").length
+        return initial_pulls(Model(features, 0.0))
     except ProblemError:  # more than can be counted
         return math.inf

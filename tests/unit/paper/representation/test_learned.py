@@ -123,8 +123,8 @@ def test_whitening_shortens_the_published_initial_design(shared_data):
     published = representation(features, np.linalg.lstsq(features, means)[0], means)
     white = published.reduce(whiten=True).to_instance().model
     plain = mislid.Model(features, 0.206)
-    assert mislid.initial_design(plain, rule="eigenvalue").length == 252_208
-    assert mislid.initial_design(white, rule="eigenvalue").length == 960
+    assert mislid.geometry.initial_pulls(plain) == 252_208
+    assert mislid.geometry.initial_pulls(white) == 960
 
 
 def test_an_instance_declares_what_was_measured(given, tmp_path):

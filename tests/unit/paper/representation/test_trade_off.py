@@ -37,9 +37,9 @@ def test_numbers_are_those_of_the_functions(learned, trade_off):
         least = mislid.smallest_misspecification(model, learned.means)
         assert choice.least_misspecification == pytest.approx(least, rel=1e-9)
         assert choice.condition == plain.condition
-        assert choice.pulls == mislid.initial_design(model, rule="eigenvalue").length
+        assert choice.pulls == mislid.geometry.initial_pulls(model)
         white = learned.reduce(choice.d, order=choice.order, whiten=True).to_instance().model
-        assert choice.white_pulls == mislid.initial_design(white, rule="eigenvalue").length
+        assert choice.white_pulls == mislid.geometry.initial_pulls(white)
         time = mislid.characteristic_time(model, learned.means, 3, noise=0.5)
         assert choice.time == pytest.approx(time.value, rel=0.011)
 

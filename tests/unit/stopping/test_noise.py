@@ -11,7 +11,7 @@ import pytest
 from mislid import Model, Question
 from mislid.engine import Engine
 from mislid.geometry.duality import all_pairs
-from mislid.stopping.noise.pairs import by_own_values, scatter_after, scatter_over_time
+from mislid.stopping.noise import by_own_values, scatter_after, scatter_over_time
 
 MODELS = ("unknown", "bounded", "bernoulli")
 

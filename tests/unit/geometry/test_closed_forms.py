@@ -5,16 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from helpers.time_cases import random_case
-from mislid.geometry import linear_bounds
+from mislid.geometry import duality
+from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (
+    TRUST,
     all_pairs,
-    linear_multipliers,
+    closed_form_bounds,
     proved_bound,
     top_arms,
     unstructured_bounds,
 )
-from mislid.geometry.linear_bounds import TRUST, closed_form_bounds
-from mislid.geometry.pair_solver import PairSolver
 from mislid.model import Model
 
 
@@ -29,18 +29,22 @@ def questions(seed):
 
 def proved_by_scaled_multipliers(case, weights, pair, tolerance):
     """The best of a fine grid of scales of z_lin, by weak duality as certificates state it."""
-    z = linear_multipliers(case.model, weights, pair)
+    (i, j), A, root = pair, case.model.features, np.sqrt(weights)
+    A = A / np.max(np.abs(A), axis=0)
+    z = root * np.linalg.lstsq((root[:, None] * A).T, A[j] - A[i], rcond=None)[0]
+    z[j] -= 1.0
+    z[i] += 1.0
     return max(
         proved_bound(case.model, case.means, weights, s * z, 1.0, pair, tolerance)
         for s in np.linspace(0.0, 1.0, 201)
     )
 
 
-@pytest.mark.parametrize("heavy", [128, 3, 0])
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("heavy", [128, 3])
+@pytest.mark.parametrize("seed", range(8))
 def test_no_pair_costs_less_than_its_bound(monkeypatch, seed, heavy):
-    monkeypatch.setattr(linear_bounds, "HEAVY", heavy)
-    monkeypatch.setattr(linear_bounds, "MOST_NUMBERS", 64)  # several pieces
+    monkeypatch.setattr(duality, "HEAVY", heavy)
+    monkeypatch.setattr(duality, "MOST_NUMBERS", 64)  # several pieces
     case, weights, pairs, tolerance = questions(seed)
     solver = PairSolver(case.model, case.means, weights)
     bounds = closed_form_bounds(case.model, case.means, weights, pairs, tolerance, solver.floor())
@@ -50,7 +54,7 @@ def test_no_pair_costs_less_than_its_bound(monkeypatch, seed, heavy):
     assert np.all(bounds >= free)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(8))
 def test_bounds_are_those_of_the_best_scale_of_linear_multipliers(seed):
     case, weights, pairs, tolerance = questions(seed)
     floor = np.zeros(case.model.K)

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from mislid.stopping.noise.variances import (
+from mislid.stopping.unknown_noise import (
     TWO_SIDED,
     Sample,
     by_shifts,
-    shifted_log,
+    log_of_shifts,
     shifts,
 )
 from oracles import noise as oracle
@@ -45,7 +45,7 @@ def test_the_bound_is_below_and_near_the_least_over_all_variances() -> None:
     rng, near = np.random.default_rng(1), []
     for _ in range(300):
         arm, r = nasty(rng)
-        found, true = shifted_log(SHIFTS, arm, r), oracle.least_over_sigma(SHIFTS, arm, r)
+        found, true = log_of_shifts(SHIFTS, arm, r), oracle.least_over_sigma(SHIFTS, arm, r)
         assert found <= true + 1e-7 * (1 + abs(true))
         if 3.0 < true < 40.0:
             near.append(oracle.least_of_terms(SHIFTS, arm, r) - found)
@@ -60,7 +60,7 @@ def test_it_rises_with_the_distance() -> None:
         arm, r = nasty(rng)
         farther = r * float(rng.uniform(1, 3)) + 1e-12
         true = oracle.least_over_sigma(SHIFTS, arm, farther, 2001)
-        assert shifted_log(SHIFTS, arm, r) <= true + 1e-7 * (1 + abs(true))
+        assert log_of_shifts(SHIFTS, arm, r) <= true + 1e-7 * (1 + abs(true))
 
 
 @pytest.mark.parametrize("nearer", [0.0, 0.5, 1.0])
@@ -69,8 +69,8 @@ def test_means_on_the_wrong_side_are_covered(nearer: float) -> None:
     for _ in range(200):
         arm, r = nasty(rng)
         true = oracle.least_over_sigma(SHIFTS, arm, -nearer * r, 2001)
-        assert shifted_log(SHIFTS, arm, -r) <= true + 1e-7 * (1 + abs(true))
-        assert shifted_log(SHIFTS, arm, -math.inf) <= true + 1e-7 * (1 + abs(true))
+        assert log_of_shifts(SHIFTS, arm, -r) <= true + 1e-7 * (1 + abs(true))
+        assert log_of_shifts(SHIFTS, arm, -math.inf) <= true + 1e-7 * (1 + abs(true))
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])

@@ -1,4 +1,19 @@
-"""Evidence of a pair where values are in [0, 1]; `mislid.stopping.noise.tilted` says why.
+"""Evidence of a pair where values are in [0, 1], by tilted processes.
+
+For values X in [0, 1] with mean x, and b > 0, two inequalities hold:
+
+exact
+    E exp(b X) <= 1 - x + x e^b, because exp is convex; with equality for values 0 and 1.
+empirical
+    E exp(b (X - x) - psi(b) (X - c)^2) <= 1 with psi(b) = -ln(1 - b) - b, for 0 < b < 1 and any c
+    in [0, 1] that is known before X (Fan et al., 2015): it profits from values that vary little.
+
+So with n values, their sum S and V = sum (X - c)^2, where c was each time the guess
+(1/2 + sum before) / (n before + 1), the average over tilts b of
+
+    exp(b S - n ln(1 - x + x e^b))      or      exp(b (S - n x) - psi(b) V)
+
+is E+(x). E-(x) has -b for b, and psi(b) as it is. The logarithms are convex in x.
 
 Counts, sums and scatter of an arm are those of its values, scaled to [0, 1].
 """
@@ -6,11 +21,20 @@ Counts, sums and scatter of an arm are those of its values, scaled to [0, 1].
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from mislid._jit import Struct, Vector, inner, kernel
+from mislid.stopping.evidence import fading_logs
 
+# Tilts; an effect on a rate x asks for about its size over x (1 - x).
+EXACT_TILTS = tuple(0.005 * 2.0**power for power in range(11))
+EMPIRICAL_TILTS = tuple(0.005 * 2.0**power for power in range(8))
+# A tilt's weight falls by a factor e for every factor exp(TAIL) away from the centre.
+CENTRE, TAIL = 0.1, 2.0
+# The part of the weight that empirical tilts have where values may be between 0 and 1.
+EMPIRICAL_SHARE = 0.5
 # What is known of a minimum when it is no longer looked for, in nats.
 ACCURACY, MOST_STEPS = 1e-10, 200
 # Terms that are so much smaller than the largest one are left out, in nats.
@@ -82,7 +106,9 @@ def at_tie_of_tilted(tilts: Tilts, i: Arm, j: Arm, tol: float) -> float:
 def tilted_evidence(tilts: Tilts, i: Arm, j: Arm, tol: float, level: float) -> float:
     """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
 
-    As `mislid.stopping.noise.tilted.by_tilts`.
+    The infimum over 0 <= x <= 1 - tol of ln E+(x) of the incumbent plus ln E-(x + tol) of the
+    challenger. A convex function is above its tangents: those at two points between which the
+    minimum is meet below it, and the points are moved together until that is near.
     """
     first = at_tie_of_tilted(tilts, i, j, tol)
     if first < level:
@@ -142,3 +168,82 @@ def tilted_ceiling(tilts: Tilts, i: Arm, j: Arm, tol: float) -> float:
     """At least the evidence of a pair, quickly."""
     x = tie_of_tilted(i, j, tol)
     return _ceiling(tilts, 1.0, j, x) + _ceiling(tilts, -1.0, i, x + tol)
+
+
+class Tilted(NamedTuple):
+    """Values of one arm in [0, 1]: their number, their sum, and V."""
+
+    n: float
+    total: float
+    scatter: float = 0.0
+
+
+def tilts_of(noise_model: str) -> Tilts:
+    """The tilts for values that are "bounded", or "bernoulli"; weights add up to 1.
+
+    Examples
+    --------
+    >>> len(tilts_of("bernoulli").sizes), len(tilts_of("bounded").sizes)
+    (11, 19)
+    """
+    exact, empirical = np.array(EXACT_TILTS), np.array(EMPIRICAL_TILTS)
+    share = 1.0
+    if noise_model == "bernoulli":
+        empirical = empirical[:0]
+    else:
+        share = 1.0 - EMPIRICAL_SHARE
+    sizes = np.concatenate([exact, empirical])
+    logs = fading_logs(exact, CENTRE, TAIL, share)
+    if empirical.size:
+        logs = np.append(logs, fading_logs(empirical, CENTRE, TAIL, EMPIRICAL_SHARE))
+    return Tilts(
+        sizes=sizes,
+        growth=np.expm1(sizes),
+        shrinkage=np.expm1(-sizes),
+        prices=np.concatenate([np.zeros(exact.size), -np.log1p(-empirical) - empirical]),
+        exact=exact.size,
+        logs=logs,
+        terms=np.zeros(sizes.size),
+    )
+
+
+@kernel
+def _log_and_slope(
+    tilts: Tilts, sign: float, n: float, total: float, scatter: float, x: float
+) -> tuple[float, float]:
+    return tilted_log(tilts, sign, (n, total, scatter), x)
+
+
+@kernel
+def _pair_evidence(tilts: Tilts, arms: Vector, tol: float) -> float:
+    return tilted_evidence(
+        tilts, (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5]), tol, -np.inf
+    )
+
+
+def log_of_tilts(tilts: Tilts, sign: float, arm: Tilted, x: float) -> tuple[float, float]:
+    """`tilted_log` for Python.
+
+    Examples
+    --------
+    >>> arm = Tilted(n=100, total=20)
+    >>> [round(log_of_tilts(tilts_of("bernoulli"), 1.0, arm, x)[0], 2) for x in (0.1, 0.2, 0.4)]
+    [2.24, -0.38, -1.38]
+    """
+    n, total, scatter = map(float, arm)
+    found: tuple[float, float] = _log_and_slope(tilts, float(sign), n, total, scatter, float(x))
+    return found
+
+
+def by_tilts(tilts: Tilts, challenger: Tilted, incumbent: Tilted, tolerance: float) -> float:
+    """`tilted_evidence` for Python; minus infinity where an arm was never measured.
+
+    Examples
+    --------
+    >>> round(by_tilts(tilts_of("bernoulli"), Tilted(200, 10), Tilted(200, 60), 0.0), 2)
+    18.13
+    """
+    if challenger.n == 0.0 or incumbent.n == 0.0:
+        return -math.inf
+    arms = np.array([*challenger, *incumbent], dtype=np.float64)
+    return float(_pair_evidence(tilts, arms, float(tolerance)))

@@ -11,8 +11,8 @@ from mislid import Model
 from mislid._validation import Vector
 from mislid.stopping.evidence import by_features, by_two_arms, diagonal_weights, families_of
 from mislid.stopping.intervals import by_single_arms, by_the_features, mean_intervals
-from mislid.stopping.noise.equal import SHARES, TILTS, Spread, cell_ends, spread_of
 from mislid.stopping.residuals import Residuals
+from mislid.stopping.spread import SHARES, TILTS, Spread, cell_ends, spread_of
 
 COUNTS = [1, 2, 5, 40, 700, 30_000]
 

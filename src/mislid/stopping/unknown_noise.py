@@ -1,21 +1,47 @@
 """Evidence of a pair of arms with Gaussian noise of unknown variance.
 
-`mislid.stopping.noise.variances` says why; the same steps in the same order.
+The null of an arm is a mean x and a variance 1/theta. It is compared with Gaussian values of
+precision g theta, g ~ Gamma(alpha, alpha), whose mean is above x (E+) or below (E-) by |h|
+standard deviations of their own, h ~ N(0, rho^2); with a share `TWO_SIDED` the sign is free. With
+n values, their mean y and scatter SS = sum (X - y)^2, and with r = y - x for E+, x - y for E-,
+
+    S = SS + n r^2,  S' = SS + n r^2 / q,  q = 1 + n rho^2,  a = alpha + n/2,
+    kappa = S / S'  (from 1 to q, rising in |r|),  tau = theta S' / 2,  p = tau / (alpha + tau),
+
+    ln E = ln Gamma(a) - ln Gamma(alpha) - (n/2) ln alpha - ln(q) / 2
+           - a ln(1 + tau / alpha) + kappa tau + ln G,
+    G = TWO_SIDED + (1 - TWO_SIDED) 2 T(t),  t^2 = 2 a (kappa - 1) p,
+
+T the distribution function of Student's t with 2 a degrees of freedom; t has the sign of r. For a
+fixed tau >= 0 this rises in kappa, as long as r >= 0. So the infimum over all variances is that
+over tau at one kappa, and it only rises if the mean moves farther away. Where r < 0, on the side
+that the displacements do not look at, G is less than 1 and at least TWO_SIDED.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mislid._jit import Matrix, PerArm, Struct, Vector, inner, kernel
+from mislid.stopping.evidence import fading_logs
 
-# As in `mislid.stopping.noise.variances`.
+# Displacements, in standard deviations.
+SIZES = tuple(0.005 * 3.0**power for power in range(7))
+CENTRE, TAIL = 0.1, 1.5
+# alpha is this over rho^2, as long as that is not too little.
+PRECISION, LEAST_PRECISION = 6.0, 0.5
+# The part of the displacements that may have either sign: where a mean is far on the wrong side,
+# the others prove nothing.
 TWO_SIDED = 0.1
+# Where tau is less than its best value, the infimum is looked for in pieces; these parts of t^2.
 PIECES = (1.0, 0.9, 0.7, 0.4, 0.0)
-LOSS, CELLS, NARROW, BEYOND = 0.01, 16, 1e-9, 1.5
+# What a bound from below may lose, in nats; cells at first, and when they are too narrow to halve.
+LOSS, CELLS, NARROW = 0.01, 16, 1e-9
+# So many standard errors beyond the two means, cells end.
+BEYOND = 1.5
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 # Cells that wait to be looked at are never so many: each is halved at most 30 times.
 MOST_CELLS = CELLS + 64
@@ -24,7 +50,7 @@ MOST_CELLS = CELLS + 64
 class Shifts(Struct):
     """What E+ and E- average over."""
 
-    scales: Vector  # (S,)
+    rhos: Vector  # (S,)
     alphas: Vector  # (S,)
     logs: Vector  # (S,) of their weights
     # ln Gamma(a) and all else that depends on the number of values alone, and for which number.
@@ -43,15 +69,19 @@ def _set_base(shifts: Shifts, arm: Arm) -> None:
     if shifts.known[k] == n:
         return
     shifts.known[k] = n
-    for s in range(shifts.scales.shape[0]):
-        alpha, rho = shifts.alphas[s], shifts.scales[s]
+    for s in range(shifts.rhos.shape[0]):
+        alpha, rho = shifts.alphas[s], shifts.rhos[s]
         base = math.lgamma(alpha + 0.5 * n) - math.lgamma(alpha) - 0.5 * n * math.log(alpha)
         shifts.bases[k, s] = base - 0.5 * math.log1p(n * rho * rho)
 
 
 @inner
 def _gain(a: float, kappa: float, p: float) -> float:
-    """A bound from below for ln G."""
+    """A bound from below for ln G, by one from above for the tail of Student's t.
+
+    The tail beyond t is at most the integral of (s / t) times the density, which is at most
+    DENSITY nu / (nu - 1) (1 + t^2 / nu)^((1 - nu) / 2) / t, nu = 2 a.
+    """
     excess = (kappa - 1.0) * p
     if excess <= 0.0:
         return 0.0
@@ -74,6 +104,7 @@ def _right_side(a: float, alpha: float, kappa: float) -> float:
 
 @inner
 def _wrong_side(a: float, alpha: float, kappa: float) -> float:
+    # Up to some tau by G there, as T(-t) >= 1/2 - DENSITY t; from there on by TWO_SIDED.
     best = a - alpha
     p = 0.5 * (1.0 + best / a)
     tau = alpha * p / (1.0 - p)
@@ -91,7 +122,7 @@ def shifted_log(shifts: Shifts, arm: Arm, r: float) -> float:
     terms, most, far = shifts.terms, -np.inf, n * r * r
     for s in range(terms.shape[0]):
         alpha = shifts.alphas[s]
-        a, q = alpha + 0.5 * n, 1.0 + n * shifts.scales[s] * shifts.scales[s]
+        a, q = alpha + 0.5 * n, 1.0 + n * shifts.rhos[s] * shifts.rhos[s]
         kappa = q
         if scatter + far > 0.0 and far < np.inf:
             kappa = (scatter + far) / (scatter + far / q)
@@ -143,7 +174,9 @@ def _beyond(arm: Arm) -> float:
 def shifted_evidence(shifts: Shifts, i: Arm, j: Arm, tol: float, level: float) -> float:
     """Evidence of a pair of measured arms; if it is less than `level`, something less than that.
 
-    As `mislid.stopping.noise.variances.by_shifts`.
+    The infimum over x of ln E+(x) of the incumbent plus ln E-(x + tol) of the challenger. Over a
+    cell x1 <= x <= x2 it is at least the former at x2 plus the latter at x1. Cells are halved until
+    all have at least the least value that was seen, less `LOSS`; they reach beyond the two means.
     """
     near, far = i[2] - tol, j[2]
     if not near < far:
@@ -180,3 +213,68 @@ def shifted_evidence(shifts: Shifts, i: Arm, j: Arm, tol: float, level: float) -
         cell[3], cell[4], cell[5] = x, up, down
         waiting += 2
     return min(bound, least)
+
+
+class Sample(NamedTuple):
+    """Values of one arm: their number, their mean, and squared distances from it."""
+
+    n: float
+    mean: float
+    scatter: float
+
+
+def shifts(K: int = 2) -> Shifts:
+    """The displacements, with room for K arms; weights add up to 1.
+
+    Examples
+    --------
+    >>> round(float(np.exp(shifts().logs).sum()), 12)
+    1.0
+    """
+    rhos = np.array(SIZES)
+    return Shifts.zeros(
+        {"K": K, "S": rhos.size},
+        rhos=rhos,
+        alphas=np.maximum(PRECISION / rhos**2, LEAST_PRECISION),
+        logs=fading_logs(rhos, CENTRE, TAIL),
+        terms=np.zeros(rhos.size),
+        cells=np.zeros((MOST_CELLS, 6)),
+    )
+
+
+@kernel
+def _log_at(shifts: Shifts, n: float, scatter: float, r: float) -> float:
+    return shifted_log(shifts, (0, n, 0.0, scatter), r)
+
+
+@kernel
+def _pair_evidence(shifts: Shifts, arms: Vector, tol: float) -> float:
+    i, j = (0, arms[0], arms[1], arms[2]), (1, arms[3], arms[4], arms[5])
+    return shifted_evidence(shifts, i, j, tol, -np.inf)
+
+
+def log_of_shifts(given: Shifts, arm: Sample, r: float) -> float:
+    """`shifted_log` for Python.
+
+    Examples
+    --------
+    >>> arm = Sample(n=40, mean=0.0, scatter=40.0)
+    >>> [round(log_of_shifts(shifts(), arm, r), 2) for r in (-math.inf, -0.1, 0.0, 0.3, 1.0)]
+    [-2.68, -2.45, -0.38, 0.16, 7.65]
+    """
+    return float(_log_at(given, float(arm.n), float(arm.scatter), float(r)))
+
+
+def by_shifts(given: Shifts, challenger: Sample, incumbent: Sample, tolerance: float) -> float:
+    """`shifted_evidence` for Python; minus infinity where an arm was never measured.
+
+    Examples
+    --------
+    >>> j, i = Sample(n=60, mean=1.0, scatter=60.0), Sample(n=60, mean=0.0, scatter=60.0)
+    >>> round(by_shifts(shifts(), i, j, 0.0), 2)
+    5.7
+    """
+    if challenger.n == 0.0 or incumbent.n == 0.0:
+        return -math.inf
+    arms = np.array([*challenger, *incumbent], dtype=np.float64)
+    return float(_pair_evidence(given, arms, float(tolerance)))

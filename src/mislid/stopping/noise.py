@@ -1,6 +1,22 @@
-"""Evidence of pairs by the values of their own two arms, where the noise is not known.
+"""Evidence where the standard deviation of the noise is not known.
 
-Values come as the engine has them: more is better, and `scatter` is that of `Engine.scatter`.
+Each arm has two processes for every value x that its mean may have: E+(x), which grows if the mean
+is above x, and E-(x), which grows if it is below. Both begin at 1 and are supermartingales if the
+mean is x, whatever rule chooses the arms. For a challenger i and an incumbent j, E+ of j times E-
+of i takes the place of the family `two arms` of `stopping.evidence`; the evidence of the pair
+is the least logarithm of the product over all means at which i beats j by the tolerance.
+
+bounded_noise
+    Values in an interval ("bounded"), or 0 and 1 ("bernoulli").
+unknown_noise
+    Gaussian values, every arm with a standard deviation of its own ("unknown").
+
+equal
+    Gaussian values, one standard deviation for all arms ("unknown-equal"). All evidence of
+    `mislid.stopping.evidence` stays, multiplied by a process of the scatter.
+
+docs/certificate-proof.md has the proofs. Values come as the engine has them: more is better, and
+`scatter` is that of `Engine.scatter`.
 """
 
 from __future__ import annotations
@@ -8,14 +24,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mislid._validation import Vector
-from mislid.stopping.evidence import Pairs
-from mislid.stopping.noise.tilted import Tilted, by_tilts, tilts_of
-from mislid.stopping.noise.variances import Sample, by_shifts, shifts
+from mislid.stopping.evidence import Arms, Pairs
 
-Arms = NDArray[np.int64]
+NOISE_MODELS = ("known", "unknown", "bounded", "bernoulli", "unknown-equal")
+"""What may be known of the noise; docs/noise.md says what each of them means."""
+UNDECLARED = ("unknown", "unknown-equal")
+"""Gaussian values of which no standard deviation is declared."""
 
 
 def by_own_values(
@@ -54,6 +70,9 @@ def by_own_values(
     >>> by_own_values("bernoulli", (0, 1), counts, means, np.zeros(2), pairs, 0.0).round(2)
     array([18.13])
     """
+    from mislid.stopping.bounded_noise import Tilted, by_tilts, tilts_of
+    from mislid.stopping.unknown_noise import Sample, by_shifts, shifts
+
     found = np.full(len(pairs), -math.inf)
     if noise_model == "unknown":
         given = shifts()

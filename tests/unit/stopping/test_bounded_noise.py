@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mislid.stopping.noise.tilted import Tilted, by_tilts, least, tilted_log, tilts_of
+from mislid.stopping.bounded_noise import Tilted, by_tilts, log_of_tilts, tilts_of
 from oracles import noise as oracle
 
 MODELS = ("bernoulli", "bounded")
@@ -31,7 +31,7 @@ def test_it_is_an_average_of_products(model: str, sign: float) -> None:
         arm = Tilted(len(values), float(values.sum()), oracle.scatter_about_guesses(values))
         x = float(rng.uniform(0, 1))
         expected = oracle.tilted_by_values(tilts, sign, values, x)
-        assert tilted_log(tilts, sign, arm, x)[0] == pytest.approx(expected, abs=1e-9)
+        assert log_of_tilts(tilts, sign, arm, x)[0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -39,8 +39,8 @@ def test_the_slope_is_that_of_the_values(model: str) -> None:
     rng, tilts = np.random.default_rng(4), tilts_of(model)
     for _ in range(100):
         arm, x, sign = drawn(rng, model), float(rng.uniform(0.01, 0.99)), float(rng.choice([-1, 1]))
-        beside = [tilted_log(tilts, sign, arm, x + h)[0] for h in (-1e-6, 1e-6)]
-        slope = tilted_log(tilts, sign, arm, x)[1]
+        beside = [log_of_tilts(tilts, sign, arm, x + h)[0] for h in (-1e-6, 1e-6)]
+        slope = log_of_tilts(tilts, sign, arm, x)[1]
         assert slope == pytest.approx((beside[1] - beside[0]) / 2e-6, rel=1e-4, abs=1e-4)
 
 
@@ -58,17 +58,6 @@ def test_evidence_is_the_least_over_all_nulls(model: str, tolerance: float) -> N
 
 def test_nothing_is_known_of_arms_without_values() -> None:
     assert by_tilts(tilts_of("bernoulli"), Tilted(0, 0), Tilted(9, 9), 0.0) == -math.inf
-
-
-@pytest.mark.parametrize("at", [0.0, 1e-9, 0.2, 1.0, 1.5])
-@pytest.mark.parametrize("power", [2.0, 4.0, 1.1])
-def test_a_bound_of_a_convex_function(at: float, power: float) -> None:
-    def value(x: float) -> tuple[float, float]:
-        far = abs(x - at)
-        return 50 * far**power, 50 * power * far ** (power - 1) * math.copysign(1, x - at)
-
-    true = 50 * max(at - 1.0, 0.0) ** power
-    assert true - 1e-6 <= least(value, 0.0, 1.0) <= true + 1e-12
 
 
 def test_the_twin_with_half_the_price_is_no_supermartingale() -> None:
