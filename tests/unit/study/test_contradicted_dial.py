@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import mislid
-from mislid.server.views import forecast_of, share_of
+from mislid.server.views import forecast_of
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.2]}
 VALUES = {"a": 0.3, "b": 0.5, "c": 0.8, "d": 0.25}
@@ -48,5 +48,4 @@ def test_nothing_is_said_to_be_proved_or_to_go_where_the_noise_is_refuted() -> N
     forecast = forecast_of(refuted)
     assert (forecast["more"], forecast["statistic"], forecast["pair"]) == (None, None, None)
     assert forecast["what_ifs"]
-    assert share_of(refuted) is None
     assert not any(one["decided_now"] for one in forecast["what_ifs"])

@@ -187,7 +187,7 @@ def _entries(
         .where(EVENTS.c.key == key, EVENTS.c.sequence > after, EVENTS.c.sequence <= until)
         .order_by(EVENTS.c.sequence)
     )
-    entries = [Entry(*row) for row in connection.execute(wanted)]
+    entries = list(map(Entry._make, connection.execute(wanted).all()))
     refuse_holes(after, until, entries)
     return entries
 
