@@ -145,6 +145,11 @@ async def create(request: Request) -> Response:
     """Create a study; with a key, the same call finds it again."""
     body = await body_of(request)
     key = _key(request, body)
+    if "noise_range" in body:  # JSON has no tuple (low, high)
+        noise_range = body.pop("noise_range")
+        if "noise" in body or not isinstance(noise_range, list) or len(noise_range) != 2:
+            raise ProblemError("noise_range must be [low, high], in the place of noise")
+        body["noise"] = tuple(noise_range)
     _check(create_study, body, *_OWN)
     noise = body.get("noise")
     if isinstance(noise, dict) and noise.keys() == {"low", "high"}:  # a range; JSON has no tuples

@@ -15,9 +15,12 @@ from helpers.serving import new_study, tell_some
 from mislid.study import load_study
 from mislid.study.storage import as_storage
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() != 0, reason="it takes root to become somebody else"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.name != "posix" or os.geteuid() != 0, reason="it takes root to become somebody else"
+    ),
+]
 NOBODY = 65534
 # All that is needed is loaded before, since nobody may not read the programs of root.
 VISIT = """

@@ -409,6 +409,7 @@ def test_slow_bodies_end(
     assert said.startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_left(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,12 +116,23 @@ def test_a_study_is_begun_once_for_a_key(writing: Site) -> None:
     assert writing.post("/api/studies", named, headers=key).status_code == 422  # other settings
 
 
+def test_a_range_of_values_is_declared(writing: Site) -> None:
+    body: dict[str, Any] = {"candidates": ["a", "b"], "m": 1, "study_name": "range"}
+    done(writing.post("/api/studies", body | {"noise_range": [0, 10]}))
+    created = writing.json("/api/studies/range/events")["events"][0]["body"]
+    assert "[0.0, 10.0]" in str(created)
+    for wrong in (3, [0, 1, 2], None):
+        answer = writing.post("/api/studies", body | {"noise_range": wrong})
+        assert "noise_range must be [low, high]" in answer.json()["error"]["message"]
+
+
 NASTY: list[Any] = [
     None, True, -1, 0, 2**70, 1e308, "", "x", "\ud800", "\x00", [], [1], {}, {"a": 1},
     [[1]], "/etc/passwd", "sqlite:///x.db", [None], "9" * 5000,
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["ask", "tell", "correct", "void", "create"])
 def test_nonsense_is_refused_in_one_sentence(writing: Site, study: Study, call: str) -> None:
     tell_some(study, 1)
