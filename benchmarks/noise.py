@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from mislid import Identification, Instance, Model, identify
+from mislid import Instance, Model, identify
 from mislid.simulation.environments import Bernoulli, Bounded, Environment, Table
+from mislid.simulation.identify import Identification
 
 from .cases import Floats, published
 from .families import FAMILIES

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid import CharacteristicTime, Instance, Model, characteristic_time
+from mislid import Instance, Model, characteristic_time
+from mislid.geometry import CharacteristicTime
 
 from .cases import Case, published
 from .measuring import Timed, timed

@@ -34,7 +34,7 @@ def test_numbers_are_those_of_the_functions(learned, trade_off):
         plain = learned.reduce(choice.d, order=choice.order)
         model = mislid.Model(plain.features, choice.misspecification)
         assert choice.misspecification == plain.misspecification
-        least = mislid.smallest_misspecification(model, learned.means)
+        least = mislid.geometry.smallest_misspecification(model, learned.means)
         assert choice.least_misspecification == pytest.approx(least, rel=1e-9)
         assert choice.condition == plain.condition
         assert choice.pulls == mislid.geometry.initial_pulls(model)
