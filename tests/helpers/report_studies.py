@@ -83,7 +83,7 @@ def progress(more: int | None, low: int, high: int | None, **others: Any) -> Stu
 
 
 def dial(largest: float | None, *rows: SensitivityRow, smallest: float = 0.0) -> Sensitivity:
-    return Sensitivity(0.1, largest, None, smallest, 0.01, (), (), rows)
+    return Sensitivity(0.1, largest, None, smallest, 0.01, rows)
 
 
 def dial_row(width: float, answer: Any, statistic: float, decided: bool) -> SensitivityRow:

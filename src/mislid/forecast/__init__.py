@@ -9,10 +9,9 @@ from mislid.forecast.overview import Overview
 from mislid.forecast.planning import BudgetCheck, FeatureCheck
 from mislid.forecast.progress import StudyProgress, WhatIf
 from mislid.forecast.questions import EstimateRow, Ranking, ResultNow, Threshold
-from mislid.forecast.sensitivity import AnswerChange, Sensitivity, SensitivityRow
+from mislid.forecast.sensitivity import Sensitivity, SensitivityRow
 
 __all__ = [
-    "AnswerChange",
     "BudgetCheck",
     "EstimateRow",
     "EvidenceOverTime",

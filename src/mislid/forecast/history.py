@@ -1,4 +1,4 @@
-"""What was measured, and how the evidence grew: a study's own rule, asked at past times."""
+"""Measurements of a study, and the evidence of its pairs over time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 
 from mislid._validation import Matrix, Vector
 from mislid.certificate import proof
-from mislid.errors import CertificateError
-from mislid.geometry.alternatives import PairSolver
-from mislid.geometry.duality import Pairs, all_pairs, is_unstructured, top_arms, unstructured_bounds
+from mislid.geometry.duality import Pairs, all_pairs, top_arms, unstructured_bounds
 from mislid.stopping.intervals import bounded_intervals, mean_intervals, unknown_intervals
 from mislid.stopping.noise import scatter_after, scatter_over_time
 from mislid.stopping.spread import spread_of
 from mislid.study.candidates import Candidates
 from mislid.study.events import Decided
 from mislid.study.replay import new_engine, stand_ins
-from mislid.study.settings import EQUAL, KNOWN, UNKNOWN, Settings, is_python
+from mislid.study.settings import EQUAL, GUARANTEED, KNOWN, UNKNOWN, Settings
 
 Arms = NDArray[np.int64]
 
@@ -30,9 +28,8 @@ FINE, COARSE = 60, 30
 CLOSEST = 10
 # Pairs drawn, and pairs of which these are chosen: a solve takes about a third of a millisecond.
 DRAWN, SOLVED = 400, 2_000
-# How a pair is told apart by `guaranteed`, in the order of its families, and by other rules.
-BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS = "by its two arms", "by the features", "by all arms"
-BY_DISTANCE = "by the distance to a model in which the order is the other way round"
+# How a pair is told apart, in the order of the families.
+PROOFS = BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS = "by its two arms", "by the features", "by all arms"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +140,7 @@ def intervals_of(
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What the rule made of the first measurements.
+    """Estimates after the first measurements.
 
     More is better: where a study minimizes, values have the opposite sign here.
 
@@ -155,9 +152,6 @@ class Moment:
         Of every candidate (K,): the mean of its values, and counts over variances.
     projected
         The model's estimates (K,).
-    threshold
-        The one that all pairs share; infinite where the rule has none, not a number where a search
-        certified nothing.
     """
 
     samples: int
@@ -165,7 +159,6 @@ class Moment:
     means: Vector
     weights: Vector
     projected: Vector
-    threshold: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,25 +272,22 @@ class History:
 
 
 class Rule:
-    """A study's stopping rule, which can be asked about any number of its first measurements."""
+    """A study's rules at any number of its first measurements."""
 
     def __init__(self, record: Record) -> None:
         settings = record.settings
-        self.record, self.settles = record, settings.stopping == "guaranteed"
+        self.record = record
         self._engine = new_engine(settings, record.candidates, *stand_ins(settings, record.rules))
-        wide = settings.misspecification + self._engine.widening
-        self._model = record.candidates.model(wide)
 
     @property
     def has_evidence(self) -> bool:
-        """Whether its evidence can be told at all times.
+        """Whether evidence over time is known: that of `guaranteed`, where values need no search.
 
-        That of a rule that is written in Python cannot, nor what `guaranteed` has of pairs where
-        the noise is not known: no distance and no price there, but a search over all nulls.
+        Where arms have noise of their own that is not known, there is no distance and no price, but
+        a search over all nulls.
         """
         settings = self.record.settings
-        adapts = self.settles and settings.noise_model not in (KNOWN, EQUAL)
-        return not is_python(settings.stopping) and not adapts
+        return settings.stopping == GUARANTEED and settings.noise_model in (KNOWN, EQUAL)
 
     @cached_property
     def first(self) -> int | None:
@@ -307,48 +297,27 @@ class Rule:
         return int(seen.max()) + 1 if seen.size == len(order) else None
 
     def after(self, samples: int) -> Moment:
-        """Estimate and threshold after so many measurements, at least `first`."""
+        """Estimates after so many measurements, at least `first`."""
         counts, engine = self.record._counts_after(samples), self._engine
         # The rule must not spare work by what it remembers from another time.
         sums = self.record.settings.sign * self.record._sums_after(samples)
         engine.reset(counts, sums, scatter=self.record._scatter_after(samples))
-        shared = self.has_evidence and not self.settles
-        threshold = engine.judge(test=shared).threshold
-        return Moment(
-            samples,
-            counts,
-            engine.means,
-            engine.weights,
-            engine.estimate,
-            threshold if shared else math.inf,
-        )
+        engine.judge(test=False)
+        return Moment(samples, counts, engine.means, engine.weights, engine.estimate)
 
     def evidence(self, times: list[int], pairs: Pairs) -> EvidenceOverTime:
         """Evidence of pairs (p, 2) after these numbers of measurements (n,)."""
-        look = self._by_families if self.settles else self._distances
-        proofs = (BY_TWO_ARMS, BY_FEATURES, BY_ALL_ARMS) if self.settles else (BY_DISTANCE,)
-        shown = [look(samples, pairs) for samples in times]
+        shown = [self._by_families(samples, pairs) for samples in times]
         statistics = np.stack([one for one, _ in shown], axis=1)
         thresholds = np.stack([other for _, other in shown], axis=1)
         at = np.array(times, dtype=np.float64)
-        return EvidenceOverTime(at, pairs, proofs, statistics, thresholds, self._since(pairs))
+        return EvidenceOverTime(at, pairs, PROOFS, statistics, thresholds, self._since(pairs))
 
     def _since(self, pairs: Pairs) -> Vector:
         """From when on pairs were settled (p,), infinite where they are not."""
         known, decision = self.record.settled, self.record.decision
-        last = math.inf if decision is None or not self.settles else decision.samples
+        last = math.inf if decision is None else decision.samples
         return np.array([min(known.get((i, j), math.inf), last) for i, j in pairs.tolist()])
-
-    def _distances(self, samples: int, pairs: Pairs) -> tuple[Matrix, Matrix]:
-        """What the closest alternatives of the pairs cost (1, p), and what they have to."""
-        now, tolerance = self.after(samples), self.record.settings.tolerance
-        given, model = now.projected, self._model
-        if is_unstructured(model, given, tolerance):
-            costs = unstructured_bounds(given, now.weights, pairs, tolerance)
-        else:
-            solver = PairSolver(model, given, now.weights)
-            costs = np.array([_cost(solver, (i, j), tolerance) for i, j in pairs.tolist()])
-        return costs[None, :], np.full((1, len(pairs)), now.threshold)
 
     def _by_families(self, samples: int, pairs: Pairs) -> tuple[Matrix, Matrix]:
         """How far the pairs are from a tie by every family (3, p), and how far they have to be.
@@ -375,13 +344,6 @@ class Rule:
     @cached_property
     def _claim(self) -> proof.Claim:
         return proof.Claim(self.record.settings, self.record.candidates)
-
-
-def _cost(solver: PairSolver, pair: tuple[int, int], tolerance: float) -> float:
-    try:
-        return solver.solve(pair, tolerance).cost
-    except CertificateError:
-        return math.nan
 
 
 def best_of(record: Record, now: Moment) -> tuple[int, ...]:

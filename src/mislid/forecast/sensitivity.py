@@ -1,17 +1,14 @@
-"""The misspecification dial: what a study's data say if means may be farther from linear, or less.
+"""Sensitivity of a study's answer to the misspecification.
 
-With the rule `guaranteed` all that it says is true on one event, whose probability is 1 - level:
-docs/checks.md has the proof. With other rules it asks the rule again, as if something else had been
-declared.
+All that it states is true on one event, whose probability is 1 - level: docs/checks.md has the
+proof. With another stopping rule than `guaranteed` it only states what the data refute.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
-from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 
 # The grid's values in every decade, and its decades.
 MANTISSAS, DECADES = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), 3
-# Where something changes is located to this, relatively; below this part of the grid, it is at 0.
-ACCURACY, NEGLIGIBLE = 1e-3, 1e-9
 # Beyond the grid, until the verdict is that of infinity.
 DOUBLINGS = 20
 
@@ -49,10 +44,9 @@ class SensitivityRow:
         certified.
     statistic, threshold
         The evidence for the pair that is hardest to tell apart, in nats, and what it has to reach,
-        ln(1/level). With a rule that is not `guaranteed`, both are the rule's, and 0 while there
-        are too few measurements for it to be tested.
+        ln(1/level).
     decided
-        Whether this answer is proved with it, or the other rule satisfied.
+        Whether this answer is proved with it.
     contradicted
         Whether the data contradict the misspecification itself, as being too small. A decision that
         rests on it says nothing then.
@@ -67,23 +61,6 @@ class SensitivityRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerChange:
-    """Where the answer changes.
-
-    Attributes
-    ----------
-    misspecification
-        Up to this value the estimates prefer `before`, and then `after`.
-    before, after
-        m candidates each, best first; None where the estimate could not be certified.
-    """
-
-    misspecification: float
-    before: tuple[Label, ...] | None
-    after: tuple[Label, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
 class Sensitivity(PlainRecord):
     """How a study's answer depends on the misspecification.
 
@@ -93,23 +70,18 @@ class Sensitivity(PlainRecord):
         The misspecification of the study; its decision is for this one.
     largest
         The largest misspecification up to which the data prove the present answer; None if they do
-        for none, infinite if they do without any structure. With a rule that is not `guaranteed`,
-        the largest for which the data by now decide: smaller ones need not, see `decides`.
+        for none, infinite if they do without any structure.
     answer
         The answer that this is about, best first; None if `largest` is.
     smallest
         The data refute every misspecification below this.
     level
         `largest` and `smallest` are right, at all times and for all misspecifications at once,
-        with probability 1 - level; with a rule that is not `guaranteed`, `smallest` is. Where
-        infinity was declared and decided at, the decision is another event: 1 - 2 level together.
-    decides
-        The ranges (low, high) of misspecifications for which the data by now decide, increasing.
-    changes
-        Where the preferred answer changes.
+        with probability 1 - level. Where infinity was declared and decided at, the decision is
+        another event: 1 - 2 level together.
     table
         One row per value of a grid with 0, the declared one and infinity; empty before the first
-        design is measured.
+        design is measured, and with another rule than `guaranteed`.
     proven
         Whether the rule is `guaranteed`, and the data do not contradict the declared noise.
     """
@@ -119,8 +91,6 @@ class Sensitivity(PlainRecord):
     answer: tuple[Label, ...] | None
     smallest: float
     level: float
-    decides: tuple[tuple[float, float], ...]
-    changes: tuple[AnswerChange, ...]
     table: tuple[SensitivityRow, ...]
     proven: bool = False
 
@@ -156,36 +126,28 @@ class Sensitivity(PlainRecord):
     @property
     def statement(self) -> str:
         """What the data prove, and what they refute, in a sentence."""
-        verb = "proved" if self.proven else "decided, without a proof,"
-        if self.largest is None:
-            words = f"{verb} for no misspecification, not even for 0"
+        if not self.proven:
+            words = "nothing is proved"
+        elif self.largest is None:
+            words = "proved for no misspecification, not even for 0"
         elif math.isinf(self.largest):
-            words = f"{verb} for every misspecification"
+            words = "proved for every misspecification"
         else:
-            words = f"{verb} for every misspecification up to {self.largest:.3g}"
+            words = f"proved for every misspecification up to {self.largest:.3g}"
         if self.smallest > 0.0:
             words += f"; the data refute any below {self.smallest:.3g}"
-            if self.largest is not None and self.largest <= self.smallest:
+            if self.proven and self.largest is not None and self.largest <= self.smallest:
                 words += ", so nothing is proved for those that are left"
         return words
 
 
 class _Verdict(NamedTuple):
-    """What the rule says: the preferred arms, best first, and its evidence."""
+    """The preferred arms, best first, and their evidence."""
 
     arms: tuple[int, ...] | None
     statistic: float
     threshold: float
     decided: bool
-
-    def answer(self) -> frozenset[int] | None:
-        return None if self.arms is None else frozenset(self.arms)
-
-    def is_decided(self) -> bool:
-        return self.decided
-
-
-Aspect = Callable[[_Verdict], object]
 
 
 class _Dial:
@@ -217,36 +179,10 @@ class _Dial:
             finite.append(2.0 * finite[-1])
         return [*finite, math.inf]
 
-    def flips(self, aspect: Aspect) -> Iterator[tuple[float, float]]:
-        """Neighbouring misspecifications between which an aspect of the verdict changes."""
-        for low, high in pairwise(self.values):
-            while aspect(self.at(low)) != aspect(self.at(high)):
-                before, low = self._locate(low, high, aspect)
-                yield before, low
-
-    def _locate(self, low: float, high: float, aspect: Aspect) -> tuple[float, float]:
-        """Bisect for a change from what there is at `low`."""
-        least, was = NEGLIGIBLE * self.values[-2], aspect(self.at(low))
-        while math.isfinite(high) and high - low > ACCURACY * high and high > least:
-            middle = 0.5 * (low + high)
-            if aspect(self.at(middle)) == was:
-                low = middle
-            else:
-                high = middle
-        return low, high
-
-    def decides(self) -> tuple[tuple[float, float], ...]:
-        """The ranges in which the rule is satisfied."""
-        ends = [0.0] if self.at(0.0).decided else []
-        for before, after in self.flips(_Verdict.is_decided):
-            ends.append(after if self.at(after).decided else before)
-        if self.at(math.inf).decided:
-            ends.append(math.inf)
-        return tuple(zip(ends[::2], ends[1::2], strict=True))
-
 
 def _same(one: _Verdict, other: _Verdict) -> bool:
-    return (one.answer(), one.decided) == (other.answer(), other.decided)
+    sets = (None if verdict.arms is None else frozenset(verdict.arms) for verdict in (one, other))
+    return next(sets) == next(sets) and one.decided == other.decided
 
 
 def _reach(engine: Engine) -> float:
@@ -265,19 +201,6 @@ def _asked_with(engine: Engine, misspecification: float) -> Engine:
     other = Engine(question.replace(model=model), engine.algorithm, engine.stopping)
     other.reset(engine.counts, engine.sums, scatter=engine.scatter)
     return other
-
-
-def _judge_again(engine: Engine, misspecification: float) -> _Verdict:
-    """What the rule says to the same data; nothing of earlier tests is made use of."""
-    other = _asked_with(engine, misspecification)
-    verdict = other.judge()
-    estimated_nothing = other.unsolved > 0 and other.tests == 0
-    return _Verdict(
-        arms=None if estimated_nothing else other.incumbents,
-        statistic=verdict.statistic if other.tests else 0.0,
-        threshold=verdict.threshold if other.tests else 0.0,
-        decided=verdict.decided,
-    )
 
 
 class _Proofs:
@@ -326,36 +249,6 @@ class _Proofs:
         return max((min(largest, reach) for reach in reaches if reach is not None), default=0.0)
 
 
-class _Found(NamedTuple):
-    """What a dial comes to."""
-
-    dial: _Dial
-    decides: tuple[tuple[float, float], ...]
-    answer: tuple[int, ...] | None
-    smallest: float
-
-
-def _by_proof(claims: Claims, level: float, smallest: float) -> _Found:
-    """What is proved, by one M and for all misspecifications at once."""
-    proofs = _Proofs(claims, level)
-    dial = _Dial(claims, proofs.judge)
-    largest = proofs.reach(claims.answer) if claims.answer else None
-    refuted = max(smallest, proofs.refuted_by_two(dial, largest))
-    if math.isinf(claims.declared) and claims.is_proved(level):
-        largest = math.inf  # by the study's own M, where that is another one
-    if largest is None:
-        return _Found(dial, (), None, refuted)
-    return _Found(dial, ((0.0, largest),), claims.answer, refuted)
-
-
-def _by_rule(claims: Claims, smallest: float) -> _Found:
-    """What the study's own rule decides when it is asked again."""
-    dial = _Dial(claims, partial(_judge_again, claims.engine))
-    decides = dial.decides()
-    answer = dial.at(decides[-1][1]).arms if decides else None
-    return _Found(dial, decides, answer, smallest)
-
-
 def proved_range(claims: Claims) -> tuple[float | None, float]:
     """Up to which misspecification the present answer is proved, and below which all are refuted.
 
@@ -370,7 +263,7 @@ def proved_range(claims: Claims) -> tuple[float | None, float]:
 
 
 def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:
-    """Turn the dial over the data that there are by now; the level is delta unless given."""
+    """Sensitivity by the data that there are by now; the level is delta unless given."""
     engine, labels = claims.engine, claims.candidates.labels
     if claims.candidates.features is None:
         raise ProblemError(
@@ -386,32 +279,33 @@ def sensitivity_of(claims: Claims, level: float | None = None) -> Sensitivity:
     level = engine.question.delta if level is None else level
     proven = engine.stopping.name == GUARANTEED
     if not np.all(engine.counts[engine.design] > 0):
-        return Sensitivity(claims.declared, None, None, 0.0, level, (), (), (), proven)
-    least = residuals_of(engine).least(level)
-    found = _by_proof(claims, level, least) if proven else _by_rule(claims, least)
-    dial = found.dial
+        return Sensitivity(claims.declared, None, None, 0.0, level, (), proven)
+    smallest = residuals_of(engine).least(level)
+    if not proven:
+        return Sensitivity(claims.declared, None, None, smallest, level, (), proven)
+    proofs = _Proofs(claims, level)
+    dial = _Dial(claims, proofs.judge)
+    largest = proofs.reach(claims.answer) if claims.answer else None
+    smallest = max(smallest, proofs.refuted_by_two(dial, largest))
+    if math.isinf(claims.declared) and claims.is_proved(level):
+        largest = math.inf  # by the study's own M, where that is another one
 
     def named(arms: tuple[int, ...] | None) -> tuple[Label, ...] | None:
         return None if arms is None else tuple(labels[arm] for arm in arms)
 
     def row(misspecification: float) -> SensitivityRow:
         arms, statistic, threshold, decided = dial.at(misspecification)
-        contradicted = misspecification < found.smallest
+        contradicted = misspecification < smallest
         return SensitivityRow(
             misspecification, named(arms), statistic, threshold, decided, contradicted
         )
 
     return Sensitivity(
         declared=claims.declared,
-        largest=found.decides[-1][1] if found.decides else None,
-        answer=named(found.answer),
-        smallest=found.smallest,
+        largest=largest,
+        answer=None if largest is None else named(claims.answer),
+        smallest=smallest,
         level=level,
-        decides=found.decides,
-        changes=tuple(
-            AnswerChange(after, named(dial.at(before).arms), named(dial.at(after).arms))
-            for before, after in dial.flips(_Verdict.answer)
-        ),
         table=tuple(row(misspecification) for misspecification in dial.values),
-        proven=proven,
+        proven=True,
     )

@@ -345,7 +345,7 @@ def test_what_if_without_another_question(created: Call, monkeypatch: pytest.Mon
         SensitivityRow(0.0, ("C33",), 20.5, 12.0, decided=True, contradicted=True),
         SensitivityRow(math.inf, ("C33",), 3.0, 12.0, decided=False, contradicted=False),
     )
-    found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, ((0.0, 0.35),), (), rows, proven=True)
+    found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, rows, proven=True)
     monkeypatch.setattr(Study, "sensitivity", lambda study: found)
     monkeypatch.setattr(Study, "what_ifs", lambda study: (WHAT_IF,))
     table = created("what-if", "s").out

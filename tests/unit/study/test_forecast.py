@@ -71,15 +71,6 @@ class TestProgress:
         bound = study.progress(simulations=1).lower_bound
         assert bound == pytest.approx(time.samples(0.05), rel=0.01)
 
-    def test_evidence_is_that_of_the_studys_own_test(self) -> None:
-        study = measured(new_study(stopping="heuristic"), 20)
-        verdict = study._session.replay.engine.verdict
-        said = study.progress(simulations=1)
-        assert said.threshold == verdict.threshold
-        # Its own may be that of an earlier alternative, a little farther away.
-        assert said.statistic == pytest.approx(verdict.statistic, rel=0.1)
-        assert said.statistic <= verdict.statistic * (1 + 1e-9)
-
     def test_the_same_in_another_process(self, study: Study) -> None:
         said = study.progress(simulations=FEW)
         again = Study(Session(study.study_name, study._session.key, study._session.storage))
@@ -88,15 +79,7 @@ class TestProgress:
             delta=0.01, simulations=FEW
         )
 
-    def test_random_numbers_are_those_of_seed_and_event(self, study: Study) -> None:
-        now = study._snapshot()
-        others = (
-            replace(now, events=now.events + 1),
-            replace(now, settings=replace(now.settings, seed=1)),
-        )
-        assert all(other.progress(FEW) != now.progress(FEW) for other in others)
-
-    @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb"])
+    @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper"])
     def test_the_study_does_not_notice(self, algorithm: str) -> None:
         watched, alone = (measured(new_study(algorithm=algorithm), 12) for _ in range(2))
         watched.ask(2), alone.ask(2)
@@ -113,13 +96,6 @@ class TestProgress:
         assert_same(
             *(numbers_of(one._session.replay.engine.memory().sampler) for one in (watched, alone))
         )
-
-    def test_learned_habits_go_on(self) -> None:
-        study = measured(new_study(algorithm="mislid-paper"), 40)
-        now = study._snapshot()
-        fresh = new_study(algorithm="mislid-paper")._snapshot()
-        forgetful = replace(now, memory=fresh.memory)
-        assert forgetful.progress(FEW) != now.progress(FEW)
 
     def test_open_trials_come_first(self) -> None:
         study = measured(new_study(), SEEN)
@@ -138,12 +114,6 @@ class TestProgress:
             (),
         )
         assert said.note == "too early: 2 candidates of the first design not measured yet"
-
-    @pytest.mark.parametrize(("algorithm", "missing"), [("uniform", 4), ("mislid", 1)])
-    def test_in_the_first_design(self, algorithm: str, missing: int) -> None:
-        said = measured(new_study(algorithm=algorithm), 1).progress()
-        assert (said.more, said.more_low, said.more_high) == (None, missing, None)
-        assert "too early" in said.note
 
     def test_after_the_decision(self) -> None:
         study = measured(new_study(), 10**6)
@@ -210,14 +180,6 @@ class TestProgress:
         assert said.lower_bound == math.inf
         assert said.to_dict()["lower_bound"] == "inf"
 
-    def test_values_of_json(self, study: Study) -> None:
-        said = study.progress(simulations=FEW)
-        plain = json.loads(json.dumps(said.to_dict(), allow_nan=False))
-        assert plain["pair"] == list(said.pair or ())
-        assert {**plain, "pair": said.pair, "best_now": said.best_now} == {
-            name: getattr(said, name) for name in plain
-        }
-
     def test_refuses(self, study: Study) -> None:
         for call in (study.progress, study.what_if, study.what_ifs):
             with pytest.raises(ProblemError, match="simulations"):
@@ -248,14 +210,6 @@ class TestSummedUp:
         said = summed_up([*map(float, range(10)), *beyond[:9]], 19, 100)
         assert said[:3] == (9, 1, None)
 
-    def test_no_more_simulations_than_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        study = measured(new_study(), SEEN)
-        monkeypatch.setattr(Forward, "run", lambda *_: math.inf)
-        calls: list[None] = []
-        said = study._snapshot().progress(each=lambda: calls.append(None))
-        assert said.more is None
-        assert len(calls) == 10
-
     def test_fewer_where_they_are_dear(self) -> None:
         rng = np.random.default_rng(0)
         for K, count in ((499, SIMULATIONS), (500, FEW_SIMULATIONS)):
@@ -280,26 +234,11 @@ class TestLongRuns:
         assert forward.run(np.random.default_rng(5), 100 * K) == math.inf
         assert MANY_ROUNDS < len(rounds) < MANY_ROUNDS + math.log(100) / math.log(1.04)
 
-    def test_noise_belongs_to_the_arm(self) -> None:
-        seed = np.random.SeedSequence(4, spawn_key=(2, 7))
-        eager, lazy = (np.random.default_rng(seed) for _ in range(2))
-        streams = [one.standard_normal(3) for one in eager.spawn(6)]
-        noise = Noise(lazy)
-        for arm in (5, 0, 3):
-            assert np.array_equal(noise[arm].standard_normal(3), streams[arm])
-
-
 class TestAnyStudy:
     def test_minimizing_is_maximizing_the_negative(self, study: Study) -> None:
         mirror = measured(new_study(direction="minimize"), SEEN)
         assert mirror.progress(simulations=FEW) == study.progress(simulations=FEW)
         assert mirror.what_ifs(simulations=1) == study.what_ifs(simulations=1)
-
-    def test_units_do_not_matter(self, study: Study) -> None:
-        scaled = measured(new_study(noise=2.0, misspecification=0.8), SEEN, scale=4.0)
-        mine, its = (one.progress(simulations=FEW) for one in (study, scaled))
-        assert (mine.more_low, mine.more, mine.more_high) == (its.more_low, its.more, its.more_high)
-        assert its.statistic == pytest.approx(mine.statistic)
 
     def test_noise_of_each_arm(self, study: Study) -> None:
         alike = measured(new_study(noise=[0.5] * 5), SEEN)
@@ -320,15 +259,8 @@ class TestAnyStudy:
         changed = {name for row in study.what_ifs(simulations=1) for name in row.changed}
         assert changed == {"delta", "m", "tolerance"}
 
-    @pytest.mark.parametrize("stopping", ["heuristic", "paper"])
-    def test_stopping_rules(self, stopping: str) -> None:
-        study = measured(new_study(stopping=stopping), 15)
-        said = study.progress(simulations=FEW)
-        assert said.more_low > 0
-        assert (said.more is None) == bool(said.note) or said.more_high is None
-
     @pytest.mark.parametrize(
-        "algorithm", ["lucb", "lingape", "lingifa", "uniform", "mislid-authors-tricks", "lingame"]
+        "algorithm", ["lucb", "uniform"]
     )
     def test_algorithms(self, algorithm: str) -> None:
         study = measured(new_study(algorithm=algorithm, stopping="heuristic"), 12)
@@ -377,10 +309,6 @@ class TestWhatIf:
         assert said.more is not None
         assert said.more > 0
 
-    def test_before_the_design(self) -> None:
-        said = new_study().what_if(m=2)
-        assert (said.more, said.more_low, said.decided_now, said.answer_now) == (None, 2, False, ())
-
     @pytest.mark.parametrize(
         ("argument", "value"),
         [("m", 0), ("m", 5), ("delta", 1.0), ("tolerance", -1.0), ("misspecification", -0.1)],
@@ -389,10 +317,7 @@ class TestWhatIf:
         with pytest.raises(ProblemError, match=rf"^{argument} must"):
             study.what_if(**{argument: value})  # type: ignore[arg-type]
 
-    def test_refuses_a_misspecification_without_features(self) -> None:
-        with pytest.raises(ProblemError, match="misspecification must be left out"):
-            new_study(candidates=["a", "b"], misspecification=None).what_if(misspecification=0.1)
-
+    @pytest.mark.slow
     def test_smaller_error_rates_need_more_and_larger_tolerances_fewer(self) -> None:
         names = {"delta": (0.2, 0.05, 0.001), "tolerance": (0.3, 0.1, 0.0)}
         for name, values in names.items():
@@ -427,12 +352,6 @@ class TestWhatIfs:
         study = new_study(algorithm="lingame", misspecification=0.0, delta=0.1)
         rows = measured(study, 12).what_ifs(simulations=1)
         assert [row.changed for row in rows] == [("delta",), ("tolerance",)]
-
-    def test_before_the_design(self) -> None:
-        rows = new_study(storage=MemoryStorage()).what_ifs()
-        assert {row.more for row in rows} == {None}
-        assert "tolerance" not in {row.changed[0] for row in rows}
-
 
 class AtTheThirtieth:
     """Stops when it has been asked so often, which only it remembers."""

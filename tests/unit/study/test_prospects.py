@@ -42,8 +42,8 @@ def least_evidence(X: np.ndarray, n: int, gap: float, eps: float, tolerance: flo
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.2])
-@pytest.mark.parametrize("eps", [0.0, 0.03, 0.3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("eps", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(2))
 def test_numbers_are_the_first_with_enough_evidence(
     seed: int, eps: float, tolerance: float
 ) -> None:
@@ -76,7 +76,7 @@ def test_what_measurements_cannot_prove() -> None:
     assert prospects_of(np.ones((9, 1)), tolerance=1e3).gap_without(100) == 0.0
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_designs_are_optimal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 4)) * [1.0, 1e-3, 1e3, 1.0]
