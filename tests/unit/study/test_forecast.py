@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +12,9 @@ from mislid import Model, characteristic_time
 from mislid.engine import Verdict, View
 from mislid.errors import ContradictedWarning, ProblemError
 from mislid.forecast.progress import ASKED, FEW_SIMULATIONS, SIMULATIONS, summed_up
-from mislid.forecast.simulate import MANY_ROUNDS, Forward, Noise
+from mislid.forecast.simulate import MANY_ROUNDS
 from mislid.study import Study
 from mislid.study.session import Session
-from mislid.study.storage import MemoryStorage
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
 MEANS = {"a": 0.2, "b": 0.7, "c": 1.0, "d": 0.4, "e": 0.35}
@@ -234,6 +232,7 @@ class TestLongRuns:
         assert forward.run(np.random.default_rng(5), 100 * K) == math.inf
         assert MANY_ROUNDS < len(rounds) < MANY_ROUNDS + math.log(100) / math.log(1.04)
 
+
 class TestAnyStudy:
     def test_minimizing_is_maximizing_the_negative(self, study: Study) -> None:
         mirror = measured(new_study(direction="minimize"), SEEN)
@@ -259,9 +258,7 @@ class TestAnyStudy:
         changed = {name for row in study.what_ifs(simulations=1) for name in row.changed}
         assert changed == {"delta", "m", "tolerance"}
 
-    @pytest.mark.parametrize(
-        "algorithm", ["lucb", "uniform"]
-    )
+    @pytest.mark.parametrize("algorithm", ["lucb", "uniform"])
     def test_algorithms(self, algorithm: str) -> None:
         study = measured(new_study(algorithm=algorithm, stopping="heuristic"), 12)
         assert study.progress(simulations=3).samples == study.samples
@@ -352,6 +349,7 @@ class TestWhatIfs:
         study = new_study(algorithm="lingame", misspecification=0.0, delta=0.1)
         rows = measured(study, 12).what_ifs(simulations=1)
         assert [row.changed for row in rows] == [("delta",), ("tolerance",)]
+
 
 class AtTheThirtieth:
     """Stops when it has been asked so often, which only it remembers."""
