@@ -89,7 +89,7 @@ def test_lists_of_records_are_tables_to_pandas(study):
         ["assay", "running"],
         ["screen", "running"],
     ]
-    assert "more" in pd.DataFrame(study.what_ifs()).columns
+    assert "more" in pd.DataFrame(study.overview().what_ifs).columns
 
 
 def test_without_pandas_they_say_what_to_do(study, planned, monkeypatch):

@@ -235,7 +235,7 @@ class Overview(Record):
 
     @cached_property
     def what_ifs(self) -> tuple[WhatIf, ...]:
-        """Forecasts for other questions, as `Study.what_ifs` gives them."""
+        """Forecasts for other error rates, one candidate more and less, and other questions."""
         return () if self.forecaster is None else self.forecaster.what_ifs()
 
     @cached_property

@@ -93,16 +93,13 @@ class Study:
     >>> robot = {"1 mg": 0.1, "2 mg": 0.2, "4 mg": 0.35, "8 mg": 0.9}
     >>> study.optimize(lambda trial: robot[trial.arm], n_trials=7)
 
-    What it waits for, whether fewer measurements are needed at an error rate of 0.2, and for which
-    other questions that is worked out:
+    What it waits for, and whether fewer measurements are needed at an error rate of 0.2:
 
     >>> progress = study.progress(simulations=5)
     >>> progress.pair
     ('4 mg', '8 mg')
     >>> study.what_if(delta=0.2, simulations=5).more < progress.more
     True
-    >>> [other.changed[0] for other in study.what_ifs(simulations=1)]
-    ['delta', 'delta', 'm', 'tolerance', 'misspecification', 'misspecification']
 
     The vial of one measurement was broken, and the noise is larger than was thought. The log keeps
     what was before.
@@ -1104,26 +1101,6 @@ class Study:
         """
         changes = {"m": m, "delta": delta, "tolerance": tolerance}
         return self._snapshot().what_if(simulations, **changes, misspecification=misspecification)
-
-    def what_ifs(self, *, simulations: int | None = None) -> tuple[WhatIf, ...]:
-        """`what_if` for error rates 0.1 and 0.01, one candidate more and less, and others.
-
-        Parameters
-        ----------
-        simulations
-            As in `progress`.
-
-        Returns
-        -------
-        tuple of WhatIf
-            One for each question; those that the rules cannot answer are left out.
-
-        Raises
-        ------
-        ProblemError
-            As in `progress`.
-        """
-        return self._snapshot().what_ifs(simulations)
 
     def overview(self) -> Overview:
         """The study at one moment, as `mislid study status` and reports show it.

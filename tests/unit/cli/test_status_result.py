@@ -347,7 +347,7 @@ def test_what_if_without_another_question(created: Call, monkeypatch: pytest.Mon
     )
     found = Sensitivity(0.2, 0.35, ("C33",), 0.05, 0.01, rows, proven=True)
     monkeypatch.setattr(Study, "sensitivity", lambda study: found)
-    monkeypatch.setattr(Study, "what_ifs", lambda study: (WHAT_IF,))
+    monkeypatch.setattr(overview.Overview, "what_ifs", (WHAT_IF,))
     table = created("what-if", "s").out
     assert "proved up to   0.35\n" in table
     assert "refuted below  0.05\n" in table

@@ -85,7 +85,7 @@ class TestProgress:
         for _ in range(3):
             watched.progress(simulations=2)
             watched.what_if(m=1, simulations=2)
-            watched.what_ifs(simulations=1)
+            watched._snapshot().what_ifs(1)
             assert watched.ask(3) == alone.ask(3)
         assert [event.fact for event in watched.events()] == [
             event.fact for event in alone.events()
@@ -126,7 +126,7 @@ class TestProgress:
         assert (later.more, later.more_high, later.statistic, later.pair) == (None,) * 4
         assert later.note == "no forecast: the data contradict what was declared"
         assert (later.lower_bound, later.best_now) == (None, ("a",))
-        for asked in study.what_ifs(simulations=FEW):
+        for asked in study._snapshot().what_ifs(FEW):
             assert (asked.decided_now, asked.more) == (False, None)
             assert "no forecast: the data contradict" in asked.note
 
@@ -179,7 +179,7 @@ class TestProgress:
         assert said.to_dict()["lower_bound"] == "inf"
 
     def test_refuses(self, study: Study) -> None:
-        for call in (study.progress, study.what_if, study.what_ifs):
+        for call in (study.progress, study.what_if):
             with pytest.raises(ProblemError, match="simulations"):
                 call(simulations=0)
 
@@ -237,7 +237,7 @@ class TestAnyStudy:
     def test_minimizing_is_maximizing_the_negative(self, study: Study) -> None:
         mirror = measured(new_study(direction="minimize"), SEEN)
         assert mirror.progress(simulations=FEW) == study.progress(simulations=FEW)
-        assert mirror.what_ifs(simulations=1) == study.what_ifs(simulations=1)
+        assert mirror._snapshot().what_ifs(1) == study._snapshot().what_ifs(1)
 
     def test_noise_of_each_arm(self, study: Study) -> None:
         alike = measured(new_study(noise=[0.5] * 5), SEEN)
@@ -255,7 +255,7 @@ class TestAnyStudy:
         said = measured(study, SEEN).progress(simulations=FEW)
         assert said.more is not None
         assert said.best_now == ("c",)
-        changed = {name for row in study.what_ifs(simulations=1) for name in row.changed}
+        changed = {name for row in study._snapshot().what_ifs(1) for name in row.changed}
         assert changed == {"delta", "m", "tolerance"}
 
     @pytest.mark.parametrize("algorithm", ["lucb", "uniform"])
@@ -329,7 +329,7 @@ class TestWhatIf:
 
 class TestWhatIfs:
     def test_the_table(self, study: Study) -> None:
-        rows = study.what_ifs(simulations=1)
+        rows = study._snapshot().what_ifs(1)
         asked = [(row.changed[0], getattr(row, row.changed[0])) for row in rows]
         gap = asked[3][1]
         assert asked == [
@@ -347,7 +347,7 @@ class TestWhatIfs:
 
     def test_impossible_rows_are_left_out(self) -> None:
         study = new_study(algorithm="lingame", misspecification=0.0, delta=0.1)
-        rows = measured(study, 12).what_ifs(simulations=1)
+        rows = measured(study, 12)._snapshot().what_ifs(1)
         assert [row.changed for row in rows] == [("delta",), ("tolerance",)]
 
 

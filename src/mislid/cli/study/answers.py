@@ -242,7 +242,7 @@ def what_if_command(study: Study, form: str, **changes: Any) -> None:
     """
     given = {key: value for key, value in changes.items() if value is not None}
     if not given:
-        _print_sensitivity(form, study.study_name, study.sensitivity(), study.what_ifs())
+        _print_sensitivity(form, study.study_name, study.sensitivity(), study.overview().what_ifs)
         return
     found = study.what_if(**given)
     table = [
