@@ -68,7 +68,7 @@ def printed(words):
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         main(words[1:])
-    return re.sub(r"(?m)^mislid: compiling, .*\n", "", output.getvalue())
+    return re.sub(r"(?m)^\r?mislid: compiling, .*\n", "", output.getvalue())
 
 
 PARSERS = [
