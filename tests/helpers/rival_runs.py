@@ -19,7 +19,7 @@ from mislid.engine.setup import new_setting
 from mislid.question import Question
 from mislid.stopping.registry import Setup
 from mislid.stopping.state import Setting, State, new_state, take_in
-from mislid.stopping.thresholds import heuristic_threshold
+from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import Choice, Data, best
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from mislid._jit import PerArm, Struct, Vector, inner
 from mislid.algorithms import _published as published
 from mislid.algorithms._options import Allowed
 from mislid.geometry.linalg import cholesky_solve, dot
-from mislid.stopping._thresholds import unstructured
 from mislid.stopping.state import Setting, State
+from mislid.stopping.thresholds import unstructured
 
 OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)
 # Bonuses of optimistic gains: of the text, of its runs, and of LinGame.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from mislid._jit import inner
-from mislid.stopping._thresholds import unstructured
 from mislid.stopping.state import Setting, State
+from mislid.stopping.thresholds import unstructured
 
 # Measurements that arms are pretended to have had, and an addition to the tube (at noise 1).
 PHANTOM, WIDENING = 1e-10, 1e-5

@@ -15,7 +15,7 @@ from mislid.geometry.linalg import gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import forget_means
 from mislid.geometry.two_arms import leave_nothing_out
-from mislid.stopping import _thresholds as thresholds
+from mislid.stopping import thresholds
 from mislid.stopping.schedule import (
     closest,
     cost_of_doubt,

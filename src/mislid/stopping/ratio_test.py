@@ -15,7 +15,6 @@ import numpy as np
 from mislid._jit import Struct, inner, kernel
 from mislid.geometry.linalg import copy
 from mislid.geometry.two_arms import list_challengers
-from mislid.stopping._thresholds import of_ratios
 from mislid.stopping.pairs_left import (
     begin_to_settle,
     count_left,
@@ -26,6 +25,7 @@ from mislid.stopping.pairs_left import (
 from mislid.stopping.ridge import RidgeSpace, squared_distance, update_ridge
 from mislid.stopping.schedule import count_test, estimate, record
 from mislid.stopping.state import Setting, State, take_best
+from mislid.stopping.thresholds import of_ratios
 
 
 class RatioTest(Struct):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -170,9 +169,6 @@ PUBLISHED_RULES: Mapping[str, StoppingRule] = MappingProxyType(
 """Rules of published comparisons, for simulations, by their names; studies do not stop by them."""
 
 
-# Rules of earlier releases: two parts of what `guaranteed` was. Its proof has taken their place.
-RETIRED = ("mixture", "pairwise")
-
 # How studies call rules that are written in Python: this, then module and class.
 PYTHON = "python:"
 
@@ -188,24 +184,13 @@ def stopping_rule_called(name: str) -> StoppingRule:
     return STOPPING_RULES.get(name) or StoppingRule(name, "written in Python", NO_GUARANTEE)
 
 
-def retirement(name: str) -> str:
-    """What to tell those who ask for a rule that is retired.
-
-    Examples
-    --------
-    >>> retirement("mixture")
-    "stopping='mixture' is now 'guaranteed', whose proof needs fewer measurements"
-    """
-    return f"stopping={name!r} is now 'guaranteed', whose proof needs fewer measurements"
-
-
 def as_stopping_rule(stopping: Any) -> StoppingRule:
     """The rule of this name, or an object with `judge(view)` as a rule.
 
     Parameters
     ----------
     stopping
-        A name in `STOPPING_RULES` or `PUBLISHED_RULES` or of a rule that is retired, or an object.
+        A name in `STOPPING_RULES` or `PUBLISHED_RULES`, or an object.
         Its attribute `guaranteed` says whether its error rate is proven to be at most delta;
         without it nothing is claimed.
 
@@ -226,9 +211,6 @@ def as_stopping_rule(stopping: Any) -> StoppingRule:
     """
     if isinstance(stopping, StoppingRule):
         return stopping
-    if isinstance(stopping, str) and stopping in RETIRED:
-        warnings.warn(retirement(stopping), DeprecationWarning, stacklevel=2)
-        stopping = "guaranteed"
     known = {**STOPPING_RULES, **PUBLISHED_RULES}
     if isinstance(stopping, str) and stopping in known:
         return known[stopping]

@@ -1,4 +1,4 @@
-"""Thresholds of the stopping rules: how much evidence is enough.
+"""Thresholds of the stopping rules.
 
 Evidence is 1/2 sum_k N_k (x_k - y_k)^2 / sigma_k^2 between means x and y, with N_k measurements of
 arm k and known noise sigma_k. It has no unit, and neither has a threshold.
@@ -10,114 +10,78 @@ compared with L = max_k |phi_k| / sigma_k. Its trace is at most t L^2, so that a
 the logarithm ln(1 + t ln(1/delta) / (2d)) stays as it is, with t the number of samples. And the
 deviations' share, |eta|_N^2 <= t eps^2 with noise 1, becomes sum_k N_k (eps / sigma_k)^2 =
 eps^2 `information`, information = sum_k N_k / sigma_k^2.
+
+Confidence comes in as log_inverse = ln(1/delta); `information` is sum_k N_k / sigma_k^2.
 """
 
 from __future__ import annotations
 
 import math
 
-from scipy.special import lambertw
+import numpy as np
 
-from mislid._validation import as_number
-
-
-def heuristic_threshold(t: float, delta: float) -> float:
-    """ln((1 + ln(t + 1)) / delta) after t samples: no guarantee.
-
-    The published experiments used it.
-
-    Examples
-    --------
-    >>> round(heuristic_threshold(40_000, 0.05), 2)
-    5.45
-    """
-    return _log_inverse(delta) + math.log(1.0 + math.log(t + 1.0))
+from mislid._jit import inner
 
 
-def paper_unstructured_threshold(t: float, K: int, delta: float) -> float:
-    """The paper's beta_uns: 2K Wbar(ln(2e/delta) / (2K) + ln(8 e K ln t) / 2).
-
-    Wbar(x) = -W_{-1}(-exp(-x)), for x from 1 on. Bounds the evidence between the true means and
-    their projected estimates at confidence delta/2, whatever the features.
-
-    The lemma behind it holds for all samples up to a fixed t, while a stopping rule needs all t at
-    once. That it may be used all the same is due to Kaufmann and Koolen: for all t of practical
-    interest (every t up to 1e16) it lies above their bound for all K arms (JMLR 2021, Theorem 9).
-
-    Examples
-    --------
-    >>> round(paper_unstructured_threshold(40_000, 10, 0.05), 1)
-    117.5
-    """
-    level = _log_inverse(delta)
-    if t <= 1:
-        return math.inf
-    x = (1.0 + math.log(2.0) + level) / (2 * K) + math.log(8.0 * math.e * K * math.log(t)) / 2.0
-    return float(-2 * K * lambertw(-math.exp(-max(x, 1.0)), -1).real)
+@inner
+def wbar(x: float) -> float:
+    """-W_{-1}(-exp(-x)): the solution w >= 1 of w - ln w = x, for x >= 1 (1 below)."""
+    u = max(x - 1.0, 0.0)
+    # An upper bound; w - ln w is convex, so Newton's method comes down to the root from it.
+    w = 1.0 + math.sqrt(2.0 * u) + u
+    for _ in range(60):
+        if w <= 1.0:
+            break
+        step = (w - math.log(w) - 1.0 - u) / (1.0 - 1.0 / w)
+        w -= step
+        if step <= 1e-15 * w:
+            break
+    return max(w, 1.0)
 
 
-def paper_linear_threshold(
-    t: float,
-    d: int,
-    delta: float,
-    misspecification: float,
-    *,
-    information: float | None = None,
-    printed: bool = False,
-) -> float:
-    """The paper's beta_lin, corrected or as printed; it needs V >= 2 L^2 I.
-
-    The evidence between truth and estimate splits, orthogonally in the weights N, into that of the
-    linear parts and that of the rest. The first exceeds
-
-        b0(c) = 1 + ln(1/c) + (1 + 1/ln(1/c)) d/2 ln(1 + t ln(1/c) / (2d))
-
-    with probability at most c. The second is at most 1/2 sum_k N_k (2 eps / sigma_k)^2, because it
-    is no longer than the difference of two deviations within eps. Squares add:
-    b0(delta/2) + 2 eps^2 information. The text prints 1/2 (4 eps sqrt(t) + sqrt(2 b0(delta)))^2:
-    a triangle inequality where the parts are orthogonal, and delta where the union with beta_uns
-    leaves delta/2. `information` is sum_k N_k / sigma_k^2; t, as for noise 1, unless given.
-
-    Examples
-    --------
-    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.0), 1)
-    23.5
-    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.1), 1)
-    43.5
-    >>> round(paper_linear_threshold(1000, 5, 0.05, 0.1, printed=True), 1)
-    188.9
-    """
-    level = _log_inverse(delta if printed else delta / 2)
-    b0 = 1.0 + level + (1.0 + 1.0 / level) * d / 2 * math.log1p(t * level / (2 * d))
-    weight = float(t) if information is None else float(information)
-    if not printed:
-        return b0 + 2.0 * weight * misspecification * misspecification
-    root = 4.0 * misspecification * math.sqrt(weight) + math.sqrt(2.0 * b0)
-    return 0.5 * root * root
+@inner
+def heuristic(t: float, log_inverse: float) -> float:
+    """ln((1 + ln(t + 1)) / delta)."""
+    return log_inverse + math.log(1.0 + math.log(t + 1.0))
 
 
-def paper_threshold(
-    t: float,
-    K: int,
-    d: int,
-    delta: float,
-    misspecification: float,
-    *,
-    information: float | None = None,
-    printed: bool = False,
-) -> float:
-    """min(beta_uns, beta_lin), the paper's threshold.
-
-    Examples
-    --------
-    >>> round(paper_threshold(40_000, 10, 5, 0.05, 5.0), 1)
-    117.5
-    """
-    linear = paper_linear_threshold(
-        t, d, delta, misspecification, information=information, printed=printed
-    )
-    return min(paper_unstructured_threshold(t, K, delta), linear)
+@inner
+def logarithmic(t: float, log_inverse: float, factor: float) -> float:
+    """ln(1 / delta) + factor ln(t + 1)."""
+    return log_inverse + factor * math.log(t + 1.0)
 
 
-def _log_inverse(delta: float) -> float:
-    return -math.log(as_number(delta, "delta", low=0, high=1, low_open=True, high_open=True))
+@inner
+def of_ratios(t: float, log_inverse: float, iterated: bool) -> float:
+    """ln((t + 1) / delta), or with an iterated logarithm that of `heuristic`."""
+    return heuristic(t, log_inverse) if iterated else logarithmic(t, log_inverse, 1.0)
+
+
+@inner
+def unstructured(t: float, K: int, log_inverse: float) -> float:
+    """The paper's beta_uns; infinite for t <= 1, where it is not defined."""
+    if t <= 1.0:
+        return np.inf
+    x = (math.log(2.0) + 1.0 + log_inverse) / (2.0 * K)
+    return 2.0 * K * wbar(x + 0.5 * math.log(8.0 * math.e * K * math.log(t)))
+
+
+@inner
+def linear_part(t: float, d: int, log_inverse: float) -> float:
+    """The paper's bound b0 on the error of the linear part."""
+    spread = 0.5 * d * math.log(1.0 + t * log_inverse / (2.0 * d))
+    return 1.0 + log_inverse + (1.0 + 1.0 / log_inverse) * spread
+
+
+@inner
+def linear(t: float, d: int, eps: float, information: float, log_inverse: float) -> float:
+    """beta_lin with the confidence and the sum of squares that its proof supports."""
+    deviation = 2.0 * information * eps * eps if eps > 0.0 else 0.0
+    return linear_part(t, d, log_inverse + math.log(2.0)) + deviation
+
+
+@inner
+def printed_linear(t: float, d: int, eps: float, information: float, log_inverse: float) -> float:
+    """beta_lin as the paper prints it."""
+    deviation = 4.0 * eps * math.sqrt(information) if eps > 0.0 else 0.0
+    return 0.5 * (deviation + math.sqrt(2.0 * linear_part(t, d, log_inverse))) ** 2

@@ -12,7 +12,6 @@ from mislid._jit import Struct, inner, kernel
 from mislid.geometry.newton import SOLVED, STALLED
 from mislid.geometry.search import CRUDE, DONE, GOOD, better_bound, forget_means
 from mislid.geometry.two_arms import is_wide, leave_nothing_out, list_challengers, pair_cost
-from mislid.stopping._thresholds import of_ratios
 from mislid.stopping.pairs_left import (
     begin_to_settle,
     count_left,
@@ -23,6 +22,7 @@ from mislid.stopping.pairs_left import (
 )
 from mislid.stopping.schedule import closest, count_test, estimate, keep_doubt, record
 from mislid.stopping.state import Setting, State
+from mislid.stopping.thresholds import of_ratios
 
 # All pairs that are left are looked at again when the samples have grown by this factor.
 RENEWAL = 1.01

@@ -16,7 +16,7 @@ from helpers.rival_runs import (
     sample_sizes,
 )
 from mislid.algorithms import LUCB
-from mislid.stopping.thresholds import heuristic_threshold
+from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import lucb
 
 

@@ -7,8 +7,8 @@ from numpy.random import Generator
 from mislid import Instance, Model, identify
 from mislid.engine import Engine
 from mislid.question import Question
-from mislid.stopping.thresholds import heuristic_threshold
 from oracles.furthest import furthest
+from oracles.paper_thresholds import heuristic_threshold
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, np.inf])

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.special import lambertw
 
 from mislid._jit import for_python
-from mislid.stopping import _thresholds as thresholds
-from mislid.stopping.thresholds import (
+from mislid.stopping import thresholds
+from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_linear_threshold,
     paper_unstructured_threshold,

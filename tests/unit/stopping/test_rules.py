@@ -11,8 +11,8 @@ from mislid.engine import Engine, Verdict
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.model import Model
-from mislid.stopping.rules import RETIRED, STOPPING_RULES, as_stopping_rule
-from mislid.stopping.thresholds import (
+from mislid.stopping.rules import STOPPING_RULES
+from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_threshold,
     paper_unstructured_threshold,
@@ -140,12 +140,6 @@ def test_arms_never_measured_are_settled_by_the_features_alone() -> None:
         found = verdict(data, "guaranteed")
         assert found.decided == known
         assert np.all(np.isfinite(evidence(found)))
-
-
-@pytest.mark.parametrize("name", RETIRED)
-def test_retired_rules_are_what_took_their_place(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match="guaranteed"):
-        assert as_stopping_rule(name).name == "guaranteed"
 
 
 def test_tests_follow_a_geometric_grid() -> None:

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import lambertw, zeta
 
 from mislid.errors import ProblemError
-from mislid.stopping.thresholds import (
+from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_linear_threshold,
     paper_threshold,
