@@ -12,6 +12,7 @@ from tests.helpers.postgresql import programs, running_server
 
 import mislid
 from mislid.study import Study
+from mislid.study.storage import MemoryStorage, Storage
 
 from .measuring import in_own_process, timed
 from .report import Spread, Tables, digits, duration, progress, version
@@ -53,7 +54,9 @@ def storages() -> Iterator[dict[str, str | None]]:
         yield found
 
 
-def new_study(name: str, seed: int, storage: str | None = None) -> tuple[Study, Callable[[], None]]:
+def new_study(
+    name: str, seed: int, storage: Storage | str | None = None
+) -> tuple[Study, Callable[[], None]]:
     """A study of a random problem, and a function that asks, measures and tells once."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(ARMS, DIMENSION))
@@ -105,24 +108,17 @@ def optuna_pairs(storage: str, size: int, count: int) -> Spread:
 
 def opened(storages_of: dict[str, str | None], size: int, repeats: int) -> Iterator[list[str]]:
     """Rows: a new process until the number of measurements is known, and on to the first ask."""
-    study, pair = new_study(f"log-{size}", size)
+    origin, name = MemoryStorage(), f"log-{size}"
+    _, pair = new_study(name, size, origin)
     for _ in range(size):
         pair()
-    with tempfile.TemporaryDirectory() as folder:
-        origin = f"sqlite:///{folder}/origin.db"
-        copy, _ = new_study(f"log-{size}", size, origin) if size == 0 else (study, pair)
-        for name, address in storages_of.items():
-            if address is None:
-                continue
-            mislid.copy_study(
-                from_study_name=f"log-{size}",
-                from_storage=origin if size == 0 else copy._storage,
-                to_storage=address,
-            )
-            found = [in_own_process("-c", WORK, address, f"log-{size}") for _ in range(repeats)]
+    for place, address in storages_of.items():
+        if address is not None:
+            mislid.copy_study(from_study_name=name, from_storage=origin, to_storage=address)
+            found = [in_own_process("-c", WORK, address, name) for _ in range(repeats)]
             look, ask, peak = np.median(found, axis=0).tolist()
-            progress(f"studies: {name}, {size} pairs opened in {look:.2f} s")
-            yield [f"mislid, {name}, {size:,}", duration(look), duration(ask), f"{peak:,.0f} MiB"]
+            progress(f"studies: {place}, {size} pairs opened in {look:.2f} s")
+            yield [f"mislid, {place}, {size:,}", duration(look), duration(ask), f"{peak:,.0f} MiB"]
 
 
 def run(quick: bool) -> Tables:

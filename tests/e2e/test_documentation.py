@@ -151,7 +151,7 @@ def test_the_site_is_built_without_a_network_and_has_every_name_and_command(tmp_
     for name in mislid.__all__:
         if name != "__version__" and not inspect.ismodule(getattr(mislid, name)):
             assert f'"mislid.{name}"' in text, name
-    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    commands = (site / "reference" / "index.html").read_text(encoding="utf-8")
     for path, _ in every_command():
         assert " ".join(["mislid", *path]) in commands, path
     for page in site.rglob("*.html"):
