@@ -153,7 +153,7 @@ def test_the_site_is_built_without_a_network_and_has_every_name_and_command(tmp_
             assert f'"mislid.{name}"' in text, name
     commands = (site / "reference" / "index.html").read_text(encoding="utf-8")
     for path, _ in every_command():
-        assert " ".join(["mislid", *path]) in commands, path
+        assert f'id="{"-".join(["mislid", *path])}"' in commands, path
     for page in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|img)[^>]+src="(https?:[^"]+)', page.read_text("utf-8"))
         assert loaded == [], page.name

@@ -176,8 +176,8 @@ def _slices(matrix: Array, axis: int, bits: int) -> list[Array]:
 def initial_pulls(model: Model) -> int:
     """The length of the paper's initialization phase, d ceil(2 L^2 / sigma_min).
 
-    A barycentric spanner is pulled in turn until V = sum phi phi' >= 2 L^2 I, L the largest norm of phi.
-    This depends on the coordinates in which the features are written.
+    A barycentric spanner is pulled in turn until V = sum phi phi' >= 2 L^2 I, where L
+    is the largest norm of phi. This depends on the coordinates in which the features are written.
 
     Parameters
     ----------
