@@ -143,7 +143,3 @@ def test_less_evidence_is_caught(name: str) -> None:
 @pytest.mark.parametrize("name", ["tied", "one best", "noises", "many"])
 def test_displacements_chosen_after_the_data_are_caught(name: str) -> None:
     assert too_often(reached(name, adversary, 200, ahead=True), 200, DELTA)
-
-
-def test_there_are_twelve_instances() -> None:
-    assert len(INSTANCES) == 12

@@ -21,12 +21,3 @@ def test_instances_are_models_with_a_unique_answer_and_the_same_time(family):
     time = characteristic_time(instance.model, instance.means, family.m, noise=instance.noise)
     # Both times are solved to a relative accuracy of 1e-3.
     np.testing.assert_allclose(time.value, TIME, rtol=3e-3)
-
-
-def test_an_instance_depends_on_its_number_only(family):
-    once, again, other = family.instance(1), family.instance(1), family.instance(2)
-    np.testing.assert_array_equal(once.means, again.means)
-    np.testing.assert_array_equal(once.noise, again.noise)
-    np.testing.assert_array_equal(once.model.features, again.model.features)
-    assert once.model.misspecification == again.model.misspecification
-    assert not np.array_equal(once.means, other.means)

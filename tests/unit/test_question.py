@@ -14,13 +14,6 @@ from mislid.question import Question
 MODEL = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
 
 
-def test_defaults() -> None:
-    question = Question(MODEL, 2)
-    assert (question.K, question.m, question.delta) == (3, 2, 0.05)
-    assert (question.tolerance, question.mean_bound) == (0.0, math.inf)
-    assert question.noise.tolist() == [1.0, 1.0, 1.0]
-
-
 def test_nothing_can_be_changed() -> None:
     given = np.array([0.1, 0.2, 0.3])
     question = Question(MODEL, 1, noise=given)
@@ -30,12 +23,6 @@ def test_nothing_can_be_changed() -> None:
         question.noise[0] = 7.0
     with pytest.raises(dataclasses.FrozenInstanceError):
         question.m = 2
-
-
-def test_what_a_question_does_not_have_cannot_be_replaced() -> None:
-    question = Question(MODEL, 1)
-    with pytest.raises(ProblemError, match=r"changes must be among model, m, .*; got eps, rate$"):
-        question.replace(rate=0.1, eps=0.2, delta=0.1)
 
 
 def test_replaced_values_are_checked_anew() -> None:

@@ -9,7 +9,6 @@ import pytest
 import mislid
 from mislid.errors import MissingPackageError
 from mislid.paper.representation import Choice, TradeOff
-from mislid.study.storage import MemoryStorage
 
 TABLE = pd.DataFrame(
     {"dose": [1.0, 0.0, 1.0, 0.3], "time": [0.0, 1.0, 1.0, 0.2]}, index=["a", "b", "c", "d"]
@@ -34,14 +33,6 @@ def trade_off():
     return TradeOff(1, (choice,), 120.0)
 
 
-def test_allocations(planned):
-    frame = planned.to_frame()
-    assert list(frame.columns) == ["label", "mean", "noise", "allocation", "in_answer"]
-    assert frame["label"].tolist() == list("abcd")
-    assert frame["in_answer"].tolist() == [False, False, True, False]
-    np.testing.assert_array_equal(frame["allocation"], planned.allocation)
-
-
 def test_runs():
     instance = mislid.Instance(mislid.Model(TABLE, 0.1), MEANS, noise=0.2)
     run = mislid.identify(instance, 1)
@@ -54,42 +45,12 @@ def test_runs():
     assert mislid.identify(unnamed, 1, max_samples=4).to_frame()["label"].tolist() == [0, 1, 2, 3]
 
 
-def test_means_of_arms_without_measurements_are_none():
-    instance = mislid.Instance(mislid.Model(TABLE, 0.1), MEANS, noise=0.2)
-    frame = mislid.identify(instance, 1, max_samples=1).to_frame()
-    assert frame["mean"].isna().sum() == 3
-
-
-def test_places(study):
-    ranking = study.ranking()
-    frame = ranking.to_frame()
-    assert tuple(frame["label"]) == ranking.order
-    assert tuple(zip(frame["best"], frame["worst"], strict=True)) == ranking.ranks
-
-
 def test_the_dial(study):
     dial = study.sensitivity()
     frame = dial.to_frame()
     assert len(frame) == len(dial.table) > 5
     row = dial.table[3]
     assert frame.iloc[3].to_dict() == {name: getattr(row, name) for name in frame.columns}
-
-
-def test_representations():
-    frame = trade_off().to_frame()
-    assert frame[["order", "d", "least_time"]].values.tolist() == [["variance", 2, 90.0]]
-
-
-def test_lists_of_records_are_tables_to_pandas(study):
-    lab = MemoryStorage()
-    for name in ("assay", "screen"):
-        mislid.create_study(study_name=name, candidates=["a", "b"], m=1, noise=1, storage=lab)
-    frame = pd.DataFrame(mislid.list_studies(storage=lab))
-    assert frame[["name", "status"]].values.tolist() == [
-        ["assay", "running"],
-        ["screen", "running"],
-    ]
-    assert "more" in pd.DataFrame(study.overview().what_ifs).columns
 
 
 def test_without_pandas_they_say_what_to_do(study, planned, monkeypatch):

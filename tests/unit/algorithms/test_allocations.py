@@ -75,24 +75,3 @@ def test_arms_that_have_hardly_a_share_are_moved_as_in_exact_arithmetic(seed: in
     found = rules.state.play.below
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
     assert cost == pytest.approx(0.5 * float(weights @ expected**2), rel=1e-6)
-
-
-def test_in_a_tube_shares_have_a_floor_where_the_solver_would_have_to_try_again() -> None:
-    """What the alternative costs is the same, up to what the floor itself may cost."""
-    floored = 0
-    for seed in range(8):
-        linear, shares = instance(seed)
-        given = Instance(Model(linear.model.features, 0.01), linear.means)
-        costs = []
-        for patient in (True, False):
-            engine = Engine(Question(given.model, 1), "mislid-paper", "heuristic")
-            engine.reset(np.ones(given.K), given.means)
-            engine.judge(test=False)
-            rules, weights = engine._rules, np.zeros(given.K)
-            costs.append(closest(rules.setting, rules.state, shares, weights, patient)[1])
-            assert not rules.state.play.newton.hasty
-        assert costs[1] == pytest.approx(costs[0], rel=1e-4, abs=10.0 * LEAST_SHARE)
-        floored += bool(weights.min() == LEAST_SHARE)
-        if weights.min() != LEAST_SHARE:
-            np.testing.assert_array_equal(weights, shares)
-    assert floored > 0

@@ -68,22 +68,6 @@ def identified(folder: Path, algorithm: str) -> subprocess.CompletedProcess[str]
     return mislid_run(folder, *question, "--algorithm", algorithm)
 
 
-@pytest.mark.parametrize("name", ["coin", "ready-coin"])
-def test_the_command_line_knows_them(package: Path, name: str) -> None:
-    done = identified(package, name)
-    assert done.returncode == 0, done.stderr
-    assert f"\nalgorithm                    {name}\n" in done.stdout
-
-
-def test_errors_and_help_list_them(package: Path) -> None:
-    done = identified(package, "nonsense")
-    assert done.returncode == 2
-    assert "'nonsense' is not one of 'mislid', " in done.stderr
-    assert "'coin', 'ready-coin', " in done.stderr
-    told = mislid_run(package, "--help").stdout
-    assert ", coin, " in " ".join(told.split())
-
-
 CANNOT = "cannot be loaded; repair that package or remove it ("
 BROKEN = {
     "missing": ("lab_rules:Nobody", f"{CANNOT}AttributeError"),

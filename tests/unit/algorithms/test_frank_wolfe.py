@@ -46,24 +46,6 @@ def test_settled_pairs_are_left_out(rng: Generator, m: int) -> None:
     assert different > 0
 
 
-def test_arms_that_were_never_measured_come_first() -> None:
-    instance = Instance(Model(np.eye(4), 0.5), [0.1, 0.2, 0.3, 0.9])
-    engine = new_engine(instance, 1, FrankWolfe())
-    engine.reset([3, 0, 2, 0], [1.0, 0.0, 1.0, 0.0])
-    engine.judge(test=False)
-    assert engine.propose() == 1
-
-
-def test_arms_that_are_level_are_measured_evenly() -> None:
-    """Nothing is to be learnt from an alternative at no distance."""
-    instance = Instance(Model(np.eye(3), math.inf), [1.0, 1.0, 0.0])
-    engine = new_engine(instance, 1, FrankWolfe())
-    engine.reset([10, 10, 10], [10.0, 10.0, 0.0])
-    engine.judge(test=False)
-    engine.propose()
-    assert_allclose(engine.memory().sampler.plan, 1 / 3)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])
 def test_the_target_nears_the_optimal_allocation(eps: float) -> None:

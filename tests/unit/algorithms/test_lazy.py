@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.testing import assert_allclose
 
 from helpers.plan_runs import Run, Shape, every_shape, new_engine, random_instance
-from mislid import Instance, Model, closest_alternative, identify
+from mislid import Instance, Model, closest_alternative
 from mislid.algorithms import LazyTrackAndStop
 from mislid.geometry.spanner import spanner
 from oracles.plans import Floats, alternatives, lazy_is_forced, lazy_plan, lazy_threshold
@@ -77,15 +77,3 @@ def test_its_own_test_is_the_plain_one(rng: Generator, eps: float) -> None:
         assert found == (cost > threshold)
         decided.add(found)
     assert decided == {False, True}
-
-
-def test_its_own_test_is_left_out_on_request() -> None:
-    features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]])
-    instance = Instance(Model(features, 0.0), features @ [1.0, 0.2], noise=0.5)
-    sizes = [
-        identify(
-            instance, 1, algorithm=LazyTrackAndStop(own_test=own), stopping="heuristic"
-        ).samples
-        for own in (True, False)
-    ]
-    assert sizes[0] > 1.5 * sizes[1]

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from helpers.rival_runs import (
     Floats,
     assert_decides_like,
-    assert_free_of_units,
     new_run,
     published,
     sample_sizes,
@@ -42,11 +41,6 @@ def test_distances_do_not_drift(rng: Generator, scale: float) -> None:
     for t, (_, data, _) in enumerate(steps(run, features, means, rng, 5 * PERIOD)):
         if t % 50 == 0 or rule.ridge.updates == PERIOD - 1:
             assert_same_distances(rule.distances, data, 1e-9)
-
-
-@pytest.mark.parametrize("unit", [0.25, 1e3])
-def test_free_of_units(rng: Generator, unit: float) -> None:
-    assert_free_of_units(LinGIFA(), (8, 3), 3, unit, rng)
 
 
 @pytest.mark.slow

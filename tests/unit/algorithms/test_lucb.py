@@ -3,20 +3,16 @@
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from numpy.random import Generator
 
 from helpers.rival_runs import (
     assert_decides_like,
     assert_mean,
-    assert_unmeasured_first,
-    new_run,
     published,
     sample_sizes,
 )
 from mislid.algorithms import LUCB
-from oracles.paper_thresholds import heuristic_threshold
 from oracles.rivals import lucb
 
 
@@ -25,34 +21,6 @@ from oracles.rivals import lucb
 def test_decides_like_the_plain_rule(rng: Generator, m: int, authors: bool) -> None:
     plain = partial(lucb, authors=authors)
     assert_decides_like(plain, LUCB(authors), (7, 2), m, rng, accuracy=1e-12)
-
-
-def test_equal_means_and_counts_go_to_the_first_arms() -> None:
-    run = new_run(np.eye(5), 2, LUCB())
-    for arm in range(5):
-        run.measure(arm, 1.0)
-    assert run.choose() == 0
-    width = np.sqrt(2 * heuristic_threshold(5, 0.05))
-    assert run.sampler.struct.index == pytest.approx(2 * width)
-    run.measure(0, 1.0)
-    assert run.choose() == 1
-    run.measure(1, 1.0)
-    assert run.choose() == 2
-
-
-@pytest.mark.parametrize("threshold", [0.1, 50.0])
-def test_widths_are_those_of_a_stricter_stopping_rule(threshold: float) -> None:
-    run = new_run(np.eye(3), 1, LUCB())
-    for arm in range(3):
-        run.measure(arm, 1.0)
-    run.state.threshold = threshold
-    run.choose()
-    beta = max(threshold, heuristic_threshold(3, 0.05))
-    assert run.sampler.struct.index == pytest.approx(2 * np.sqrt(2 * beta))
-
-
-def test_arms_never_measured_come_first() -> None:
-    assert_unmeasured_first(LUCB())
 
 
 # Means and their standard errors: the published runs' (500 of them) and those of prototypes.

@@ -1,14 +1,12 @@
 """Options of algorithms that cannot be: refused in words, before anything runs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid.algorithms import (
     LUCB,
     PEPS,
@@ -30,7 +28,6 @@ from mislid.algorithms import (
 from mislid.errors import ProblemError
 
 MODEL = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], misspecification=0.1)
-INSTANCE = Instance(MODEL, [0.4, 0.5, 0.9])
 
 
 @pytest.mark.parametrize(
@@ -87,28 +84,3 @@ def test_they_are_refused(make: Callable[[], Algorithm], sentence: str) -> None:
 def test_what_is_no_question_is_refused(question: Any) -> None:
     with pytest.raises(ProblemError, match=r"question must be a mislid\.Question; got"):
         MisLid(per_answer=True).check(question)
-
-
-def test_whole_numbers_of_other_types_are_taken() -> None:
-    """Of NumPy, and where a number with a fraction is meant."""
-    plain = identify(INSTANCE, 1, algorithm=MisLid(AdaHedge(gap=1.0), pulls=2), max_samples=50)
-    algorithm = MisLid(AdaHedge(gap=1), pulls=np.int64(2), authors=np.False_)
-    other = identify(INSTANCE, 1, algorithm=algorithm, max_samples=50)
-    assert other.counts.tolist() == plain.counts.tolist()
-
-
-def test_algorithms_of_others_may_have_flags_of_their_own() -> None:
-    """Some are set later, or have None for a default."""
-
-    @dataclass(frozen=True)
-    class Lab(Algorithm):
-        ready: bool = field(init=False)
-        fast: bool = None  # type: ignore[assignment]
-        _options: tuple[str, ...] = ("ready",)
-
-    assert Lab().fast is None
-    assert Lab(fast=True).fast
-    with pytest.raises(ProblemError, match="fast must be True or False; got 'yes'"):
-        Lab(fast="yes")  # type: ignore[arg-type]
-    with pytest.raises(ProblemError, match="per_answer must be True or False; got <NA>"):
-        MisLid(per_answer=pd.NA)  # type: ignore[arg-type]

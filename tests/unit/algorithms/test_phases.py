@@ -9,7 +9,7 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from helpers.rival_runs import Floats
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid._jit import for_python
 from mislid.algorithms import RAGE, XYAdaptive, XYStatic
 from mislid.algorithms._designs import apportion, own_design, xy_design
@@ -23,7 +23,6 @@ from oracles.phases import (
     PlainXYAdaptive,
     PlainXYStatic,
     apportioned,
-    estimates,
     variances,
 )
 
@@ -158,16 +157,6 @@ def test_designs_have_nearly_the_least_variance(rng: Generator, count: int, line
         assert rho <= (1.03 if linear else 1.0 + 1e-4) * least
 
 
-def test_arms_that_cannot_be_measured_have_no_share(rng: Generator) -> None:
-    question = Question(Model(rng.normal(size=(6, 2)), 0.0), 1)
-    cost = np.array([1.0, np.inf, 1.0, 1.0, np.inf, 1.0])
-    for linear in (True, False):
-        share, rho = kernel_design(question, list(range(6)), linear=linear, cost=cost)
-        assert share[1] == share[4] == 0.0
-        assert share.sum() == pytest.approx(1.0)
-        assert np.isfinite(rho)
-
-
 @pytest.mark.parametrize("samples", [5, 23, 1000, 123_457])
 def test_whole_numbers_are_near_the_shares(rng: Generator, samples: int) -> None:
     for _ in range(20):
@@ -179,79 +168,3 @@ def test_whole_numbers_are_near_the_shares(rng: Generator, samples: int) -> None
         np.testing.assert_array_equal(plan, apportioned(share, samples))
         assert plan.sum() == samples
         assert np.all((plan >= 1) == (share > 0))
-
-
-def test_the_bias_of_a_regression_is_reached_in_the_tube(rng: Generator) -> None:
-    features, counts, eps = rng.normal(size=(7, 3)), rng.integers(1, 9, 7), 0.2
-    question = Question(Model(features, eps), 1, noise=rng.uniform(0.5, 2.0, 7))
-    found = estimates(question, counts.astype(float), np.zeros(7), True)
-    worst = 0.0
-    for signs in np.ndindex(*[2] * 7):
-        deviations = eps * (2.0 * np.array(signs) - 1.0)
-        fitted = estimates(question, counts.astype(float), counts * deviations, True).means
-        worst = max(worst, abs(fitted[2] - fitted[4] - (deviations[2] - deviations[4])))
-    assert found.biases[2, 4] == pytest.approx(worst)
-
-
-@pytest.mark.parametrize("algorithm", ALL, ids=str)
-@pytest.mark.parametrize("unit", [0.25, 1e3])
-def test_free_of_units(rng: Generator, algorithm: Phased, unit: float) -> None:
-    question, means = question_of(rng, (6, 3), 2, 0.05)
-    features, noise = question.model.features, question.noise
-    runs = [
-        identify(
-            Instance(Model(features, scale * 0.05), scale * means, noise=scale * noise),
-            2,
-            algorithm=algorithm,
-            stopping="heuristic",
-            max_samples=100_000,
-        )
-        for scale in (1.0, unit)
-    ]
-    assert runs[0].samples == runs[1].samples
-    np.testing.assert_array_equal(runs[0].counts, runs[1].counts)
-
-
-@pytest.mark.parametrize("stopping", ["guaranteed", "heuristic"])
-@pytest.mark.parametrize("eps", [0.0, 0.02, 0.3, np.inf])
-@pytest.mark.parametrize("name", ["rage", "xy-adaptive", "xy-static"])
-def test_runs_end_and_are_right(name: str, eps: float, stopping: str) -> None:
-    rng = np.random.default_rng(3)
-    for seed in range(1):
-        question, means = question_of(rng, (8, 3), 2, eps)
-        instance = Instance(question.model, means, noise=question.noise)
-        found = identify(
-            instance, 2, algorithm=name, stopping=stopping, seed=seed, max_samples=1_000_000
-        )
-        assert found.status == "stopped"
-        assert found.correct
-
-
-def test_a_static_design_does_not_look_at_values(rng: Generator) -> None:
-    """Until it stops, the same arms are measured whatever comes out."""
-    question, _ = question_of(rng, (8, 3), 2, 0.0)
-    chosen = []
-    for scale in (0.0, 0.1):
-        engine = Engine(question.replace(delta=1e-9), "xy-static", "heuristic")
-        for arm in engine.design:
-            engine.observe(int(arm), scale * rng.normal())
-        arms = [engine.propose()]
-        for _ in range(300):
-            engine.observe(arms[-1], scale * rng.normal())
-            arms.append(engine.propose())
-        chosen.append(arms)
-    assert chosen[0] == chosen[1]
-
-
-@pytest.mark.parametrize("name", ["rage", "xy-adaptive", "xy-static"])
-def test_equal_arms_take_few_plans(name: str) -> None:
-    """Nothing tells them apart, so that a phase has nothing to measure."""
-    features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.2]])
-    engine = Engine(Question(Model(features, 0.0), 1, noise=0.3), name, "heuristic")
-    means = features @ [1.0, 0.3]
-    for arm in engine.design:
-        engine.observe(int(arm), means[arm])
-    for _ in range(5_000):
-        arm = engine.propose()
-        engine.observe(arm, means[arm])
-    assert engine._rules.sampler.number < 400

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model, identify
-from mislid.algorithms import ALGORITHMS, Selective
+from mislid.algorithms import Selective
 
 FEATURES = np.random.default_rng(5).normal(size=(6, 2))
 INSTANCE = Instance(Model(FEATURES, 0.0), FEATURES @ [1.0, 0.4], noise=0.7)
@@ -19,10 +19,3 @@ def test_nothing_changes_with_rules_that_settle_no_pairs(name: str, stopping: st
         plain = identify(INSTANCE, 2, algorithm=name, **options)
         selective = identify(INSTANCE, 2, algorithm=Selective(name), **options)
         assert (selective.samples, selective.answer) == (plain.samples, plain.answer)
-
-
-def test_which_rules_have_their_own_test() -> None:
-    selective = [name for name, rule in ALGORITHMS.items() if rule.can_select]
-    assert "lazy-tas" in selective
-    for name in selective:
-        assert Selective(name).own_test == ALGORITHMS[name].own_test

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid.algorithms import (
     AdaHedge,
     BestResponse,
@@ -84,18 +84,6 @@ def test_the_same_arms_until_a_pair_is_settled(rule: object, m: int) -> None:
             engine.observe(arm, value)
     assert t > 9
     assert selective.settled()
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
-@pytest.mark.parametrize("stopping", [ELIMINATION, "guaranteed"], ids=["glr", "proof"])
-def test_runs_end_and_are_right(rule: object, stopping: object) -> None:
-    features = np.vstack([np.eye(4), -0.5 * np.ones((2, 4))])
-    instance = Instance(Model(features, 0.0), features @ np.array([1.0, 0.8, 0.2, 0.0]), noise=0.5)
-    for seed in range(2):
-        found = identify(
-            instance, 2, algorithm=Selective(rule), stopping=stopping, seed=seed, max_samples=20_000
-        )
-        assert found.correct
 
 
 def test_refuses_rules_that_know_no_pairs() -> None:

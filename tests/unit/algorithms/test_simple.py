@@ -41,12 +41,3 @@ def test_counts_keep_to_the_allocation(rng: Generator) -> None:
         assert np.max(surplus) < 1.0
         assert np.min(surplus) > -5.0
     assert run.state.counts[2] == 0
-
-
-def test_an_initial_design_counts() -> None:
-    run = follow(np.array([0.5, 0.25, 0.25, 0.0]))
-    for _ in range(100):
-        run.measure(0, 0.0)
-    for _ in range(300):
-        pull(run)
-    assert np.max(np.abs(run.state.counts - [200, 100, 100, 0])) <= 1

@@ -37,10 +37,3 @@ def test_whole_numbers_with_many_ties(rng: Generator) -> None:
     for _ in range(200):
         n, K = rng.integers(1, 8, size=2)
         assert_best(rng.integers(-2, 3, size=(n, K)).astype(float))
-
-
-def test_rows_and_columns_alike(rng: Generator) -> None:
-    payoffs = rng.normal(size=(3, 4))
-    assert_best(np.vstack([payoffs, payoffs]))
-    assert_best(np.hstack([payoffs, payoffs]))
-    assert_best(np.zeros((3, 4)))

@@ -12,7 +12,6 @@ from mislid.algorithms import ALGORITHMS
 from mislid.engine import Engine, Verdict, View
 from mislid.errors import ProblemError
 from mislid.question import Question
-from mislid.stopping.rules import STOPPING_RULES
 
 FEATURES = np.array([[0.93, -0.21], [0.41, 0.77], [0.17, -0.29], [-0.34, 0.38], [-0.71, 0.19]])
 MEANS = np.array([1.02, 0.63, 0.11, -0.28, -0.74])
@@ -90,13 +89,6 @@ class TestMeasurements:
             getattr(engine, name)[:] = 7
             assert_array_equal(getattr(engine, name), np.zeros(5))
 
-    def test_the_first_design_is_all_arms_or_a_spanner(self) -> None:
-        assert len(engine_of().design) == 2
-        assert engine_of(every_arm=True).design.tolist() == list(range(5))
-        assert len(engine_of("mislid-paper").design) == 2
-        assert engine_of("mislid-paper", every_arm=True).design.tolist() == list(range(5))
-        assert engine_of(Laggard()).design.tolist() == list(range(5))
-
 
 class TestJudging:
     def test_the_estimate_is_the_nearest_model(self) -> None:
@@ -123,18 +115,6 @@ class TestJudging:
         assert engine.tests == 1
         engine.judge()
         assert (engine.tests, engine.last_test) == (2, 31)
-
-    @pytest.mark.parametrize("stopping", STOPPING_RULES)
-    def test_much_is_enough_and_little_is_not(self, stopping: str) -> None:
-        engine = engine_of(stopping=stopping)
-        engine.reset(np.ones(5), MEANS)
-        assert not engine.judge().decided
-        engine.reset(np.full(5, 100_000), 100_000 * MEANS)
-        verdict = engine.judge()
-        assert verdict == engine.verdict
-        assert verdict.decided
-        assert verdict.statistic >= verdict.threshold
-        assert (verdict.answer, verdict.pair[1], verdict.samples) == ((0,), 0, 500_000)
 
 
 class TestViews:
@@ -174,18 +154,6 @@ class TestMixedRules:
                 assert (mixed.samples, mixed.answer) == (plain.samples, plain.answer)
                 assert_array_equal(mixed.means, plain.means)
         assert engine_of("uniform", "heuristic").is_compiled
-
-    @pytest.mark.parametrize("rule", ["lucb", "ugape", "lingape", "lingifa"])
-    def test_no_test_of_its_own_is_satisfied_before_the_first_proposal(self, rule: str) -> None:
-        engine = engine_of(rule)
-        assert not engine.own_test()
-        engine.reset(np.full(5, 100_000), 100_000 * MEANS)
-        assert not engine.own_test()
-
-    def test_other_rules_have_none(self) -> None:
-        for rule in ("mislid", Laggard()):
-            with pytest.raises(ProblemError, match="has no test of its own"):
-                engine_of(rule).own_test()
 
 
 class TestReset:
@@ -278,41 +246,6 @@ class TestWrongRules:
         message = r"^Says\.judge .* answer is None or 1 of the arms 0 to 4, each once; got "
         with pytest.raises(ProblemError, match=message):
             engine.judge(test=True)
-
-    @pytest.mark.parametrize("pair", [(0, 5), (0, 0), (1,), (0, 1, 2), 3])
-    def test_no_pair(self, pair: object) -> None:
-        engine = engine_of(stopping=Says(Verdict(False, pair=pair)))
-        with pytest.raises(ProblemError, match="pair is None or 2 of the arms 0 to 4, each once"):
-            engine.judge(test=True)
-
-    def test_what_a_verdict_leaves_out_is_filled_in(self) -> None:
-        engine = engine_of(stopping=Says(Verdict(True)))
-        engine.reset(np.full(5, 3), 3 * MEANS)
-        verdict = engine.judge()
-        assert (verdict.answer, verdict.pair, verdict.samples) == ((0,), None, 15)
-        given = engine_of(stopping=Says(Verdict(True, pair=(2, 3), answer=np.array([3]))))
-        assert given.judge(test=True).answer == (3,)
-        assert given.judge(test=True).pair == (2, 3)
-
-    @pytest.mark.parametrize("rule", ["best", 7, Laggard, Heuristic()])
-    def test_no_sampling_rule(self, rule: object) -> None:
-        message = (
-            r"algorithm must be one of mislid, .*oracle, .*composed, or an object with propose"
-        )
-        with pytest.raises(ProblemError, match=message):
-            engine_of(rule)
-
-    @pytest.mark.parametrize("rule", ["soon", 7, Heuristic, Laggard()])
-    def test_no_stopping_rule(self, rule: object) -> None:
-        message = (
-            r"stopping must be one of guaranteed, .*heuristic, .*or an object with judge\(view"
-        )
-        with pytest.raises(ProblemError, match=message):
-            engine_of(stopping=rule)
-
-    def test_rules_may_refuse_a_question(self) -> None:
-        with pytest.raises(ProblemError, match="m must be 1 for an algorithm with a learner per"):
-            Engine(QUESTION.replace(m=2), "lingame")
 
 
 class Locked:

@@ -138,32 +138,6 @@ def test_python_rules_follow_step_by_step_or_at_once() -> None:
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
-def test_open_trials_change_no_data(algorithm: str) -> None:
-    small = SMALL["tube"]
-    engine = engine_of(small, algorithm)
-    script = EventBatch()
-    script.tell(list(range(6)), small.instance.means.tolist())
-    engine.follow(script)
-    before = engine.counts, engine.sums, engine.tests
-    asked = EventBatch()
-    asked.ask(6, 4, [0, 3])
-    assert len(engine.follow(asked)[1]) == 4
-    np.testing.assert_array_equal(engine.counts, before[0])
-    np.testing.assert_array_equal(engine.sums, before[1])
-    assert engine.tests == before[2]
-
-
-def test_proposals_go_round_the_first_design() -> None:
-    small = SMALL["tube"]
-    for engine in (engine_of(small, "lucb"), in_python(engine_of(small, "lucb"))):
-        script = EventBatch()
-        script.ask(0, 4, [1])
-        script.tell([0, 0], [0.5, 0.7])
-        script.ask(4, 4, [1, 2])
-        assert engine.follow(script)[1].tolist() == [0, 2, 3, 4, 3, 4, 5, 1]
-
-
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
 def test_right_after_the_first_design_open_trials_return_the_estimate(algorithm: str) -> None:
     """Also for rules that need no estimate and wait with their first test."""
     small = SMALL["tube"]

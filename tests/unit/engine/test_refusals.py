@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, EventBatch, Verdict, View
+from mislid.engine import Engine, EventBatch, Verdict
 from mislid.errors import ProblemError
-from mislid.simulation import Gaussian
 
 MODEL = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
 QUESTION = mislid.Question(MODEL, 1, noise=0.2)
@@ -37,35 +36,6 @@ def test_scripts_with_more_arms_than_values_are_refused():
         Engine(QUESTION).follow(script)
 
 
-@pytest.mark.parametrize(
-    ("arms", "values"),
-    [([0.5], [1.0]), (["a"], [1.0]), ([10**30], [1.0]), ([[0], [0, 1]], [1.0, 2.0])],
-)
-def test_scripts_of_arms_that_are_no_whole_numbers_are_refused(arms, values):
-    script = EventBatch()
-    script.tell(arms, values)
-    with pytest.raises(ProblemError, match=r"arms .*must be"):
-        Engine(QUESTION).follow(script)
-
-
-@pytest.mark.parametrize("request_", [(-1, 2, []), (1.5, 2, []), (0, 0, []), (0, 2, 5)])
-def test_requests_that_cannot_be_leave_no_trace(request_):
-    script = EventBatch()
-    with pytest.raises(ProblemError, match=r"(trial|n|waiting) must be"):
-        script.ask(*request_)
-    assert script.size == script.chosen == 0
-    assert not script.values
-
-
-def test_scripts_and_successors_are_what_they_are_called():
-    with pytest.raises(ProblemError, match=r"batch must be a mislid.engine.EventBatch; got \[1\]"):
-        Engine(QUESTION).follow([1])
-    script = EventBatch()
-    script.tell([0, 1, 2] * 40, [0.4, 0.5, 0.9] * 40)
-    with pytest.raises(ProblemError, match="successor must be a function; got 5"):
-        Engine(QUESTION).follow(script, 5)
-
-
 def test_open_trials_of_impossible_arms_are_refused():
     script = EventBatch()
     script.tell([0, 1, 2], [1.0, 1.0, 1.0])
@@ -86,32 +56,6 @@ def test_the_compiled_loop_refuses_what_it_would_misread():
             engine.advance(source, rng, 100, 100, False)
     engine.design[0] = 10**7  # a copy
     assert engine.advance(good, rng, 10, 100, False) in (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"generator": 7}, "generator must be a numpy.random.Generator; got 7"),
-        ({"budget": -1}, "budget must be an integer at least 0; got -1"),
-        ({"budget": 50.7}, "budget must be an integer at least 0; got 50.7"),
-        ({"budget": "many"}, "budget must be an integer at least 0; got 'many'"),
-        ({"pause": np.inf}, "pause must be an integer at least 0; got inf"),
-        ({"own": None}, "own must be True or False; got None"),
-    ],
-)
-def test_the_compiled_loop_says_which_argument_is_wrong(wrong, sentence):
-    source = ("gaussian", np.ones((3, 4)), np.zeros((0, 3)))
-    right = {"generator": np.random.default_rng(0), "budget": 10, "pause": 10, "own": False}
-    with pytest.raises(ProblemError, match=sentence):
-        Engine(QUESTION).advance(source, **(right | wrong))
-
-
-@pytest.mark.parametrize("waiting", [None, 1, "x", [3], [0.5], [[0], [1, 2]]])
-def test_open_trials_of_a_phase_are_arms(waiting):
-    engine = Engine(QUESTION, "rage")
-    with pytest.raises(ProblemError, match="waiting must be"):
-        engine.phase_left(waiting)
-    assert engine.phase_left(np.array([0])) == engine.phase_left() - 1
 
 
 @pytest.mark.parametrize(
@@ -142,19 +86,6 @@ def test_more_measurements_than_can_be_counted_are_refused():
         engine.observe(0, 1.0)
 
 
-@pytest.mark.parametrize("value", ["x", None, [1], 1j, np.inf])
-def test_values_that_are_no_numbers_are_refused(value):
-    with pytest.raises(ProblemError, match="value must be"):
-        Engine(QUESTION).observe(0, value)
-
-
-@pytest.mark.parametrize("position", [-1, 2.5, "a", np.nan])
-def test_positions_are_whole_numbers(position):
-    for method in (Engine(QUESTION).propose, Engine(QUESTION).view):
-        with pytest.raises(ProblemError, match="position must be"):
-            method(position)
-
-
 @pytest.mark.parametrize("verdict", [Verdict("no"), Verdict(True, "x", "y")])
 def test_verdicts_of_other_kinds_are_refused(verdict):
     class Rule:
@@ -163,23 +94,6 @@ def test_verdicts_of_other_kinds_are_refused(verdict):
 
     with pytest.raises(ProblemError, match="must return a Verdict whose"):
         mislid.identify(INSTANCE, 1, stopping=Rule())
-
-
-class _Waiting:
-    """Both rules, in Python."""
-
-    def propose(self, view: View) -> int:
-        return 0
-
-    def judge(self, view: View) -> Verdict:
-        return Verdict(False)
-
-
-@pytest.mark.parametrize("rules", [(_Waiting(), "guaranteed"), ("mislid", _Waiting())])
-def test_rules_in_python_do_not_run_in_the_compiled_loop(rules: tuple[Any, Any]) -> None:
-    source = Gaussian([0.4, 0.5, 0.8], 0.2).source()
-    with pytest.raises(ProblemError, match="advance needs compiled rules"):
-        Engine(QUESTION, *rules).advance(source, np.random.default_rng(0), 50, 50, False)
 
 
 @pytest.mark.parametrize(

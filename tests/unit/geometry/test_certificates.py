@@ -14,7 +14,6 @@ from mislid.geometry.alternatives import Alternative, closest_alternative, pair_
 from mislid.geometry.duality import Proofs, proved_bound
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
-from oracles.pair_qp import pair_cost_exact
 
 INF, NAN = math.inf, math.nan
 OUTSIDE, UNPROVED = "means must deviate from features @ theta", "bound must be what the multipliers"
@@ -56,14 +55,6 @@ def test_good_answers_hold() -> None:
         assert str(answer.check(rtol=1e-9)) == "holds"
         assert answer.check().ok
         assert answer.check().failures == ()
-
-
-def test_the_example_needs_every_part_of_the_certificate() -> None:
-    found = closest()
-    assert found.alpha > 0
-    assert np.any(found.multipliers != 0)
-    assert np.any(found.floor != 0)
-    assert projection().cost > 0.01 * found.cost
 
 
 def test_the_scale_of_multipliers_is_not_a_claim() -> None:
@@ -237,19 +228,6 @@ class TestImpossiblePairs:
     def test_a_possible_pair_is_not_impossible(self) -> None:
         found = replace(self.answer(1.5), tolerance=0.9)
         assert "the multipliers do not prove that no model reverses" in str(found.check())
-
-
-def test_stored_multipliers_prove_a_bound_at_any_means_and_weights() -> None:
-    rng = np.random.default_rng(9)
-    found = closest()
-    i, j = found.pair
-    for _ in range(50):
-        means, weights = MEANS + rng.normal(size=9), rng.uniform(0.1, 3.0, 9)
-        bound = proved_bound(
-            MODEL, means, weights, found.multipliers, found.alpha, found.pair, TOLERANCE
-        )
-        truth = pair_cost_exact(FEATURES, 0.1, means, weights, i, j, TOLERANCE)
-        assert bound <= truth.upper * (1 + 1e-12)
 
 
 def test_multipliers_that_are_almost_nothing_do_not_prove_the_impossible() -> None:

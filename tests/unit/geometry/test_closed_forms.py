@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 from helpers.time_cases import random_case
 from mislid.geometry import duality
@@ -66,28 +65,6 @@ def test_bounds_are_those_of_the_best_scale_of_linear_multipliers(seed):
         assert bounds[n] >= max(TRUST * expected, free) * (1.0 - 1e-6)
 
 
-def test_a_linear_models_costs_are_found(rng):
-    features = rng.normal(size=(30, 4))
-    means, weights = features @ rng.normal(size=4), rng.dirichlet(np.ones(30))
-    model, pairs = Model(features, 0.0), all_pairs(30, top_arms(means, 3))
-    solver = PairSolver(model, means, weights)
-    costs = [solver.solve(tuple(pair), 0.0).cost for pair in pairs.tolist()]
-    bounds = closed_form_bounds(model, means, weights, pairs, 0.0, np.zeros(30))
-    assert_allclose(bounds, TRUST * np.array(costs), rtol=1e-9)
-
-
-def test_the_projection_of_means_outside_the_tube_counts(rng):
-    features = rng.normal(size=(30, 4))
-    means = features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=30)
-    weights, model = np.full(30, 1.0 / 30), Model(features, 0.1)
-    pairs = all_pairs(30, top_arms(means, 3))
-    floor = PairSolver(model, means, weights).floor()
-    least = proved_bound(model, means, weights, floor)
-    assert least > 0.0
-    bounds = closed_form_bounds(model, means, weights, pairs, 0.0, floor)
-    assert np.all(bounds >= least * (1.0 - 1e-9))
-
-
 def test_equal_features_prove_nothing_by_rounding_and_everything_by_tolerance():
     features = np.array([[0.1, 0.7], [0.1, 0.7], [1.0, 0.0], [0.3, 0.9]])
     means = features @ [0.3, 0.1]
@@ -100,12 +77,3 @@ def test_equal_features_prove_nothing_by_rounding_and_everything_by_tolerance():
         assert bound.tolist() == [0.0]
     apart = closed_form_bounds(Model(features, 0.1), means, weights, pairs, 0.3, floor)
     assert apart.tolist() == [math.inf]
-
-
-@pytest.mark.parametrize("weights", [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
-def test_weights_of_zero_are_allowed(weights):
-    model, means = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.05), np.array([0.4, 0.5, 0.8])
-    pairs = all_pairs(3, np.array([2]))
-    bounds = closed_form_bounds(model, means, np.array(weights), pairs, 0.0, np.zeros(3))
-    assert np.all(np.isfinite(bounds))
-    assert np.all(bounds >= 0.0)

@@ -41,29 +41,6 @@ def test_search_finds_what_solving_every_pair_finds(seed, monkeypatch):
         weights = 0.8 * weights + 0.2 * rng.dirichlet(np.ones(case.model.K))
 
 
-def test_search_at_earlier_weights_solves_what_is_close_only():
-    case = random_case(4)
-    search = PairSearch(case.model, case.means, case.m, case.options["tolerance"])
-    weights = np.full(case.model.K, 1.0 / case.model.K)
-    first = search.near(weights, 1.5, 1000)
-    solved = search.solved
-    again = search.near(weights, 1.5, 1000)
-    assert_allclose(again.costs, first.costs, rtol=1e-9)
-    assert search.solved - solved <= first.costs.size + 1
-
-
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_a_limit_keeps_the_closest_of_all(limit):
-    for seed in range(12):
-        case = random_case(seed)
-        weights = np.full(case.model.K, 1.0 / case.model.K)
-        search = PairSearch(case.model, case.means, case.m, case.options["tolerance"])
-        near = search.near(weights, 1e6, limit)
-        _, costs = all_costs(case, weights)
-        assert near.costs.size == min(limit, costs.size)
-        assert_allclose(near.costs[0], costs.min(), rtol=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_proofs_and_closed_forms_prove_every_pair(seed):
     case = random_case(seed)

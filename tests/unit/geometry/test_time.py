@@ -1,5 +1,4 @@
 import dataclasses
-import itertools
 import math
 import re
 import tracemalloc
@@ -65,52 +64,6 @@ def test_best_arm_without_structure(rng, K):
     assert_brackets(time, best_arm_time(means))
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 0.6])
-def test_one_feature_and_no_misspecification(tolerance):
-    features, theta = np.array([[1.0], [0.5], [-0.25]]), 2.0
-    noise = np.array([1.0, 0.4, 0.3])
-    time = characteristic_time(
-        Model(features, 0.0), features[:, 0] * theta, 1, noise=noise, tolerance=tolerance, rtol=1e-6
-    )
-    moved = features[:, 0] * (theta + tolerance / 1.25)
-    assert_brackets(time, 1 / np.max(moved**2 / (2 * noise**2)))
-
-
-@pytest.mark.parametrize("misspecification", [0.0, 0.05, 10.0])
-def test_as_many_features_as_arms_are_no_structure(rng, misspecification):
-    features, means = rng.normal(size=(6, 6)), rng.normal(size=6)
-    structured = characteristic_time(Model(features, misspecification), means, 2, rtol=1e-6)
-    free = characteristic_time(Model(features, INF), means, 2, rtol=1e-6)
-    assert_allclose(structured.value, free.value, rtol=2e-6)
-
-
-@pytest.mark.parametrize(("misspecification", "tolerance"), [(0.0, 0.0), (0.1, 0.05), (0.4, 0.0)])
-def test_bracket_agrees_with_a_grid_of_allocations(misspecification, tolerance):
-    features, means = np.array([[1.0, 0.0], [0.6, 0.7], [0.1, 1.0]]), np.array([1.0, 0.6, 0.2])
-    time = characteristic_time(
-        Model(features, misspecification), means, 1, tolerance=tolerance, rtol=1e-5
-    )
-    search = BruteSearch(features, misspecification, means, 1, tolerance)
-    n = 24
-    grid = [(a, b, n - a - b) for a, b in itertools.product(range(n), repeat=2) if a + b < n]
-    best = max(search.near((np.array(w) + 1e-3) / (n + 3e-3), 1.0, 1).costs[0] for w in grid)
-    assert 0.97 / time.upper <= best <= (1 + 1e-7) / time.lower
-    at_allocation = search.near(time.allocation, 1.0, 1).costs[0]
-    assert_allclose(at_allocation, 1 / time.upper, rtol=1e-6)
-    assert time.check(), str(time.check())
-
-
-@pytest.mark.parametrize("misspecification", [0.0, 0.05, 0.3])
-def test_both_sides_agree_with_the_slow_search(instance, misspecification):
-    features, means = instance
-    time = characteristic_time(Model(features, misspecification), means, 3, rtol=1e-4)
-    search = BruteSearch(features, misspecification, means, 3)
-    slow = solve_game(search, means, np.ones(8), 1e-4, no_cuts(8, 3))
-    assert time.lower <= (1 + 1e-7) / slow.lower
-    assert time.upper >= (1 - 1e-7) / slow.upper
-    assert time.check(), str(time.check())
-
-
 @pytest.mark.parametrize(("misspecification", "tolerance"), [(0.0, 0.05), (0.1, 0.0), (INF, 0.2)])
 def test_noise_of_each_arm_agrees_with_the_slow_search(instance, rng, misspecification, tolerance):
     features, means = instance
@@ -123,40 +76,6 @@ def test_noise_of_each_arm_agrees_with_the_slow_search(instance, rng, misspecifi
     assert time.upper >= (1 - 1e-7) / slow.upper
     assert time.check(), str(time.check())
     assert time.pairs_solved >= (0 if misspecification == INF else time.calls)
-
-
-def test_time_scales_with_noise_and_units(instance):
-    features, means = instance
-    time = characteristic_time(Model(features, 0.1), means, 3, tolerance=0.02, rtol=1e-5)
-    noisier = characteristic_time(
-        Model(features, 0.1), means, 3, tolerance=0.02, noise=5.0, rtol=1e-5
-    )
-    other_units = characteristic_time(Model(features, 0.3), 3 * means, 3, tolerance=0.06, rtol=1e-5)
-    assert_allclose(noisier.value, 25 * time.value, rtol=2e-5)
-    assert_allclose(other_units.value, time.value / 9, rtol=2e-5)
-
-
-def test_time_does_not_depend_on_the_order_of_arms_or_the_basis(instance, rng):
-    features, means = instance
-    order, noise = rng.permutation(8), rng.uniform(0.5, 2.0, size=8)
-    time = characteristic_time(Model(features, 0.1), means, 3, noise=noise, rtol=1e-5)
-    shuffled = characteristic_time(
-        Model(features[order], 0.1), means[order], 3, noise=noise[order], rtol=1e-5
-    )
-    other_basis = characteristic_time(
-        Model(features @ rng.normal(size=(3, 3)), 0.1), means, 3, noise=noise, rtol=1e-5
-    )
-    assert_allclose(shuffled.value, time.value, rtol=2e-5)
-    assert_allclose(other_basis.value, time.value, rtol=2e-5)
-
-
-def test_means_outside_the_tube_cost_their_way_into_it(instance):
-    features, means = instance
-    means = means + np.array([0.0, 3.0, 0.0, 0.0, -3.0, 0.0, 0.0, 0.0])
-    outside = characteristic_time(Model(features, 0.1), means, 3)
-    inside = characteristic_time(Model(features, 3.5), means, 3)
-    assert outside.check(), str(outside.check())
-    assert outside.upper < inside.lower
 
 
 def test_curve_grows_and_equals_the_times_one_by_one(instance):
@@ -238,13 +157,6 @@ def test_pairs_that_the_projection_reverses_cost_what_it_costs(rng):
         means = rng.normal(size=9)
         time = characteristic_time(Model(features, 0.01), means, 4)
         assert time.check(), str(time.check())
-
-
-def test_pairs_that_cannot_be_reversed_are_left_out():
-    features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    time = characteristic_time(Model(features, 0.0), [1.0, 1.0, 0.5], 1, tolerance=0.1)
-    assert time.pairs.tolist() == [[2, 0]] * len(time.pairs)
-    assert time.check(), str(time.check())
 
 
 @pytest.mark.parametrize(
@@ -351,23 +263,6 @@ def test_a_side_that_is_not_proved_is_an_error(instance, monkeypatch):
         characteristic_time(Model(features, 0.05), means, 3)
 
 
-@pytest.mark.parametrize("pivots", [5, 0])
-def test_linear_program_is_solved_with_or_without_the_simplex_method(rng, monkeypatch, pivots):
-    monkeypatch.setattr(equilibrium, "MOST_PIVOTS", pivots)
-    table = rng.uniform(size=(30, 6))
-    allocation, mixture = equilibrium.solve_master(table, 0.5)
-    assert_allclose([allocation.sum(), mixture.sum()], 1.0, rtol=1e-12)
-    assert_allclose(np.min(table @ allocation), np.max(mixture @ table), rtol=1e-8)
-
-
-def test_game_keeps_few_cuts(rng):
-    means = rng.normal(size=30)
-    search = UnstructuredSearch(means, 10, 0.0, 1)
-    game = solve_game(search, means, np.ones(30), 1e-6, no_cuts(30, 1))
-    assert game.mixture.size <= 31
-    assert game.pool.means.shape[0] <= 12 * 30 + 200
-
-
 @pytest.mark.parametrize(
     ("name", "misspecification", "m", "low", "high"),
     [
@@ -389,18 +284,6 @@ def test_published_instances(shared_data, name, misspecification, m, low, high):
     assert time.check(), str(time.check())
 
 
-def test_curve_of_the_published_instance(shared_data):
-    # The wider tubes start from cuts that are up to a million times too high.
-    with np.load(shared_data / "instances" / "E.npz") as data:
-        features, means = data["features"], data["means"]
-    widths = [*(0.3308129264648261 * np.array([0.0, 0.05, 0.25, 0.5])), INF]
-    times = characteristic_curve(Model(features, 0.206), means, 4, widths)
-    assert all(time.check() for time in times)
-    assert_allclose(
-        [time.value for time in times], [155.65, 213.4, 2128.0, 24249.0, 24536.0], rtol=2e-3
-    )
-
-
 # By cutting planes with exact linear programs, all pairs solved, at rtol 1e-4.
 BY_LINEAR_PROGRAMS = [
     262.69927, 49.553376, 23.025582, 1.2574066, 253971.47, 40.15483, 668.59737, 14.237996,
@@ -418,17 +301,6 @@ def test_time_is_what_linear_programs_over_all_pairs_found(seed):
     time = characteristic_time(model, means, m, rtol=1e-4, **options)
     assert_allclose(time.value, BY_LINEAR_PROGRAMS[seed], rtol=1e-4)
     assert time.check(), str(time.check())
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_no_pair_is_cheaper_at_the_allocation_than_stated(seed):
-    model, means, m, options = random_case(seed)
-    time = characteristic_time(model, means, m, **options)
-    tolerance = options["tolerance"]
-    search = BruteSearch(model.features, model.misspecification, means, m, tolerance)
-    cheapest = search.near(time.allocation / time.noise**2, 1.0, 1).costs[0]
-    assert cheapest >= (1 - 1e-5) / time.upper
-    assert cheapest <= (1 + 1e-5) / time.lower
 
 
 def test_multipliers_of_the_projection_are_checked(instance):

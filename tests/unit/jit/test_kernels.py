@@ -1,9 +1,7 @@
 """Kernels: one signature each, calls through addresses, and the same numbers without compiler."""
 
-import gc
 import json
 import threading
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +11,6 @@ from numpy.testing import assert_allclose
 
 from helpers.scripts import run_script
 from mislid._jit import (
-    Indices,
     Struct,
     Vector,
     for_python,
@@ -55,27 +52,13 @@ def squared(counter: Counter, x: float) -> float:
     return x * x
 
 
-@kernel
-def extremes(values: Vector, order: Indices) -> tuple[int, float]:
-    for k in range(order.shape[0]):
-        order[k] = k
-    return values.shape[0], summed(values)
-
-
 _call_rule = linked(tripled)
-_call_extremes = linked(extremes)
 
 
 @kernel
 def twice(counter: Counter, x: float) -> float:
     """Whatever rule the counter has, two times."""
     return _call_rule(counter.rule, counter, _call_rule(counter.rule, counter, x))
-
-
-@kernel
-def through_address(address: int, values: Vector, order: Indices) -> float:
-    count, total = _call_extremes(address, values, order)
-    return 100.0 * count + total
 
 
 @inner
@@ -111,14 +94,6 @@ def one_normal(generator: np.random.Generator) -> float:
     return generator.standard_normal()
 
 
-def test_a_kernel_is_its_function() -> None:
-    assert twice.__name__ == "twice"
-    assert twice.__doc__ == "Whatever rule the counter has, two times."
-    counter = Counter(calls=0, rule=tripled.address)
-    assert squared(counter, 3.0) == squared.function(counter, 3.0) == 9.0
-    assert counter.calls == 20
-
-
 def test_a_kernel_has_one_signature() -> None:
     counter = Counter(calls=0, rule=0)
     found = tripled(counter, 2)  # a whole number is a number
@@ -129,28 +104,12 @@ def test_a_kernel_has_one_signature() -> None:
     assert counter.calls == 1
 
 
-@pytest.mark.parametrize("missing", ["argument", "result"])
-def test_a_kernel_needs_annotations(missing: str) -> None:
-    def half(x: float) -> float:
-        return 0.5 * x
-
-    del half.__annotations__["x" if missing == "argument" else "return"]
-    with pytest.raises(KeyError, match="x" if missing == "argument" else "return"):
-        kernel(half)(1.0)
-
-
 @pytest.mark.parametrize(("rule", "expected", "calls"), [(tripled, 18.0, 2), (squared, 16.0, 20)])
 def test_kernels_call_kernels_through_addresses(rule: Any, expected: float, calls: int) -> None:
     counter = Counter(calls=0, rule=rule.address)
     assert twice(counter, 2.0) == expected
     assert counter.calls == calls
     assert rule.address == rule.address != 0
-
-
-def test_linked_calls_take_arrays_and_return_several_numbers() -> None:
-    order = np.zeros(3, np.int64)
-    assert through_address(extremes.address, np.array([0.5, 1.5]), order) == 202.0
-    assert order.tolist() == [0, 1, 2]
 
 
 def test_inner_functions_for_python() -> None:
@@ -171,33 +130,6 @@ def test_parts_are_linked_in_any_order_of_calls(x: float) -> None:
     high = 3.0 * low(x) - max(-x, 0.5)
     assert of_a_chain_of_parts(x) == high
     assert of_parts_that_share_parts(x) == (max(x, 0.5) + high * low(high), int(x))
-
-
-class _Knot:
-    """Garbage that only the collector finds."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_compiling_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
-    @kernel
-    def compiled_now(x: float) -> float:
-        return x + 1.0
-
-    before = gc.isenabled()
-    knot = _Knot()
-    seen = weakref.ref(knot)
-    try:
-        gc.enable() if enabled else gc.disable()
-        assert compiled_now(1.0) == 2.0
-        assert gc.isenabled() == enabled
-    finally:
-        gc.enable() if before else gc.disable()
-    del knot
-    gc.collect()
-    assert seen() is None
 
 
 def test_threads_may_call_a_kernel_for_the_first_time() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -26,26 +25,6 @@ def test_every_rule_finds_the_best(noise: str, algorithm: str) -> None:
     assert found.certificate.statistic >= found.certificate.threshold - 1e-9
     low, high = found.intervals.T
     assert np.all((low <= RATES) & (high >= RATES))
-
-
-def test_declared_noise_takes_the_place_of_the_instances() -> None:
-    plain = mislid.identify(INSTANCE, 1)
-    same = mislid.identify(INSTANCE, 1, assume_noise=0.3)
-    more = mislid.identify(INSTANCE, 1, assume_noise=[0.6, 0.6, 0.6])
-    assert same.samples == plain.samples < more.samples
-    assert more.question.noise.tolist() == [0.6] * 3
-
-
-def test_unknown_noise_has_no_unit() -> None:
-    runs = [
-        mislid.identify(
-            mislid.Instance(mislid.Model(np.eye(3), math.inf), unit * RATES, noise=0.3 * unit),
-            1,
-            assume_noise="unknown",
-        )
-        for unit in (1.0, 2.0**20, 2.0**-20)
-    ]
-    assert len({run.samples for run in runs}) == 1
 
 
 def test_ranges_come_from_the_environment() -> None:
@@ -83,18 +62,6 @@ def test_what_does_not_fit_is_refused(noise, environment, message) -> None:
         mislid.identify(INSTANCE, 1, assume_noise=noise, environment=environment)
 
 
-def test_means_that_are_no_rates_are_refused() -> None:
-    instance = mislid.Instance(mislid.Model(np.eye(3), math.inf), [1.9, 0.4, 0.2])
-    with pytest.raises(ProblemError, match="means must be probabilities"):
-        mislid.identify(instance, 1, assume_noise="bernoulli")
-
-
-def test_replications_keep_it_in_their_settings(tmp_path) -> None:
-    mislid.replicate(INSTANCE, 1, runs=2, assume_noise="unknown", output=tmp_path)
-    settings = json.loads((tmp_path / "settings.json").read_text())
-    assert settings["options"] == {"assume_noise": "unknown"}
-
-
 def linear_rates() -> mislid.Instance:
     """Many rates that are linear in few features, the best one well ahead."""
     features = np.random.default_rng(2).uniform(0.0, 0.5, size=(60, 3))
@@ -107,9 +74,3 @@ def test_features_prove_arms_that_were_never_measured(noise: str) -> None:
     found = mislid.identify(linear_rates(), 1, assume_noise=noise)
     assert found.correct
     assert np.sum(found.counts == 0) > 10
-
-
-def test_of_unknown_noise_every_arm_proves_itself() -> None:
-    found = mislid.identify(linear_rates(), 1, assume_noise="unknown")
-    assert found.correct
-    assert found.counts.min() >= 5

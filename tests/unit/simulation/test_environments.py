@@ -52,28 +52,6 @@ def test_noise_is_a_sub_gaussian_scale(environment, rng):
             assert powers.mean() <= np.exp(x**2 / 2) + slack
 
 
-def test_bounded_rewards_stay_in_their_interval(rng):
-    environment = Bounded([22.0, 90.0], low=20, high=100, concentration=0.5)
-    rewards = np.concatenate([environment.sample(arm, 50_000, rng) for arm in (0, 1)])
-    assert rewards.min() >= 20
-    assert rewards.max() <= 100
-
-
-def test_a_table_gives_each_row_equally_often(rng):
-    rewards = Table(REWARDS).sample(1, 100_000, rng)
-    values, counts = np.unique(rewards, return_counts=True)
-    np.testing.assert_array_equal(values, [-1.0, 3.0, 4.0])
-    np.testing.assert_allclose(counts / 100_000, [0.25, 0.5, 0.25], atol=0.01)
-
-
-def test_the_epilepsy_rewards_are_a_table(shared_data, rng):
-    rewards = np.loadtxt(shared_data / "epilepsy" / "rewards_cosine_10drugs_18samples.csv")
-    table = Table(rewards)
-    assert table.K == 10
-    np.testing.assert_allclose(table.means, rewards.mean(axis=0), rtol=1e-14)
-    assert set(table.sample(3, 1000, rng)) == set(rewards[:, 3])
-
-
 def test_a_generator_gives_the_same_rewards_again_and_after_a_pickle(environment):
     def rewards(source):
         return source.sample(1, 50, np.random.default_rng(5))
@@ -131,13 +109,6 @@ def instance():
 def test_an_environment_that_does_not_fit_is_refused(instance, environment, sentence):
     with pytest.raises(ProblemError, match=sentence):
         as_environment(environment, instance)
-
-
-def test_environments_of_others_may_be_given_lists():
-    made = Environment([0.2, 0.5, 0.4], 2)
-    assert (made.K, made.noise.tolist()) == (3, [2.0, 2.0, 2.0])
-    with pytest.raises(ProblemError, match="noise must"):
-        Environment([0.2, 0.5], [1.0, 2.0, 3.0])
 
 
 def test_a_run_draws_from_the_samples_of_others():

@@ -1,6 +1,5 @@
 """One identification: answers, statuses, seeds and units."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.random import SeedSequence
 from mislid import Instance, Model
 from mislid.algorithms import ALGORITHMS
 from mislid.errors import ProblemError
-from mislid.simulation.environments import Bernoulli
 from mislid.simulation.identify import identify
 
 FEATURES = np.random.default_rng(2).normal(size=(8, 3))
@@ -44,14 +42,6 @@ def test_every_algorithm_stops_by_every_rule(algorithm: str, stopping: str) -> N
         assert evidence.alternative.check()
 
 
-def test_one_learner_per_answer() -> None:
-    assert identify(INSTANCE, 1, algorithm="lingame").answer == (0,)
-    with pytest.raises(
-        ProblemError, match="m must be 1 for an algorithm with a learner per answer"
-    ):
-        identify(INSTANCE, 2, algorithm="lingame")
-
-
 def test_a_budget_claims_no_answer() -> None:
     found = identify(INSTANCE, 2, max_samples=20)
     assert found.status == "budget exhausted"
@@ -68,21 +58,6 @@ def test_seeds_decide_everything() -> None:
         np.testing.assert_array_equal(first.means, again.means)
         assert first.samples == again.samples
         assert not np.array_equal(first.means, other.means)
-
-
-def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = identify(INSTANCE, 2, algorithm="mislid-paper")
-    # The package has a function of the module's name, which a dotted path would lead to.
-    monkeypatch.setattr(sys.modules[identify.__module__], "PAUSE", 7)
-    paused = identify(INSTANCE, 2, algorithm="mislid-paper")
-    np.testing.assert_array_equal(whole.means, paused.means)
-
-
-def test_bernoulli_rewards() -> None:
-    source = Bernoulli([0.9, 0.8, 0.3, 0.2])
-    found = identify(source.instance(Model(np.eye(4), 1.0)), 2, environment=source)
-    assert set(found.answer) == {0, 1}
-    assert np.all((found.means >= 0) & (found.means <= 1))
 
 
 @pytest.mark.parametrize(
@@ -104,16 +79,6 @@ def test_bad_input(change: dict, message: str) -> None:
     options = {"m": 2, **change}
     with pytest.raises(ProblemError, match=message):
         identify(INSTANCE, **options)
-
-
-def test_the_oracle_knows_the_tolerance() -> None:
-    exact, tolerant = (
-        identify(INSTANCE, 3, algorithm="oracle", tolerance=tolerance, stopping="heuristic").counts
-        for tolerance in (0.0, 1.0)
-    )
-    # Without tolerance arms 2 and 3 are hard to tell apart; with it, no pair stands out so much.
-    assert exact[2:4].sum() / exact.sum() > 0.8
-    assert tolerant[2:4].sum() / tolerant.sum() < 0.7
 
 
 @pytest.mark.parametrize("budget", [None, 40])

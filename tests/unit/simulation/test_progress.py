@@ -10,7 +10,6 @@ from mislid import Instance, Model
 from mislid.algorithms import ALGORITHMS
 from mislid.errors import ProblemError
 from mislid.simulation.identify import identify
-from mislid.simulation.progress import Progress
 
 FEATURES = np.random.default_rng(2).normal(size=(8, 3))
 MEANS = np.array([2.0, 1.6, 0.9, 0.7, 0.4, 0.1, -0.3, -0.8])
@@ -75,36 +74,6 @@ def test_the_last_call_agrees_with_the_outcome() -> None:
     np.testing.assert_array_equal(last.means, found.means)
 
 
-def test_nothing_is_claimed_before_arms_span() -> None:
-    _, seen = watched(every=1, max_samples=12)
-    assert [progress.answer is None for progress in seen] == [True] * 2 + [False] * 10
-    assert [progress.pair is None for progress in seen] == [True] * 2 + [False] * 10
-    assert np.isnan(seen[1].evidence)
-    assert seen[-1].finished
-
-
-def test_on_a_grid_of_tests_the_last_one_is_shown() -> None:
-    _, seen = watched(every=1, gamma=1.5, max_samples=100)
-    assert [progress.tested for progress in seen[7:13]] == [8, 8, 8, 8, 8, 13]
-    assert seen[9].statistic == seen[7].statistic
-
-
-def test_a_rival_with_its_own_test_shows_no_evidence() -> None:
-    found, seen = watched(algorithm="lucb", stopping="heuristic")
-    assert np.isnan(seen[-2].statistic)
-    assert seen[-2].answer is None
-    assert seen[-1].answer == found.answer
-
-
-def test_an_exception_reaches_the_caller() -> None:
-    def fail(progress):
-        raise RuntimeError(f"at {progress.samples}")
-
-    with pytest.raises(RuntimeError, match=r"^at 40$"):
-        identify(INSTANCE, 2, callback=fail, every=40)
-    assert identify(INSTANCE, 2).status == "stopped"
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_ctrl_c_in_a_callback_interrupts() -> None:
     def press(progress):
@@ -127,15 +96,3 @@ def test_ctrl_c_in_a_callback_interrupts() -> None:
 def test_bad_callbacks(options: dict, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         identify(INSTANCE, 2, **options)
-
-
-@pytest.mark.parametrize(
-    "algorithm", ["ugape", "lucb", "rage", "xy-static", "xy-adaptive", "lingape", "lazy-tas"]
-)
-def test_a_run_without_an_answer_ends_with_what_seems_best(algorithm: str) -> None:
-    instance = Instance(Model(np.eye(5), np.inf), [0.0, 0.1, 0.2, 5.0, 9.0], noise=0.5)
-    seen: list[Progress] = []
-    options = {"stopping": "heuristic", "max_samples": 6, "delta": 1e-30, "seed": 1}
-    found = identify(instance, 2, algorithm=algorithm, callback=seen.append, **options)
-    assert (found.status, found.answer) == ("budget exhausted", None)
-    assert seen[-1].answer == (4, 3)

@@ -1,10 +1,7 @@
 """Many runs: the same rows wherever they are done, kept on disk as they finish."""
 
-import json
-import sys
 import threading
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -16,21 +13,14 @@ from mislid.errors import (
     FileFormatError,
     Interrupted,
     MislidError,
-    MissingPackageError,
     ProblemError,
 )
 from mislid.simulation import executors
 from mislid.simulation.environments import Bernoulli
-from mislid.simulation.job import Job, measure
-from mislid.simulation.replicate import replicate, replicate_rows, replicate_settings
+from mislid.simulation.replicate import replicate_rows, replicate_settings
 
 pytestmark = pytest.mark.usefixtures("fake_job")
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.4, 0.5, 0.8])
-
-
-@pytest.fixture
-def real_job(fake_job, monkeypatch):
-    monkeypatch.setattr(import_module("mislid.simulation.replicate"), "Job", Job)
 
 
 def rows(runs=20, instance=INSTANCE, **options):
@@ -39,14 +29,6 @@ def rows(runs=20, instance=INSTANCE, **options):
 
 def untimed(found):
     return [row[:4] for row in found]
-
-
-def test_a_frame_has_one_row_per_run():
-    frame = replicate(INSTANCE, 1, runs=30)
-    assert list(frame.columns) == ["run", "samples", "correct", "status", "seconds"]
-    assert frame["run"].tolist() == list(range(30))
-    assert (frame["correct"].isna() == (frame["status"] == "budget exhausted")).all()
-    assert frame["samples"].tolist() == [row.samples for row in rows(30)]
 
 
 def test_a_run_depends_on_its_own_seed_alone():
@@ -142,47 +124,12 @@ def test_what_cannot_travel_is_reported(option, sentence):
         rows(algorithm=option, jobs=2)
 
 
-def test_workers_warm_up_once_for_every_job(monkeypatch):
-    """What is loaded then is no run's own time."""
-    seen = []
-
-    def watched(self, run, max_samples=None):
-        seen.append(max_samples)
-        return fake_runs.FakeIdentification(5, True, "stopped")
-
-    monkeypatch.setattr(Job, "outcome", watched)
-    for job in [Job(INSTANCE, 1, 0) for _ in range(2)]:
-        for run in range(3):
-            measure(job, run)
-    assert seen == [3, None, None, None] * 2
-
-
 def test_ctrl_c_while_compiling_ends_the_replication(monkeypatch):
     """The warm-up is an identification, which reports its interruption."""
     interrupted = fake_runs.FakeIdentification(1, None, "interrupted")
     monkeypatch.setattr(fake_runs.FakeJob, "outcome", lambda self, run, **changes: interrupted)
     with pytest.raises(Interrupted, match="interrupted after 0 of 20 runs"):
         rows()
-
-
-@pytest.mark.usefixtures("real_job")
-@pytest.mark.parametrize(("option", "other"), [("tolerance", 0.4), ("gamma", 3.0)])
-def test_tolerance_and_gamma_are_kept_and_taken_up(option, other, tmp_path):
-    """With the true `identify`: they change the rows, and a directory knows which it holds."""
-
-    def done(runs, value, output=None):
-        instance = Instance(INSTANCE.model, INSTANCE.means, noise=0.5)
-        return rows(runs, instance, **{option: value}, output=output)
-
-    usual = 1.0 if option == "gamma" else 0.0
-    assert untimed(done(3, usual)) != untimed(done(3, other))
-    done(2, other, tmp_path)
-    settings = json.loads((tmp_path / "settings.json").read_text())
-    assert settings["options"] == {option: other}
-    assert untimed(done(3, other, tmp_path)) == untimed(done(3, other))
-    message = f'where options was {{"{option}": {other}}} and now is {{"{option}": {usual}}}'
-    with pytest.raises(ProblemError, match=message):
-        done(3, usual, tmp_path)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -198,11 +145,6 @@ def test_a_failing_run_says_which(jobs, tmp_path):
 def test_a_worker_that_dies_is_reported():
     with pytest.raises(MislidError, match="a worker process ended before its run did"):
         rows(6, die_at=3, jobs=2)
-
-
-def test_bad_arguments_are_refused_before_workers_start():
-    with pytest.raises(ProblemError, match="algorithm must be a known name; got 'nonsense'"):
-        rows(6, algorithm="nonsense", jobs=2)
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
@@ -288,18 +230,6 @@ def test_files_of_something_else_are_refused(directory, name, text, sentence):
     assert (directory.path / name).read_text() == text
 
 
-def test_a_table_without_settings_is_left_alone(tmp_path):
-    (tmp_path / "runs.csv").write_text("someone's own\n")
-    with pytest.raises(ProblemError, match=r"has a runs\.csv but no settings\.json"):
-        rows(output=tmp_path)
-
-
-def test_a_directory_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(ProblemError, match="output must be a directory that can be made"):
-        rows(output=tmp_path / "file")
-
-
 def test_a_directory_in_use_is_refused(tmp_path):
     def intrude(done, _):
         with pytest.raises(ProblemError, match="which another process is filling"):
@@ -361,17 +291,3 @@ def test_settings_tell_composed_options_apart():
 def test_bad_arguments(arguments, sentence):
     with pytest.raises(ProblemError, match=sentence):
         rows(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("package", "call", "sentence"),
-    [
-        ("pandas", lambda: replicate(INSTANCE, 1, runs=1), "replicate needs pandas"),
-        ("tqdm", lambda: rows(1, progress=True), "progress needs tqdm"),
-        ("loky", lambda: rows(2, jobs=2), r"jobs=2 needs the package loky \(pip install 'mislid"),
-    ],
-)
-def test_missing_packages_are_named(monkeypatch, package, call, sentence):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackageError, match=sentence):
-        call()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 
 from helpers.measured import random_data
 from mislid import Model
@@ -16,7 +16,6 @@ from mislid.stopping.intervals import (
     ALONE,
     by_single_arms,
     by_the_features,
-    half_widths,
     mean_intervals,
 )
 
@@ -87,20 +86,6 @@ def test_the_form_of_single_arms_is_an_average_over_displacements(seed: int) -> 
         assert np.logaddexp.reduce(logs) == pytest.approx(LEVEL, abs=1e-6)
 
 
-def test_half_widths_are_roots() -> None:
-    rng = np.random.default_rng(33)
-    logs, curvatures = rng.uniform(-30, -1, size=(200, 5)), 10.0 ** rng.uniform(-6, 6, (200, 5))
-    found = half_widths(logs, curvatures, LEVEL)
-    for a, c, h in zip(logs, curvatures, found, strict=True):
-        top = np.min((LEVEL - a) / c)
-
-        def excess(z: float, a: Floats = a, c: Floats = c) -> float:
-            return float(np.logaddexp.reduce(a + c * z)) - LEVEL
-
-        root = brentq(excess, 0.0, top * 1.01, xtol=1e-14 * top)
-        assert h == pytest.approx(math.sqrt(root), rel=1e-9)
-
-
 def test_shares_of_the_families_are_those_of_one_supermartingale() -> None:
     """With one arm measured, single arms decide; its evidence has the share ALONE / K."""
     model, noise = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.3), np.ones(3)
@@ -132,53 +117,6 @@ def test_intervals_grow_with_the_misspecification(seed: int) -> None:
     alone = mean_intervals(infinite, data.counts, data.means, data.noise, 0.05)
     assert np.all(np.diff(alone, axis=1) < np.diff(before, axis=1))
     assert_allclose(alone.mean(axis=1), data.means)
-
-
-def test_smaller_error_rates_widen() -> None:
-    data = random_data(np.random.default_rng(35), eps=0.1, size=100.0)
-    widths = [
-        np.diff(mean_intervals(data.model, data.counts, data.means, data.noise, delta))[:, 0]
-        for delta in (0.3, 0.05, 1e-6, 1e-200)
-    ]
-    assert np.all(np.diff(widths, axis=0) > 0.0)
-
-
-@pytest.mark.parametrize("eps", [0.0, 0.1, math.inf])
-def test_one_arm_a_million_times_the_others_never(eps: float) -> None:
-    model = Model([[1.0], [2.0], [0.0]], eps)
-    counts, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
-    found = mean_intervals(model, counts, means, np.ones(3), 0.05)
-    assert np.all(np.abs(found[0] - 0.5) < 0.007)
-    if math.isinf(eps):
-        assert_allclose(found[1:], [[-math.inf, math.inf]] * 2)
-        return
-    # Twice the mean of the first, which may be eps off the line, as the second may.
-    assert_allclose(found[1].mean(), 1.0)
-    assert 3 * eps < 0.5 * np.diff(found[1])[0] < 3 * eps + 0.014
-    # Without features the linear value is 0.
-    assert_allclose(found[2], [-eps, eps])
-
-
-def test_uneven_noise_is_a_matter_of_weights() -> None:
-    model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]], 0.1)
-    means, noise = np.array([0.3, 0.1, 0.5, 0.2]), np.array([0.5, 1.0, 2.0, 1.0])
-    found = mean_intervals(model, np.full(4, 400.0), means, noise, 0.05)
-    same = mean_intervals(model, 400.0 / noise**2, means, np.ones(4), 0.05)
-    assert_allclose(found, same, rtol=1e-12)
-    widths = np.diff(found, axis=1)[:, 0]
-    assert widths[0] < widths[1] < widths[2]
-
-
-def test_levels_units_and_bases_do_not_matter() -> None:
-    data = random_data(np.random.default_rng(36), eps=0.1, size=100.0)
-    features = np.column_stack([np.ones(data.model.K), data.model.features])
-    expected = mean_intervals(Model(features, 0.1), data.counts, data.means, data.noise, 0.05)
-    shifted = mean_intervals(Model(features, 0.1), data.counts, data.means + 1e5, data.noise, 0.05)
-    assert_allclose(shifted - 1e5, expected, atol=1e-7)
-    scaled = mean_intervals(
-        Model(7.0 * features, 50.0), data.counts, 500.0 * data.means, 500.0 * data.noise, 0.05
-    )
-    assert_allclose(scaled, 500.0 * expected, rtol=1e-9, atol=1e-9)
 
 
 def test_features_that_contradict_the_measurements_are_left_out() -> None:

@@ -40,11 +40,3 @@ def test_ends_of_bounded_values(model: str) -> None:
     assert ends[2].tolist() == [0.0, 1.0]
     stretched = bounded_intervals(FREE, model, (10, 30), counts, 10 + 20 * means, scatter, 0.1)
     assert stretched == pytest.approx(10 + 20 * ends)
-
-
-def test_features_narrow_what_they_know() -> None:
-    features = [[1.0], [0.5], [0.25]]
-    data = np.array([4000.0, 4000.0, 0.0]), np.array([0.8, 0.4, 0.0]), np.zeros(3)
-    ends = bounded_intervals(Model(features, 0.01), "bernoulli", (0, 1), *data, 0.1)
-    assert 0.1 < ends[2, 0] < 0.2 < ends[2, 1] < 0.3
-    assert bounded_intervals(FREE, "bernoulli", (0, 1), *data, 0.1)[2].tolist() == [0.0, 1.0]

@@ -90,10 +90,3 @@ def test_scatter_is_that_of_the_engine_at_all_times(noise_model: str) -> None:
             engine.observe(arm, value)
             found = scatter_after(running, arms, n + 1, question.K)
             np.testing.assert_allclose(found, engine.scatter, rtol=1e-14)
-
-
-def test_an_arm_without_values_leaves_a_pair_without_evidence() -> None:
-    counts, means, pairs = np.array([9.0, 0.0]), np.array([0.1, 0.0]), np.array([[0, 1], [1, 0]])
-    for model in MODELS:
-        found = by_own_values(model, None, counts, means, np.array([1.0, 0.0]), pairs, 0.0)
-        assert found.tolist() == [-math.inf, -math.inf]

@@ -7,11 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from helpers.measured import Data, random_data
-from mislid import Model, pair_alternative
+from mislid import pair_alternative
 from mislid.engine import Engine
 from mislid.geometry.coordinates import coordinates
-from mislid.stopping import evidence as formulas
-from mislid.stopping import pairs as module
 from mislid.stopping.evidence import by_features, by_two_arms, diagonal_weights, families_of
 from mislid.stopping.pairs import AnswerEvidence, Standing
 
@@ -89,14 +87,6 @@ def test_the_diagonal_family_is_a_minimum_over_all_models(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_evidence_falls_as_the_misspecification_grows(seed: int) -> None:
-    found = evidence_of(samples()[seed])
-    grid = [0.0, *np.geomspace(1e-3, 10, 15), math.inf]
-    table = np.array([found.at(eps) for eps in grid])
-    assert np.all(np.diff(table, axis=0) <= 1e-7 * (1 + np.abs(table[:-1])))
-
-
-@pytest.mark.parametrize("seed", range(12))
 def test_where_a_proof_ends(seed: int) -> None:
     found = evidence_of(samples()[seed])
     reach = found.reach(LEVEL)
@@ -107,13 +97,6 @@ def test_where_a_proof_ends(seed: int) -> None:
     else:
         assert found.weakest(reach) >= LEVEL
         assert found.weakest(1.002 * reach + 1e-8) < LEVEL
-
-
-def test_proofs_end_at_different_places() -> None:
-    reaches = [evidence_of(data).reach(LEVEL) for data in samples()]
-    assert None in reaches
-    assert math.inf in reaches
-    assert any(reach is not None and 0.0 < reach < math.inf for reach in reaches)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -145,49 +128,3 @@ def test_what_is_known_from_earlier_times() -> None:
         np.where(np.arange(n) == 0, -math.inf, LEVEL),
     )
     assert mixed.reach(LEVEL) == 0.1
-
-
-def test_few_searches_tell_less_and_never_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    full = [evidence_of(data).at(0.05) for data in samples()]
-    monkeypatch.setattr(module, "MOST_SOLVED", 1)
-    fewer = [evidence_of(data).at(0.05) for data in samples()]
-    for more, less in zip(full, fewer, strict=True):
-        assert np.all(less <= more + 1e-9)
-
-
-def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    full = [evidence_of(data).weakest(0.05) for data in samples(4)]
-    monkeypatch.setattr(formulas, "AT_ONCE", 1)
-    assert [evidence_of(data).weakest(0.05) for data in samples(4)] == pytest.approx(full)
-
-
-def test_arms_with_the_same_features() -> None:
-    """Nothing linear tells them apart; with a tolerance, a tube that is narrow does."""
-    model, families = Model([[1.0], [1.0], [0.5]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
-    weights, means = np.full(3, 9.0), np.array([1.0, 1.0, 0.5])
-    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
-    assert found.weakest(0.0) < LEVEL
-    tolerant = AnswerEvidence(Standing(model, families, 0.3, weights, means), (0,))
-    # Means of a tube of radius 0.1 differ by 0.2 at most.
-    assert tolerant.at(0.1)[0] == math.inf
-    assert tolerant.at(0.2)[0] < LEVEL
-
-
-def test_one_arm_a_million_times_the_others_never() -> None:
-    model, families = Model([[1.0], [2.0], [3.0]], 0.1), families_of(3, 1, True, 0.05, np.ones(3))
-    weights, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
-    found = AnswerEvidence(Standing(model, families, 0.0, weights, means), (2,))
-    # The arms are 0.5 apart; the tube moves each by eps, and the line by eps a unit of x.
-    reach = found.reach(LEVEL)
-    assert reach is not None
-    assert 0.16 < reach < 0.5 / 3
-    assert found.weakest(math.inf) < LEVEL
-    lined_up = AnswerEvidence(Standing(model, families, 0.0, weights, means), (0,))
-    assert lined_up.reach(LEVEL) is None
-
-
-def test_without_measurements() -> None:
-    model, families = Model(np.eye(3)[:, :2] + 1.0, 0.1), families_of(3, 1, True, 0.05, np.ones(3))
-    found = AnswerEvidence(Standing(model, families, 0.0, np.zeros(3), np.zeros(3)), (1,))
-    assert found.weakest(0.0) == -math.inf
-    assert found.reach(LEVEL) is None

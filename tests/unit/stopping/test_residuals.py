@@ -7,7 +7,6 @@ import pytest
 
 from helpers.measured import random_data
 from mislid import Model, project
-from mislid.stopping.evidence import DIAGONAL_SHARE, families_of
 from mislid.stopping.residuals import Residuals
 
 LEVEL = 0.02
@@ -64,31 +63,6 @@ def test_evidence_falls_and_the_shortcut_agrees(seed: int) -> None:
         assert said == [log > -math.log(level) for log in logs]
 
 
-def test_it_is_the_diagonal_family_of_the_rule() -> None:
-    noise = np.array([0.5, 1.0, 2.0])
-    family = Residuals.of(Model(np.eye(3)[:, :2] + 1.0, 0.3), np.ones(3), np.ones(3), noise).family
-    rule = families_of(3, 2, True, 0.01, noise).diagonal
-    np.testing.assert_array_equal(family.scales, rule.scales)
-    np.testing.assert_array_equal(family.logs, rule.logs)
-    assert np.exp(family.logs).sum() == pytest.approx(DIAGONAL_SHARE)
-
-
-def test_levels_units_and_arms_without_measurements_do_not_matter() -> None:
-    features = np.column_stack([np.ones(5), np.arange(5.0)])
-    model = Model(features, 0.0)
-    means, counts = np.array([0.0, 1.0, 2.5, 3.0, 4.0]), np.full(5, 80.0)
-    noise = np.array([0.5, 1.0, 1.0, 1.0, 2.0])
-    expected = Residuals.of(model, counts, means, noise).log_evidence(0.1)
-    shifted = Residuals.of(model, counts, means + 1e6, noise)
-    assert shifted.log_evidence(0.1) == pytest.approx(expected, abs=1e-6)
-    scaled = Residuals.of(model, counts, 1e3 * means, 1e3 * noise)
-    assert scaled.log_evidence(100.0) == pytest.approx(expected, abs=1e-9)
-    wider = Model(np.vstack([features, [1.0, 9.0]]), 0.0)
-    more = Residuals.of(wider, np.append(counts, 0), np.append(means, 0), np.ones(6))
-    fewer = Residuals.of(model, counts, means, np.ones(5))
-    assert more.log_evidence(0.1) == pytest.approx(fewer.log_evidence(0.1), abs=1e-9)
-
-
 def test_the_smallest_misspecification_that_is_not_contradicted() -> None:
     features = np.column_stack([np.ones(6), np.arange(6.0)])
     means, counts, noise = features @ [1.0, 2.0], np.full(6, 1e4), np.ones(6)
@@ -101,12 +75,3 @@ def test_the_smallest_misspecification_that_is_not_contradicted() -> None:
     assert residuals.contradict(least, LEVEL)
     assert not residuals.contradict(least * 1.001, LEVEL)
     assert residuals.farthest(0.0) == 3
-
-
-def test_one_arm_a_million_times_the_others_never() -> None:
-    counts, means = np.array([1e6, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
-    residuals = Residuals.of(Model([[1.0], [2.0], [3.0]], 0.0), counts, means, np.ones(3))
-    assert residuals.least(0.5) == 0.0
-    # Without features of its own nothing linear explains its mean.
-    bare = Residuals.of(Model([[0.0], [2.0], [3.0]], 0.0), counts, means, np.ones(3))
-    assert 0.49 < bare.least(0.05) < 0.5

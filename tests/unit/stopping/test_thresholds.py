@@ -1,4 +1,4 @@
-"""Thresholds against plain SciPy, reference values, and the bounds that stand behind them."""
+"""Thresholds against plain formulas, reference values, and the bounds that stand behind them."""
 
 import math
 
@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import lambertw, zeta
 
-from mislid.errors import ProblemError
+from mislid._jit import for_python
+from mislid.stopping import thresholds
 from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_linear_threshold,
@@ -15,6 +16,11 @@ from oracles.paper_thresholds import (
     paper_unstructured_threshold,
 )
 from oracles.thresholds import deviation_constant, pairwise_threshold
+
+wbar = for_python(thresholds.wbar)
+heuristic = for_python(thresholds.heuristic)
+unstructured = for_python(thresholds.unstructured)
+linear, printed_linear = for_python(thresholds.linear), for_python(thresholds.printed_linear)
 
 CONFIDENCES = [0.5, 0.05, 1e-3, 1e-10, 1e-100]
 
@@ -53,23 +59,6 @@ def test_reference_values() -> None:
     assert_allclose(pairwise_threshold(3e5, 3e5, 103, 4, 0.05), 24, atol=0.5)
 
 
-def test_noise_enters_the_linear_threshold_through_the_information() -> None:
-    # Rewards, noise and misspecification in other units: the same threshold.
-    one = paper_linear_threshold(1000, 5, 0.05, 0.2, information=1000 / 4.0)
-    other = paper_linear_threshold(1000, 5, 0.05, 0.2 * 1e3, information=1000 / 4.0e6)
-    assert_allclose(one, other)
-    assert one < paper_linear_threshold(1000, 5, 0.05, 0.2)
-
-
-def test_extreme_misspecification() -> None:
-    unstructured = paper_unstructured_threshold(1000, 10, 0.05)
-    for printed in (True, False):
-        assert paper_linear_threshold(1000, 5, 0.05, math.inf, printed=printed) == math.inf
-        assert paper_threshold(1000, 10, 5, 0.05, math.inf, printed=printed) == unstructured
-        assert paper_threshold(1, 10, 5, 0.05, 0.0, printed=printed) < math.inf
-    assert paper_unstructured_threshold(1, 10, 0.05) == math.inf
-
-
 @pytest.mark.parametrize("x", [1e-3, 0.1, 1.0, 3.0, 30.0, 300.0])
 def test_deviation_constant_is_the_minimum(x: float) -> None:
     share = np.concatenate([np.linspace(0.5001, 0.999, 20_000), 1 - np.geomspace(1e-3, 1e-8, 5000)])
@@ -91,7 +80,29 @@ def test_unstructured_threshold_holds_for_all_samples_at_once(K: int) -> None:
             assert proven < paper_unstructured_threshold(t, K, delta)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
-def test_confidence_lies_between_zero_and_one(delta: float) -> None:
-    with pytest.raises(ProblemError, match="delta"):
-        heuristic_threshold(10, delta)
+@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-10, 1e-100])
+@pytest.mark.parametrize("t", [0.0, 1.0, 2.0, 100.0, 3e5, 1e12])
+@pytest.mark.parametrize(("K", "d"), [(2, 1), (7, 7), (1000, 20)])
+def test_compiled_thresholds_are_the_formulas(delta: float, t: float, K: int, d: int) -> None:
+    level = -math.log(delta)
+    assert_allclose(heuristic(t, level), heuristic_threshold(t, delta), rtol=1e-14)
+    free = paper_unstructured_threshold(t, K, delta)
+    assert_allclose(unstructured(t, K, level), free, rtol=1e-12)
+    for eps in (0.0, 1e-9, 0.1, 3.0, 1e200, math.inf):
+        for weight in (0.0, t, t / 4e6):
+            if weight == 0.0 and eps == math.inf:
+                continue
+            given = delta, eps
+            found = linear(t, d, eps, weight, level), printed_linear(t, d, eps, weight, level)
+            wanted = [
+                paper_linear_threshold(t, d, *given, information=weight, printed=printed)
+                for printed in (False, True)
+            ]
+            assert_allclose(found, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("excess", [0.0, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6, 1e12])
+def test_wbar_solves_its_equation(excess: float) -> None:
+    w = wbar(1.0 + excess)
+    assert w >= 1.0
+    assert_allclose(w - math.log(w), 1.0 + excess, rtol=4e-16)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.suites import fails
-from mislid.algorithms import ALGORITHMS, CTracking, Empirical, MisLid
+from mislid.algorithms import ALGORITHMS
 from mislid.engine import View
 from mislid.question import Question
 from mislid.testing import SamplingRuleSuite
@@ -38,14 +38,6 @@ class TestNamedRules(SamplingRuleSuite):
         return question.m == 1 or self.name != "lingame"
 
 
-@pytest.mark.slow
-class TestComposedRule(SamplingRuleSuite):
-    in_studies = False
-
-    def algorithm(self) -> MisLid:
-        return MisLid(gain=Empirical(), sampling=CTracking(), steps=3)
-
-
 class LeastKnown:
     """The arm of the closest pair that was measured less often."""
 
@@ -66,14 +58,6 @@ class Coin:
 
     def propose(self, view: View) -> int:
         return int(view.rng.integers(view.question.K))
-
-
-@pytest.mark.slow
-class TestRandomPythonRule(SamplingRuleSuite):
-    permutes = False
-
-    def algorithm(self) -> Coin:
-        return Coin()
 
 
 class BeyondTheLast(Coin):
@@ -144,11 +128,3 @@ def test_a_rule_that_never_gets_to_an_answer_is_caught() -> None:
             return Stubborn()
 
     assert fails(Endless, "test_an_easy_question_is_answered")
-
-
-def test_a_suite_that_allows_no_question_tests_nothing() -> None:
-    class Picky(TestComposedRule):
-        def allows(self, question: Question) -> bool:
-            return False
-
-    assert fails(Picky, "test_it_proposes_arms")

@@ -105,11 +105,3 @@ def suite_of(kind: type[MemoryStorage]) -> type[StorageSuite]:
 @pytest.mark.parametrize(("kind", "test"), BROKEN.items(), ids=[kind.__name__ for kind in BROKEN])
 def test_broken_storages_are_caught(kind: type[MemoryStorage], test: str) -> None:
     assert fails(suite_of(kind), test)
-
-
-def test_a_place_of_its_own_for_every_handle_is_caught() -> None:
-    class Apart(StorageSuite):
-        def open_storage(self) -> Storage:
-            return MemoryStorage()
-
-    assert fails(Apart, "test_another_handle_sees_them")

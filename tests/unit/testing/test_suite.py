@@ -3,16 +3,8 @@
 import random
 
 import numpy as np
-import pytest
 
 from helpers.scripts import run_script
-from mislid.testing import (
-    EnvironmentSuite,
-    SamplingRuleSuite,
-    StoppingRuleSuite,
-    StorageSuite,
-    Suite,
-)
 from mislid.testing.suite import evidence_above_one, global_randomness
 
 
@@ -23,20 +15,6 @@ def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
     better = [evidence_above_one(generator.standard_normal(300)) for _ in range(100)]
     assert min(better) > np.log(20.0)
     assert evidence_above_one(np.array([-np.inf, 800.0])) > 700.0
-
-
-@pytest.mark.parametrize(
-    ("suite", "method"),
-    [
-        (SamplingRuleSuite, "algorithm"),
-        (StoppingRuleSuite, "stopping"),
-        (EnvironmentSuite, "environment"),
-        (StorageSuite, "open_storage"),
-    ],
-)
-def test_what_must_be_overridden_is_named(suite: type[Suite], method: str) -> None:
-    with pytest.raises(NotImplementedError, match=f"must override {method}$"):
-        getattr(suite(), method)()
 
 
 def test_the_generators_of_the_process_are_put_back() -> None:

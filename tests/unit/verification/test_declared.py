@@ -35,14 +35,6 @@ def test_evidence_against_noise_is_that_of_the_rules() -> None:
         assert_allclose([found.low, found.high], expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize(("n", "square"), [(0.0, 0.0), (1e6, 2e6), (3.0, 1e9), (1e5, 1e4)])
-def test_extreme_scatter(n: float, square: float) -> None:
-    from mislid.stopping.dispersion import log_scatter
-
-    found = declared.log_scatter(n, exactly(square))
-    assert_allclose([found.low, found.high], log_scatter(n, square), rtol=1e-9, atol=1e-9)
-
-
 def test_distances_are_those_of_projections() -> None:
     rng = np.random.default_rng(1)
     tried = 0
@@ -114,17 +106,3 @@ def test_a_misspecification_that_is_refuted_by_later_data() -> None:
     assert {test["of"] for test in found["tests"]} == {"noise", "misspecification"}
     outcome = mislid.verify(found)
     assert (outcome.ok, outcome.proven) == (True, False)
-
-
-def test_corrections_and_declarations_are_named() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
-    study.add_observations([("a", 91.0), ("b", 0.2), ("b", 0.25)])
-    study.correct(row=0, value=0.91, reason="decimal point")
-    study.redeclare(noise=0.15)
-    study.optimize(lambda trial: {"a": 0.9, "b": 0.2}[trial.arm])
-    found = study.result.certificate.to_dict()
-    (correction,) = found["log"]["corrections"]
-    assert (correction["arm"], correction["was"], correction["value"]) == ("a", 91.0, 0.91)
-    assert correction["reason"] == "decimal point"
-    assert [one["kind"] for one in found["log"]["declarations"]] == ["redeclared"]
-    assert mislid.verify(found).proven

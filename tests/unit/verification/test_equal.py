@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mislid.stopping.evidence import by_two_arms, families_of
-from mislid.stopping.spread import Spread, cell_ends
+from mislid.stopping.spread import Spread
 from mislid.verification import equal, families
 from mislid.verification.intervals import exactly
 
@@ -22,11 +22,6 @@ def test_volumes_are_enclosed_and_tight(h: float) -> None:
     assert found.low[0] <= exact * (1 + 1e-15)
     assert exact * (1 - 1e-15) <= found.high[0]
     assert found.high[0] - found.low[0] <= 1e-11 * (1.0 + exact)
-
-
-def test_cells_are_those_of_the_rules() -> None:
-    assert np.all((equal.ENDS.low <= cell_ends()) & (cell_ends() <= equal.ENDS.high))
-    assert np.all(equal.ENDS.high - equal.ENDS.low <= 1e-12)
 
 
 def test_two_arms_are_bounded_from_below_and_tightly() -> None:

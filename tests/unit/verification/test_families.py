@@ -216,22 +216,3 @@ def test_evidence_is_that_of_the_rule() -> None:
             theirs.linear, at.model.X, at.weights, at.means, at.model.eps, at.tol, np.array([PAIR])
         )
         assert_allclose(proved(at, known, LINEAR), along[0], rtol=1e-8, atol=1e-9)
-
-
-def test_measured_arms_that_do_not_span_prove_nothing_by_features() -> None:
-    tube = Tube(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), 0.1)
-    moment = moment_of(tube, np.array([1.0, 0.0, 0.0]), np.array([9.0, 0.0, 0.0]))
-    family = families_of(3, 1, True, 1.0)[LINEAR]
-    with pytest.raises(np.linalg.LinAlgError, match="do not span"):
-        moment.by_features(family, [(1, 0)], 0.0)
-
-
-def test_pairs_in_many_parts_are_as_they_are_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    at = drawn(np.random.default_rng(34), 0.1, unmeasured=0.0)
-    K = len(at.means)
-    family = families_of(K, 1, True, 0.5)[LINEAR]
-    pairs = [(i, j) for i in range(K) for j in range(K) if i != j]
-    together = moment_of(at.model, at.means, at.weights).by_features(family, pairs, at.tol)
-    monkeypatch.setattr(families, "AT_ONCE", 2 * K)
-    apart = moment_of(at.model, at.means, at.weights).by_features(family, pairs, at.tol)
-    assert_allclose(apart.low, together.low, rtol=1e-12)

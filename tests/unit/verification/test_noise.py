@@ -195,13 +195,6 @@ def test_less_scatter_cannot_be_claimed_where_evidence_rests_on_it() -> None:
         assert "evidence[" in refusal(forged)
 
 
-def test_the_noise_is_tested_only_where_it_was_declared() -> None:
-    assert [one["of"] for one in certificate_of("by both")["tests"]][:1] == ["noise"]
-    assert certificate_of("unknown noise")["tests"] == []
-    assert [one["of"] for one in certificate_of("bounded")["tests"]] == ["misspecification"]
-    assert certificate_of("rates, one by one")["tests"] == []
-
-
 def test_values_that_are_all_as_guessed_cannot_have_another_mean() -> None:
     """A guess only moves with values that are away from it."""
     found = certificate_of("bounded")

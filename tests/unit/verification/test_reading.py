@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import mislid
@@ -89,16 +88,3 @@ def test_values_that_are_deep_or_turn_back() -> None:
     assert "mapping" not in failure_of({"schema": deep})
     while deep:  # without recursion
         deep = deep[0]
-
-
-def test_names_may_look_like_anything() -> None:
-    study = mislid.create_study(candidates=['"[[[[' * 20, "9" * 2000], m=1, noise=0.1)
-    study.add_observations([('"[[[[' * 20, 0.0), ("9" * 2000, 5.0)] * 5)
-    assert mislid.verify(study.result.certificate.to_dict()).ok
-
-
-def test_a_certificate_of_a_study_as_it_is() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
-    study.add_observations([("a", 0.0), ("b", 1.0)] * 9)
-    assert mislid.verify(study.result.certificate)
-    assert "got ndarray" in mislid.verify(np.zeros(2)).failure

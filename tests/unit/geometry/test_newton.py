@@ -38,11 +38,3 @@ def test_costs_agree_without_unit_rows(K, d, eps):
         assert _solved(X, eps, mu, w, *pair) == pytest.approx(
             _solved(turned, eps, mu, w, *pair), rel=1e-8
         )
-
-
-def test_the_spanner_is_one_arm_for_each_column():
-    X = np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    space = newton_space(X)
-    assert space.spanner.tolist() == [2, 1]
-    assert space.rest.tolist() == [0, 3]
-    assert newton_space(X[[0, 1, 3]]).rest.tolist() == [0, 1, 2]

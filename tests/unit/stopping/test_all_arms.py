@@ -53,15 +53,6 @@ def test_a_game_comes_near_the_best_allocation(walls: bool) -> None:
     assert np.median(ratios) > 0.85
 
 
-def test_a_tie_has_no_allocation_to_begin_with() -> None:
-    data = random_data(np.random.default_rng(1), 0.1)
-    wanted = np.full(data.model.K, 4.0)
-    wanted[0] = math.inf
-    weights = np.empty(data.model.K)
-    setting = engine_of(data, "guaranteed")._rules.setting
-    assert not begin(setting, wanted, 32.0, weights)
-
-
 def demo_engine(eps: float | None = None, algorithm: str = "mislid", times: int = 40) -> Engine:
     """An engine that has seen every compound of the demonstration so often, exactly."""
     instance = demo_instance()
@@ -78,23 +69,6 @@ def test_walls_make_all_arms_the_aim() -> None:
     assert demo_engine()._state.aim == ALL_ARMS
     for eps in (0.6, 5.0, math.inf):
         assert demo_engine(eps)._state.aim == TWO_ARMS
-
-
-def test_what_is_reached_without_a_decision_was_not_enough() -> None:
-    """A measurement or two are left: the forecast for all arms must not say that it is done."""
-    model = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]], 0.2)
-    engine = Engine(Question(model, 1, noise=0.1, delta=0.05), "mislid")
-    counts, means = np.array([2, 4, 2, 0]), np.array([0.3, 0.52, 0.905, 0.0])
-    engine.reset(counts, counts * means)
-    assert not engine.judge().decided
-    assert engine._state.aim == TWO_ARMS
-    assert engine.propose() == 3
-
-
-def test_a_rule_that_takes_no_aim_plays_no_game() -> None:
-    engine = demo_engine(algorithm="uniform")
-    assert engine._state.aim != ALL_ARMS
-    assert engine._rules.stopping.all_arms.next == 0.0
 
 
 def test_settled_pairs_are_no_alternatives_any_more() -> None:

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from helpers.measured import Data, engine_of, random_data, samples
+from helpers.measured import Data, engine_of, random_data
 from mislid import Instance, Model
 from mislid._jit import for_python
 from mislid.engine import Engine
 from mislid.geometry.duality import top_arms
 from mislid.question import Question
 from mislid.stopping.evidence import by_two_arms
-from mislid.stopping.families import Family, linear_evidence, two_arm_evidence
-from mislid.stopping.settled import Settled, give_rows, is_settled, new_settled, settle
+from mislid.stopping.families import Family, two_arm_evidence
 from oracles.evidence import (
     families,
     pairs_of,
@@ -24,8 +23,6 @@ from oracles.evidence import (
 )
 
 two_arms = for_python(two_arm_evidence)
-along = for_python(linear_evidence)
-rows, known, put = for_python(give_rows), for_python(is_settled), for_python(settle)
 
 
 def compiled(data: Data) -> Family:
@@ -77,23 +74,6 @@ def test_it_settles_what_one_family_alone_can_settle() -> None:
         needed["linear"] += bool(np.any((linear >= level) & (two < level)))
     assert set(decided) == {True, False}
     assert min(needed["two"], needed["linear"]) > 20
-
-
-def test_all_arms_settle_what_the_others_cannot() -> None:
-    """Few arms tell, each well: worth more together than their worst bias along the features."""
-    found = 0
-    for n in range(4000):
-        data = random_data(np.random.default_rng([9, n]), 0.5, size=10.0 ** (1 + n % 3))
-        engine = engine_of(data, "guaranteed")
-        if not engine.judge(True).decided:
-            continue
-        pairs = pairs_of(data.model, np.array(engine.incumbents))
-        two, linear = settled_by_two_arms(data, pairs), settled_by_features(data, pairs)
-        open_ = np.maximum(two, linear) < families(data).level
-        if open_.any():
-            found += 1
-            assert np.all(settled_by_all_arms(data, pairs[open_]) >= families(data).level - 1e-6)
-    assert found > 0
 
 
 @pytest.mark.parametrize("algorithm", ["mislid", "uniform", "lucb"])
@@ -154,43 +134,6 @@ def test_settled_pairs_outlive_a_change_of_incumbents() -> None:
     assert (2, 0) not in again.settled()
 
 
-def test_rows_are_given_up_one_by_one() -> None:
-    settled: Settled = new_settled(200, 1)
-    size = len(settled.owners)
-    assert size < 200
-    for j in range(size + 5):
-        rows(settled, np.array([j]), j + 1)
-        put(settled, 150, j, j + 1)
-        assert known(settled, 150, j)
-    held = [j for j in range(200) if settled.rows[j] >= 0]
-    assert held == list(range(5, size + 5))
-    rows(settled, np.array([0]), 1000)
-    assert not known(settled, 150, 0)
-
-
-def test_reset_forgets_what_was_settled() -> None:
-    data = random_data(np.random.default_rng(4), 0.1, size=1e6)
-    engine = engine_of(data, "guaranteed")
-    assert engine.judge(True).decided
-    few = np.ones(data.model.K)
-    engine.reset(few, few * data.means)
-    assert not engine.settled()
-    assert not engine.judge(True).decided
-
-
-def test_statistic_and_threshold_tell_the_evidence() -> None:
-    for data in samples(6, 60):
-        engine = engine_of(data, "guaranteed")
-        found = engine.judge(True)
-        if found.decided:
-            continue
-        assert found.pair is not None
-        assert found.statistic < found.threshold
-        two, linear, _ = evidence(data, np.array([found.pair]))
-        told = families(data).level + found.statistic - found.threshold
-        assert min(abs(told - two[0]), abs(told - linear[0])) < 1e-6 * (1 + abs(told))
-
-
 def test_phantom_measurements_of_published_runs_are_no_evidence() -> None:
     """With them an arm that was never measured would be settled at the value 0."""
     model = Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 1.0)
@@ -213,16 +156,6 @@ def test_arms_with_one_feature(eps: float, settled: bool) -> None:
     assert bool({(1, 0), (0, 1)} & engine.settled().keys()) == settled
     assert not np.isnan(found.statistic)
     assert not np.isnan(found.threshold)
-
-
-@pytest.mark.parametrize("algorithm", ["mislid", "uniform"])
-@pytest.mark.parametrize("eps", [0.0, 0.01])
-def test_arms_that_do_not_span_are_not_settled_by_the_features(algorithm: str, eps: float) -> None:
-    engine = Engine(Question(Model(np.eye(2), eps), 1, delta=0.05), algorithm)
-    for _ in range(100):
-        engine.observe(1, 1.0)
-    assert not engine.judge(True).decided
-    assert not engine.settled()
 
 
 def test_features_whose_information_is_lost_to_rounding_are_not_used() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from mislid._jit import Indices, for_python
 from mislid.stopping import pairs_left
-from mislid.stopping.pairs_left import forget_pairs, new_pairs_left
+from mislid.stopping.pairs_left import new_pairs_left
 from oracles.elimination import PlainPairs, possible_answers
 
 begin = for_python(pairs_left.begin_to_settle)
@@ -13,7 +13,6 @@ settle = for_python(pairs_left.settle_pair)
 conclude = for_python(pairs_left.draw_conclusions)
 look = for_python(pairs_left.is_left)
 counted = for_python(pairs_left.count_left)
-exempted = for_python(pairs_left.leave_out_pairs)
 
 
 def settle_one(
@@ -57,22 +56,6 @@ def test_like_the_definition_and_true_in_every_possible_order(K: int, m: int) ->
                 assert answers == [set(inside.tolist())]
                 concluded += 1
     assert concluded > 0
-
-
-def test_a_search_leaves_out_what_is_settled_unless_that_is_all() -> None:
-    left, inside, outside = new_pairs_left(4, 2), np.array([0, 1]), np.array([2, 3])
-    exempt = np.zeros(4, np.int64)
-    settle_one(left, inside, 2, 0, 1)
-    exempted(left, inside, outside, exempt)
-    assert exempt.tolist() == [1, 0, 0, 0]
-    for i, j in [(2, 1), (3, 0), (3, 1)]:
-        settle_one(left, inside, i, j, 2)
-    exempt[:] = 0
-    exempted(left, inside, outside, exempt)
-    assert counted(left, inside, outside) == 0
-    assert exempt.tolist() == [0, 0, 0, 0]
-    forget_pairs(left)
-    assert counted(left, inside, outside) == 4
 
 
 def test_with_a_tolerance_better_does_not_carry_over() -> None:

@@ -43,28 +43,3 @@ def test_without_a_tolerance_it_is_heuristic(rng: Generator, algorithm: str) -> 
     )
     assert one.samples == other.samples
     np.testing.assert_array_equal(one.counts, other.counts)
-
-
-@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb", "rage"])
-@pytest.mark.parametrize("m", [1, 2])
-def test_runs_end_and_are_right(algorithm: str, m: int) -> None:
-    means = np.array([1.0, 0.98, 0.96, 0.3, 0.2, 0.0])
-    features = np.c_[np.ones(6), means + 0.05 * np.sin(np.arange(6))]
-    instance = Instance(Model(features, 0.1), means, noise=0.5)
-    for seed in range(10):
-        found = identify(
-            instance, m, algorithm=algorithm, stopping="furthest", tolerance=0.1, seed=seed
-        )
-        assert found.status == "stopped"
-        assert found.correct
-
-
-def test_the_best_of_the_estimate_need_not_be_the_answer() -> None:
-    """The best two are level and one of them is well known: then it is the answer."""
-    question = Question(Model(np.eye(3), np.inf), 1, tolerance=0.5)
-    for rule, answer in (("furthest", 0), ("heuristic", 1)):
-        engine = Engine(question, "mislid-paper", rule)
-        engine.reset([400, 4, 4], [400.0, 4.04, 3.6])
-        verdict = engine.judge()
-        assert engine.incumbents == (answer,)
-        assert verdict.pair == {0: (1, 0), 1: (2, 1)}[answer]
