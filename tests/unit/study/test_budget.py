@@ -5,7 +5,6 @@ import threading
 import time
 from typing import Any
 
-import numpy as np
 import pytest
 
 import mislid
@@ -66,12 +65,6 @@ def test_a_loop_sees_what_others_told() -> None:
     assert study.samples == 10
 
 
-def test_trials_come_before_the_budget() -> None:
-    study = study_of()
-    study.optimize(lambda trial: CLOSE[trial.arm], n_trials=3)
-    assert (study.samples, study.budget_left) == (3, 17)
-
-
 def test_it_is_in_the_log_only_where_it_was_given() -> None:
     for budget in (None, 7):
         settings = json.loads(entry_of(study_of(budget).events()[0]).body)["settings"]
@@ -83,16 +76,6 @@ def test_it_is_in_the_log_only_where_it_was_given() -> None:
         study_of(8, **again)
 
 
-def test_it_changes_no_choice() -> None:
-    studies = [study_of(budget, seed=3) for budget in (None, 4)]
-    for study in studies:
-        for _ in range(12):
-            trial = study.ask()
-            study.tell(trial, CLOSE[trial.arm])
-    one, other = ([trial.arm for trial in study.observation_rows()] for study in studies)
-    assert one == other
-
-
 @pytest.mark.parametrize("budget", [0, -3, 2.5, "many"])
 def test_bad_budgets(budget: Any) -> None:
     with pytest.raises(ProblemError, match="budget must be an integer at least 1; got"):
@@ -102,39 +85,6 @@ def test_bad_budgets(budget: Any) -> None:
 
 
 class TestCheck:
-    def test_needs_a_budget(self) -> None:
-        with pytest.raises(ProblemError, match="budget must be given"):
-            study_of(None).budget_check()
-        assert study_of(None).budget_left is None
-        assert study_of(None).budget_check(50).budget == 50
-
-    def test_more_measurements_prove_smaller_gaps(self) -> None:
-        gaps = [study_of(n).budget_check().gap_without for n in (3, 30, 300, 3000)]
-        assert gaps == sorted(gaps, reverse=True)
-        assert gaps[2] / gaps[3] == pytest.approx(10**0.5, rel=0.25)
-
-    def test_without_features(self) -> None:
-        check = study_of(300).budget_check()
-        assert (check.gap_linear, check.gap_with) == (None, None)
-        assert check.statement == (
-            "300 measurements can be expected to tell two candidates apart that differ by "
-            f"{check.gap_without:.3g}; the noise is 1"
-        )
-
-    def test_with_features(self) -> None:
-        features = np.random.default_rng(0).normal(size=(40, 2))
-        check = study_of(400, candidates=features, misspecification=0.05).budget_check()
-        assert check.gap_linear < check.gap_with < check.gap_without
-        assert f"by {check.gap_with:.3g} if to within 0.05" in check.statement
-        unknown = study_of(400, candidates=features, misspecification="unknown").budget_check()
-        assert unknown.gap_with is None
-        assert unknown.gap_linear == check.gap_linear
-
-    def test_too_few(self) -> None:
-        check = study_of(2).budget_check()
-        assert check.gap_without is None
-        assert check.statement == "2 measurements are too few to tell any candidates apart"
-
     def test_what_it_says_happens(self) -> None:
         """At the gap that it says, evenly measured candidates are told apart: noise is 0 here."""
         check = study_of(300).budget_check()
@@ -143,14 +93,3 @@ class TestCheck:
             best = factor * check.gap_without
             study.add_observations([("a", 0.0), ("b", 0.0), ("c", best)] * 100)
             assert study.status == status
-
-    @pytest.mark.parametrize(
-        ("noise", "end"),
-        [
-            ({"noise": "unknown"}, " times the noise"),
-            ({"noise": (0, 1)}, "; half of the range is 0.5"),
-            ({"noise": "bernoulli"}, "; half of the range is 0.5"),
-        ],
-    )
-    def test_other_kinds_of_noise(self, noise: dict[str, Any], end: str) -> None:
-        assert study_of(300, **noise).budget_check().statement.endswith(end)

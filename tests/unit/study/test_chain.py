@@ -14,8 +14,7 @@ import mislid
 from helpers.forgery import entries_of, entry, renumbered, with_log
 from mislid.errors import CorruptStorageError
 from mislid.study import Study
-from mislid.study.events import Chain, Decided, Entry, Told, seal_of
-from mislid.study.session import Session
+from mislid.study.events import Decided, Entry, Told
 from mislid.study.storage import MemoryStorage, Storage
 
 VALUES = {"good": 0.9, "bad": 0.1, "other": 0.4}
@@ -41,13 +40,6 @@ def test_a_seal_is_of_the_entry_and_of_the_one_before() -> None:
         line = f"{before}\n{one.sequence} {one.time!r} {one.kind} {one.body}"
         before = hashlib.sha256(line.encode()).hexdigest()
         assert one.seal == before
-
-
-@pytest.mark.parametrize("field", ["time", "kind", "body", "sequence"])
-def test_every_part_of_an_entry_counts(field: str) -> None:
-    one = Entry(3, 12.5, "told", '{"trial":0,"value":0.7}')
-    other = one._replace(**{field: {"time": 12.6, "sequence": 4}.get(field, "told ")})
-    assert seal_of("", one) != seal_of("", other) != seal_of("x", other)
 
 
 def test_every_changed_digit_is_found() -> None:
@@ -150,36 +142,6 @@ def test_a_true_decision_with_another_number_is_not_believed(stopping: str) -> N
     assert forged.status == "contradicted"
 
 
-def test_what_follows_is_confirmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = mislid.create_study(candidates=list(VALUES), m=1, noise=0.1)
-    study.optimize(lambda trial: VALUES[trial.arm])
-    again = Study(Session("s", study._session.key, study._session.storage))
-    assert again.status == "decided"
-    monkeypatch.setattr("mislid.study.session.unconfirmed", None)
-    again.add_observations([("good", 0.9)])
-    assert again.status == "decided"
-
-
-def test_a_log_without_seals_is_refused() -> None:
-    again = with_log([one._replace(seal="") for one in entries_of(measured())])
-    with pytest.raises(CorruptStorageError, match="its seal is missing"):
-        again.ask()
-
-
-def test_a_copy_has_the_same_head(opener: Callable[[], Storage]) -> None:
-    study = measured(opener())
-    mislid.copy_study(
-        from_study_name="s",
-        from_storage=study._session.storage,
-        to_storage=opener(),
-        to_study_name="t",
-    )
-    copied = mislid.load_study(study_name="t", storage=opener())
-    assert copied.overview().fingerprint == study.overview().fingerprint
-    trial = copied.ask()
-    assert trial.arm == study.ask().arm
-
-
 class TestCheck:
     def test_all_problems_of_a_log_are_named(self) -> None:
         log = entries_of(measured())
@@ -213,25 +175,6 @@ class TestCheck:
         cut = with_log(entries_of(study)[:-2])
         found = mislid.check_study(study_name="forged", storage=cut._session.storage, head=head)
         assert found.problems
-
-    @pytest.mark.parametrize("head", ["", "abc", "G" * 64, 3])
-    def test_what_is_no_head(self, head: object) -> None:
-        study = measured()
-        with pytest.raises(mislid.errors.ProblemError, match="head must have 64 digits"):
-            mislid.check_study(study_name="s", storage=study._session.storage, head=head)  # type: ignore[arg-type]
-
-    def test_to_dict(self) -> None:
-        study = measured()
-        found = mislid.check_study(study_name="s", storage=study._session.storage)
-        assert found.to_dict() == {
-            "study": "s",
-            "events": 14,
-            "head": study.overview().fingerprint,
-            "samples": 12,
-            "decision": "none",
-            "problems": [],
-            "ok": True,
-        }
 
 
 class TestDatabase:
@@ -285,15 +228,3 @@ class TestDatabase:
             other.commit()
         with pytest.raises(CorruptStorageError, match="event 11 must come next"):
             study.ask()
-
-
-def test_chain_follows_parts_as_the_whole() -> None:
-    entries = entries_of(measured())
-    whole, parts = Chain(), Chain()
-    whole.take_in(entries)
-    for one in entries:
-        parts.take_in([one])
-    assert (whole.head, whole.first) == (parts.head, parts.first)
-    later = Chain(4, entries[3].seal)
-    later.take_in(entries[4:])
-    assert later.head == whole.head

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.study.candidates import Candidates
-from mislid.study.events import entry_of, event_of
 from mislid.study.roster import Roster
 from mislid.study.storage import MemoryStorage
 
@@ -86,46 +84,6 @@ def test_one_that_is_retired_stays_with_what_it_has_and_is_asked_no_more() -> No
     assert study.result.answer == ("c",)
 
 
-def test_a_decision_outlasts_a_retirement_but_not_a_departure() -> None:
-    study = study_of(features=False)
-    go_on(study, 5)
-    decided = study.result
-    study.retire("a")
-    assert study.result is not None
-    assert decided is not None
-    assert study.result.answer == decided.answer
-    study.retire("b", leave=True)
-    assert study.overview().withdrawn[-1].cause == "'b' left the question"
-
-
-def test_what_waits_for_the_retired_is_said() -> None:
-    study = study_of(features=False)
-    study.add_observations([("d", 0.7), ("c", 0.8), ("a", 0.3), ("b", 0.5), ("e", 0.4)])
-    study.retire("d")
-    go_on(study, 6, most=400)
-    assert study.status == "running"
-    (warning,) = [one for one in study.warnings() if one.kind == "stuck"]
-    assert "'d'" in warning.message
-    counts = dict(zip(FEATURES, study.estimates()["count"], strict=True))
-    assert min(counts[arm] for arm in "abe") > 1  # others were not forgotten over it
-    study.retire("d", leave=True, informed=False)
-    go_on(study, 7)
-    assert study.status == "decided"
-
-
-def test_open_trials_of_the_retired_are_not_handed_out_again_and_count_if_told() -> None:
-    study = study_of(features=False)
-    trials = study.ask(5, worker="w")
-    study.tell(trials[0], MEANS[str(trials[0].arm)])
-    late = trials[1]
-    study.add_observations([(late.arm, 0.5)])
-    study.retire(late.arm)
-    assert late.id not in [one.id for one in study.ask(3, worker="w")]
-    before = study.samples
-    study.tell(late, 0.45)
-    assert study.samples == before + 1
-
-
 def test_a_late_value_of_one_that_left_is_kept_but_does_not_count() -> None:
     study = study_of(features=False, m=2)
     trials = study.ask(5)
@@ -163,32 +121,6 @@ def test_every_process_comes_to_the_same(features: bool) -> None:
     assert again.settings == study.settings
     assert again.estimates().equals(study.estimates())
     assert again.overview().warnings == ()  # not diverged
-
-
-def test_a_proposal_after_changes_is_that_of_the_log() -> None:
-    lab = MemoryStorage()
-    study = study_of(False, study_name="s", storage=lab, m=2)
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
-    study.retire("b", leave=True)
-    study.add_candidates(["f"])
-    trials = study.ask(6, max_per_candidate=2, max_candidates=4)
-    assert "b" not in {one.arm for one in trials}
-    for trial in trials:
-        study.tell(trial, MEANS[str(trial.arm)])
-    again = mislid.load_study(storage=lab)
-    assert again.overview().warnings == ()
-    again.retire("a")
-    assert "a" not in {one.arm for one in again.ask(8, max_per_candidate=2)}
-
-
-def test_events_are_read_as_they_were_written() -> None:
-    study = study_of(cost=[1, 2, 3, 4, 5])
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES])
-    study.add_candidates({"f": [2.0, 2.0]}, cost=[2.5], reason="why")
-    study.retire("a", reason="gone")
-    study.retire("b", leave=True)
-    for event in study.events():
-        assert event_of(entry_of(event)) == event
 
 
 def test_a_question_that_was_chosen_after_a_look_costs_a_part_of_delta() -> None:
@@ -276,17 +208,10 @@ def test_coordinates_of_the_others_do_not_depend_on_who_came_late() -> None:
             lambda s: s.add_candidates({1: [1.0, 2.0]}),
             "named as the others are, such as 'a'; got 1",
         ),
-        (lambda s: s.add_candidates("f"), "candidates must be a DataFrame"),
-        (lambda s: s.add_candidates({}), "candidates must"),
         (lambda s: s.add_candidates({"f": [1, 1]}, noise=0.3), "noise must be the same for all"),
-        (lambda s: s.add_candidates({"f": [1, 1]}, cost=[2]), "cost must be left out in a study"),
-        (lambda s: s.add_candidates({"f": [1, 1]}, informed=1), "informed must be True or False"),
-        (lambda s: s.add_candidates({"f": [1, 1]}, reason=3), "reason must be a text"),
         (lambda s: s.add_candidates({"f": [1e9, 1]}), "features like those of the others"),
-        (lambda s: s.add_candidates({"": [1, 1]}), "names that are not empty"),
         (lambda s: s.retire("z"), "arm must be one of the 5 candidates"),
         (lambda s: s.retire("d"), "arm must be one that was measured"),
-        (lambda s: s.retire("d", leave="yes"), "leave must be True or False"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(change: Any, words: str) -> None:
@@ -308,42 +233,6 @@ def test_the_last_ones_cannot_go() -> None:
     study.retire("b")
     with pytest.raises(ProblemError, match="must not be the last one that can be measured"):
         study.retire("c")
-
-
-def test_columns_are_put_in_their_order() -> None:
-    import pandas as pd
-
-    table = pd.DataFrame(FEATURES, index=["x", "y"]).T
-    study = mislid.create_study(candidates=table, m=1, noise=0.2, misspecification=0.05)
-    study.add_candidates(pd.DataFrame({"y": [2.0], "x": [3.0]}, index=["f"]))
-    features = study.candidates.features
-    assert features is not None
-    assert features[-1].tolist() == [3.0, 2.0, 1.0]
-    with pytest.raises(ProblemError, match="must have the features 'x', 'y'; got 'x', 'z'"):
-        study.add_candidates(pd.DataFrame({"x": [2.0], "z": [3.0]}, index=["g"]))
-
-
-def test_a_script_that_is_run_again_finds_its_study() -> None:
-    lab = MemoryStorage()
-    study = study_of(False, study_name="s", storage=lab)
-    study.add_candidates(["f"])
-    again = study_of(False, study_name="s", storage=lab, load_if_exists=True)
-    assert again.candidates.labels == (*FEATURES, "f")
-    with pytest.raises(ProblemError, match="delta was"):
-        study_of(False, study_name="s", storage=lab, load_if_exists=True, delta=0.01)
-
-
-def test_noise_may_be_redeclared_for_each_after_one_left() -> None:
-    study = mislid.create_study(candidates=["a", "b", "c", "d"], m=1, noise=[1, 2, 3, 4])
-    study.add_observations([(arm, 1.0) for arm in "abcd"])
-    study.retire("b", leave=True, informed=False)
-    assert study.settings.noise == (1.0, 3.0, 4.0)
-    study.redeclare(noise=[5, 6, 7])
-    assert study.settings.noise == (5.0, 6.0, 7.0)
-    study.add_candidates(["e"], noise=[2.0], informed=False)
-    assert study.settings.noise == (5.0, 6.0, 7.0, 2.0)
-    with pytest.raises(ProblemError, match="noise must be given for new candidates"):
-        study.add_candidates(["f"], informed=False)
 
 
 def test_corrections_know_their_candidate_after_others_left() -> None:
@@ -386,22 +275,6 @@ def test_noise_stays_the_same_for_all_after_a_look() -> None:
     study.redeclare(noise=0.3)
 
 
-@pytest.mark.parametrize(
-    ("cost", "words"),
-    [
-        ("x", "cost must"),
-        ([1, 2], "cost must"),
-        ([1, 2, 3, 4, 0], "cost must be above 0"),
-        ([1, 2, 3, 4, 1e9], "factor of 1e"),
-        ({"a": 1}, "lacks 'b'"),
-        (dict.fromkeys([*"abcdez"], 1.0), "has 'z', which is none"),
-    ],
-)
-def test_costs_that_cannot_be_are_refused(cost: Any, words: str) -> None:
-    with pytest.raises(ProblemError, match=words):
-        study_of(cost=cost)
-
-
 def test_what_is_never_measured_is_judged_by_its_features() -> None:
     study = study_of(cost=[1, 1, math.inf, 1, 1])
     go_on(study, 11)
@@ -420,19 +293,3 @@ def test_a_key_is_of_noise_and_cost_as_well() -> None:
     for other in ({"noise": 0.4, "cost": 3.0}, {"noise": 0.3, "cost": 4.0}):
         with pytest.raises(ProblemError, match="key must be new"):
             study.add_candidates(["c"], **other, informed=False, key="second plate")
-
-
-@pytest.mark.parametrize("algorithm", ["fws", "lazy-tas"])
-def test_rules_that_follow_a_plan_go_on_without_a_retired_candidate(
-    algorithm: str, rng: np.random.Generator
-) -> None:
-    """It stays the furthest behind: all others would have to take turns."""
-    means = dict(zip("abcde", [1.0, 0.8, 0.2, 0.1, 0.0], strict=True))
-    study = mislid.create_study(candidates=list("abcde"), m=1, noise=1.0, algorithm=algorithm)
-    for at in range(300):
-        if at == 12:
-            study.retire("e")
-        trial = study.ask()
-        study.tell(trial, means[trial.arm] + float(rng.normal()))
-    counts = Counter(row.arm for row in study.observation_rows())
-    assert min(counts["a"], counts["b"]) > 1.5 * max(counts["c"], counts["d"])

@@ -3,10 +3,8 @@
 import math
 
 import numpy as np
-import pytest
 
 import mislid
-from mislid.errors import ContradictedWarning
 from mislid.forecast import evidence_summary as claims
 from mislid.forecast.evidence_summary import Claims
 from mislid.study import Study
@@ -55,18 +53,6 @@ def test_two_arms_at_the_best_of_all_times() -> None:
     np.testing.assert_allclose(now.always, best)
 
 
-def test_fewer_looks_tell_less_and_never_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = rising(20)
-    for _ in range(20):
-        study.add_observations([("d", 2.0)])
-    seen = claims_of(study)
-    full = seen.pairs_of((3,), structured=True).always
-    monkeypatch.setattr(claims, "MOST_LOOKS", 3)
-    fewer = seen.pairs_of((3,), structured=True).always
-    assert np.all(fewer <= full)
-    assert np.any(fewer < full)
-
-
 def test_what_was_settled_is_known_up_to_the_declared_misspecification() -> None:
     study = rising(6, noise=1.5)
     seen = claims_of(study)
@@ -78,17 +64,3 @@ def test_what_was_settled_is_known_up_to_the_declared_misspecification() -> None
     assert found.declared == 0.3
     # By another M nothing of it is known.
     assert seen.pairs_of(seen.answer, structured=False).known is None
-
-
-def test_a_decision_is_known_also_when_others_are_ahead_by_now() -> None:
-    study = rising(10)
-    assert study.result is not None
-    assert study.result.answer == ("d",)
-    with pytest.warns(ContradictedWarning):
-        study.add_observations([("a", -30.0)] * 100)
-    assert not study.result.agrees
-    found = study.sensitivity()
-    assert found.answer == ("d",)
-    assert found.largest is not None
-    assert found.largest >= 0.3
-    assert [row.in_answer for row in study.estimate_rows()] == [False, False, False, True]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,20 +54,6 @@ def test_what_is_known_does_not_depend_on_the_unit() -> None:
     assert np.isfinite(ends).all()
 
 
-def test_sensitivity_and_accept() -> None:
-    study = measured(rounds=40, misspecification=None)
-    assert study.settings.declared == "unknown"
-    dial = study.sensitivity()
-    assert study.status == "running"
-    assert dial.largest is not None
-    assert 0.0 < dial.largest < math.inf
-    shares = [row.statistic for row in dial.table if row.answer == ("h",)]
-    assert all(a >= b - 1e-9 for a, b in pairwise(shares))
-    study.accept(0.9 * dial.largest)
-    assert study.status == "decided"
-    assert mislid.verify(study.result.certificate.to_dict()).ok
-
-
 def test_a_misspecification_that_is_too_small_is_found_out() -> None:
     with pytest.warns(ContradictedWarning, match="contradict the declared misspecification"):
         study = measured(rounds=60, bend=2.0)
@@ -79,51 +63,6 @@ def test_a_misspecification_that_is_too_small_is_found_out() -> None:
     study.redeclare(misspecification=1.0)
     assert study.status in ("running", "decided")
     assert measured(rounds=60, bend=0.1).warnings() == ()
-
-
-def test_a_report_has_its_history() -> None:
-    overview = measured(rounds=12).overview()
-    assert overview.no_history == ""
-    assert overview.history is not None
-    assert 0.0 < overview.history.share < 1.0
-    assert overview.optimal is not None
-
-
-def test_history_ends_where_the_study_decides() -> None:
-    history = measured(rounds=80, misspecification=0.01).overview().history
-    assert history is not None
-    assert history.share >= 1.0
-
-
-def test_what_the_features_are_worth() -> None:
-    check = measured(rounds=0).features_check()
-    assert check.gap is None
-    assert check.samples_with is None
-    assert check.samples_linear is not None
-    assert check.samples_without is not None
-    assert check.samples_linear < check.samples_without
-    assert "two candidates whose means differ by the noise, it takes about" in check.statement
-
-
-def test_means_of_several_need_their_scatter() -> None:
-    study = measured(rounds=0)
-    with pytest.raises(ProblemError, match="sd must be given with n"):
-        study.tell(study.ask(), 0.3, n=4)
-    with pytest.raises(ProblemError, match="sumsq must be given"):
-        study.add_counts("a", n=4, sum=1.0)
-    study.add_counts("a", n=4, sum=1.0, sumsq=0.5)
-    assert study.samples == 4
-
-
-def test_another_noise_cannot_be_declared() -> None:
-    with pytest.raises(ProblemError, match="the same for all candidates"):
-        measured(rounds=1).redeclare(noise=0.2)
-
-
-@pytest.mark.parametrize("stopping", ["heuristic", "paper"])
-def test_rules_that_need_the_noise_are_refused(stopping: str) -> None:
-    with pytest.raises(ProblemError, match="stopping must be 'guaranteed'"):
-        measured(rounds=0, stopping=stopping)
 
 
 def test_values_that_do_not_scatter_prove_nothing() -> None:

@@ -1,14 +1,11 @@
 """What a study knows of every candidate."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import MissingPackageError
-from mislid.forecast import EstimateRow
 from mislid.stopping.intervals import mean_intervals
 from mislid.study import Study
 
@@ -71,33 +68,6 @@ def test_the_weakest_pair_is_that_of_the_dial(noise: float, status: str) -> None
     assert (weakest >= rows["b"].threshold) == (status == "decided")
 
 
-def test_a_table() -> None:
-    study = study_with(3)
-    table = study.estimates()
-    assert list(table["label"]) == list(LINE)
-    assert {"count", "mean", "lower", "upper", "in_answer", "evidence"} <= set(table.columns)
-    assert np.all(table["lower"] < table["upper"])
-
-
-def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    study = study_with(1)
-    for method, plain in (("estimates", "estimate_rows"), ("observations", "observation_rows")):
-        with pytest.raises(MissingPackageError, match=f"{method} needs pandas.*{plain} gives"):
-            getattr(study, method)()
-
-
-def test_before_the_first_measurement() -> None:
-    rows = mislid.create_study(
-        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1.0
-    ).estimate_rows()
-    nothing = EstimateRow(
-        "a", 0, None, -math.inf, math.inf, None, None, False, None, -math.log(0.05)
-    )
-    assert rows[0] == nothing
-    assert json.loads(json.dumps(rows[0].to_dict(), allow_nan=False))["lower"] == "-inf"
-
-
 def test_a_candidate_that_was_never_measured() -> None:
     study = mislid.create_study(
         candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=0.1
@@ -108,34 +78,3 @@ def test_a_candidate_that_was_never_measured() -> None:
     assert row.lower < 2.0 < row.upper
     assert row.upper - row.lower < 1.0
     assert row.model == pytest.approx(2.0, abs=0.1)
-
-
-def test_without_features() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
-    study.add_observations([("a", 1.0), ("b", 3.0)] * 9)
-    a, b = study.estimate_rows()
-    assert (a.model, a.residual, b.in_answer) == (None, None, True)
-    assert a.lower < 1.0 < a.upper
-    assert a.evidence == b.evidence is not None
-
-
-def test_minimizing_is_maximizing_the_negative() -> None:
-    pairs = zip(
-        study_with(3).estimate_rows(),
-        study_with(3, direction="minimize").estimate_rows(),
-        strict=True,
-    )
-    for row, other in pairs:
-        assert other.mean == pytest.approx(-row.mean)
-        assert (other.lower, other.upper) == pytest.approx((-row.upper, -row.lower))
-        assert other.model == pytest.approx(-row.model)
-        assert (other.in_answer, other.evidence) == (row.in_answer, row.evidence)
-
-
-@pytest.mark.parametrize("stopping", ["heuristic", "paper"])
-def test_other_rules_have_the_same_numbers(stopping: str) -> None:
-    found, expected = (
-        study_with(3, stopping=name).estimate_rows() for name in (stopping, "guaranteed")
-    )
-    for row, other in zip(found, expected, strict=True):
-        assert (row.mean, row.lower, row.upper) == (other.mean, other.lower, other.upper)

@@ -1,7 +1,5 @@
 """A column of ones beside the features, their names, and what they are worth."""
 
-import json
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import mislid
 from mislid.errors import ProblemError
 from mislid.study import Study
 from mislid.study.candidates import ONES, as_candidates
-from mislid.study.events import Entry, entry_of, event_of
 from mislid.study.storage import MemoryStorage
 
 TABLE = pd.DataFrame({"mass": [1.0, 0.0, 1.0, 0.5], "charge": [0.0, 1.0, 1.0, 0.7]})
@@ -24,16 +21,6 @@ def study_of(candidates: Any = TABLE, **changes: Any) -> Study:
 
 
 class TestOnes:
-    @pytest.mark.parametrize("intercept", [None, True])
-    def test_are_added(self, intercept: bool | None) -> None:
-        arms = study_of(intercept=intercept).candidates
-        assert arms.columns == ("mass", "charge", ONES)
-        assert arms.features.tolist() == [[*row, 1.0] for row in TABLE.to_numpy().tolist()]
-
-    def test_are_refused(self) -> None:
-        arms = study_of(intercept=False).candidates
-        assert (arms.columns, arms.features.shape) == (("mass", "charge"), (4, 2))
-
     @pytest.mark.parametrize("intercept", [None, True])
     @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
     def test_are_not_added_twice(self, intercept: bool | None, scale: float) -> None:
@@ -47,17 +34,6 @@ class TestOnes:
     def test_are_added_where_they_are_only_nearly_there(self) -> None:
         assert study_of([[1.0], [1.0], [1.0 + 1e-6]]).candidates.features.shape == (3, 2)
 
-    def test_beside_a_column_of_zeros(self) -> None:
-        assert study_of([[0.0, 1], [0, 2], [0, 3]]).candidates.columns == ("x0", "x1", ONES)
-
-    def test_need_features(self) -> None:
-        question = {"candidates": ["a", "b"], "m": 1, "noise": 1.0}
-        assert mislid.create_study(**question, intercept=False).candidates.features is None
-        with pytest.raises(ProblemError, match=r"intercept must be left out for .*; got True"):
-            mislid.create_study(**question, intercept=True)
-        with pytest.raises(ProblemError, match="intercept must be True, False or None; got 'yes'"):
-            study_of(intercept="yes")
-
     def test_a_study_goes_on_with_what_it_has(self) -> None:
         again = {"study_name": "s", "storage": MemoryStorage(), "load_if_exists": True}
         study_of(intercept=False, **again).ask()
@@ -65,13 +41,6 @@ class TestOnes:
         assert study_of(**again).candidates.features.shape == (4, 2)
         with pytest.raises(ProblemError, match=r"was \(4, 2\) and now is \(4, 3\)"):
             study_of(intercept=True, **again)
-
-    def test_and_one_with_ones_keeps_them(self) -> None:
-        again = {"study_name": "s", "storage": MemoryStorage(), "load_if_exists": True}
-        study_of(**again).ask()
-        assert study_of(**again).candidates.columns == ("mass", "charge", ONES)
-        with pytest.raises(ProblemError, match=r"was \(4, 3\) and now is \(4, 2\)"):
-            study_of(intercept=False, **again)
 
     def test_a_level_is_no_misspecification(self) -> None:
         means = 100.0 + TABLE.to_numpy() @ [1.0, 2.0]
@@ -83,21 +52,6 @@ class TestOnes:
 
 
 class TestNames:
-    def test_are_kept_by_the_log(self) -> None:
-        study = study_of(storage=MemoryStorage())
-        (event,) = study.events()
-        written = json.loads(entry_of(event).body)["candidates"]
-        assert written["columns"] == ["mass", "charge", ONES]
-        assert event_of(entry_of(event)).fact.candidates.columns == ("mass", "charge", ONES)
-
-    def test_of_nobody_are_not_written(self) -> None:
-        (event,) = study_of(TABLE.to_numpy(), intercept=False).events()
-        assert set(json.loads(entry_of(event).body)["candidates"]) == {"labels", "features"}
-
-    def test_a_log_without_names_stays_as_it_is(self) -> None:
-        entry = entry_of(study_of(TABLE.to_numpy(), intercept=False).events()[0])
-        assert entry_of(event_of(Entry(1, entry.time, "created", entry.body))) == entry
-
     def test_do_not_matter_to_certificates_and_equality(self) -> None:
         named, plain = as_candidates(TABLE), as_candidates(TABLE.to_numpy())
         assert named == plain
@@ -113,20 +67,6 @@ class TestNames:
         with pytest.raises(ProblemError, match="columns must be left out"):
             study_of(TABLE, columns=["a", "b"])
 
-    @pytest.mark.parametrize(
-        ("given", "kept"),
-        [
-            (["a", ""], ("a", "x1")),
-            (["a", " a "], ("x0", "x1")),
-            ([ONES, "b"], ("x0", "b")),
-            (["x1", ""], ("x0", "x1")),
-        ],
-    )
-    def test_that_nobody_could_tell_apart_are_numbers(
-        self, given: list[str], kept: tuple[str, ...]
-    ) -> None:
-        assert as_candidates(TABLE.to_numpy(), columns=given).columns == kept
-
 
 class TestCheck:
     def test_sizes_and_leverage(self) -> None:
@@ -141,49 +81,9 @@ class TestCheck:
         assert check.leverage_of == "abcdefghi"[int(hat.argmax())] == "e"
         assert "The features say little of 'e'" in check.statement
 
-    def test_features_that_fit_anything(self) -> None:
-        check = study_of(np.random.default_rng(2).normal(size=(4, 3))).features_check()
-        assert check.anything_fits
-        assert check.samples_linear == check.samples_with == check.samples_without
-        assert check.statement.startswith("the features say nothing: with 4 of them")
-
-    def test_units_do_not_matter(self) -> None:
-        X = np.random.default_rng(5).normal(size=(12, 2))
-        one, other = (study_of(X * unit).features_check() for unit in ([1, 1], [1e-3, 1e6]))
-        assert one.leverage == pytest.approx(other.leverage)
-        assert one.samples_linear == pytest.approx(other.samples_linear, abs=2)
-
     def test_few_good_features_of_many_candidates_save_measurements(self) -> None:
         X = np.random.default_rng(5).normal(size=(50, 2))
         check = study_of(X, misspecification=0.01).features_check()
         assert check.samples_linear <= check.samples_with < check.samples_without / 3
         assert check.gap == 0.5
         assert f"{check.samples_with:,} if that holds to within 0.01" in check.statement
-
-    def test_a_misspecification_that_is_not_known(self) -> None:
-        X = np.random.default_rng(5).normal(size=(50, 2))
-        check = study_of(X, misspecification="unknown").features_check()
-        assert check.samples_with is None
-        assert math.isinf(check.misspecification)
-        assert "if that holds" not in check.statement
-        assert check.to_dict()["misspecification"] == "inf"
-
-    def test_needs_features(self) -> None:
-        study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
-        with pytest.raises(ProblemError, match="features_check needs candidates with features"):
-            study.features_check()
-
-    def test_a_noise_that_is_not_known(self) -> None:
-        check = study_of(np.random.default_rng(5).normal(size=(50, 2)), noise="unknown")
-        found = check.features_check()
-        assert (found.gap, found.samples_linear, found.samples_with) == (None, None, None)
-        assert found.samples_without > 50
-        assert "prove nothing" in found.statement
-
-    def test_values_in_a_range(self) -> None:
-        X = np.random.default_rng(5).normal(size=(50, 2))
-        found = study_of(X, noise=(0, 4)).features_check()
-        assert found.gap == 2.0
-        assert (
-            "two candidates whose means differ by 2, half of the range, it takes" in found.statement
-        )

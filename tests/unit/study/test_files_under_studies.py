@@ -4,20 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import mislid
 from helpers.postgresql import Server
-from mislid.errors import LockedStorageError, ReadOnlyStorageError, StorageError
+from mislid.errors import ReadOnlyStorageError, StorageError
 from mislid.study import Study
-from mislid.study.storage import as_storage, database, files
-from mislid.study.storage.sql import SQLStorage
+from mislid.study.storage import files
 
 SOURCE = str(Path(mislid.__file__).parents[1])
 
@@ -105,22 +102,6 @@ class TestReadOnlyMount:
         with pytest.raises(ReadOnlyStorageError, match=r"copy it with its -wal file"):
             mislid.load_study(study_name="s", storage=mounted)
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
-    def test_a_real_mount(self, study: Study, file: Path, tmp_path: Path) -> None:
-        study._session.storage.close()
-        (tmp_path / "mount").mkdir()
-        mount = tmp_path / "mount"
-        for words in (["--bind", tmp_path, mount], ["-o", "remount,ro,bind", mount]):
-            if subprocess.run(["mount", *words], check=False, capture_output=True).returncode:
-                pytest.skip("mounting is not allowed here")
-        try:
-            assert files.is_read_only(mount / "lab.db")
-            storage = as_storage(mount / "lab.db")
-            assert mislid.load_study(study_name="s", storage=storage).samples == 1
-            storage.close()
-        finally:
-            subprocess.run(["umount", mount], check=True)
-
 
 HOLD = """
 import sys, mislid
@@ -165,83 +146,5 @@ class TestSleepers:
             process.wait()
             study._session.storage.close()
 
-    def test_a_server_that_has_a_limit_keeps_it(self, postgresql: Server) -> None:
-        address = postgresql.new_schema()
-        for more, expected in (("", "30s"), ("%20-cidle_in_transaction_session_timeout=7s", "7s")):
-            storage = as_storage(address + more)
-            with storage._database.connected() as connection:
-                shown = connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout")
-                assert shown.scalar() == expected
-            storage.close()
-
-    def test_a_server_that_went_away_is_noticed(self, postgresql: Server) -> None:
-        address = postgresql.new_schema()
-        for more, expected in (("", "20"), ("&connect_timeout=7", "7")):
-            storage = as_storage(address + more)
-            with storage._database.connected() as connection:
-                known = connection.connection.driver_connection.info.get_parameters()
-            assert (known["connect_timeout"], known["tcp_user_timeout"]) == (expected, "60000")
-            storage.close()
-
 
 SHORT = "import sys, mislid; from mislid.study.storage import database; database.IDLE = 1.0"
-
-
-def test_who_waits_longer_asks_more_often(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite itself would ask every 100 ms after a while, and rarely meet a free moment."""
-    storage = SQLStorage(f"sqlite:///{file}", timeout=1.0)
-    pauses: list[float] = []
-    sleep = time.sleep
-    monkeypatch.setattr(database.time, "sleep", lambda one: (pauses.append(one), sleep(one)))
-    other = SQLStorage(f"sqlite:///{file}")
-    with (
-        other._database.connected(writing=True),
-        pytest.raises(LockedStorageError, match="stopped"),
-    ):
-        storage.create("s", [])
-    assert len(pauses) > 100
-    assert max(pauses[-50:]) < min(pauses[:2])
-    assert len(set(pauses)) == len(pauses)  # so that two do not keep meeting
-    for one in (storage, other):
-        one.close()
-
-
-def test_the_hundredth_connection_says_what_is_wrong(postgresql: Server) -> None:
-    import psycopg
-
-    address, held = postgresql.new_schema(), []
-    try:
-        with suppress(psycopg.OperationalError):
-            while len(held) < 200:
-                held.append(psycopg.connect(postgresql.address))
-        assert len(held) < 200
-        with pytest.raises(LockedStorageError, match=r"too many connections: close some.*max_conn"):
-            as_storage(address)
-    finally:
-        for one in held:
-            one.close()
-
-
-def test_more_threads_than_connections(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = SQLStorage(f"sqlite:///{file}")
-    pool = storage._database.engine.pool
-    monkeypatch.setattr(pool, "_timeout", 0.1)
-    monkeypatch.setattr(pool, "_max_overflow", 0)
-    freed, taken = threading.Event(), []
-
-    def hold() -> None:
-        with storage._database.connected():
-            taken.append(1)
-            freed.wait(20)
-
-    threads = [threading.Thread(target=hold) for _ in range(pool.size())]
-    for thread in threads:
-        thread.start()
-    while len(taken) < pool.size():
-        time.sleep(0.01)
-    with pytest.raises(LockedStorageError, match="more threads of this process at once"):
-        storage.names()
-    freed.set()
-    for thread in threads:
-        thread.join()
-    storage.close()

@@ -299,7 +299,3 @@ class TestKeys:
         with pytest.raises(ProblemError, match="key must be a text"):
             study.add_observations(ROWS, key=key)  # type: ignore[arg-type]
         assert study.samples == 0
-
-    def test_a_worker_needs_none(self, study: Study) -> None:
-        with pytest.raises(ProblemError, match="key must be left out where a worker is named"):
-            study.ask(worker="lab", key="k")

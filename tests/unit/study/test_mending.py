@@ -1,7 +1,6 @@
 """Corrections, declarations made anew, acceptances; on every storage."""
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -13,16 +12,13 @@ from mislid.errors import (
     ContradictedWarning,
     ImplausibleValueWarning,
     ProblemError,
-    UnknownTrialError,
 )
 from mislid.study import Study
 from mislid.study.events import (
     Accepted,
     Chain,
     Contradicted,
-    Corrected,
     Decided,
-    Redeclared,
     Voided,
     entry_of,
 )
@@ -149,14 +145,6 @@ class TestAnyStorage:
         assert (study.status, study.result.answer) == ("decided", ("x3",))
         assert same(study, mislid.load_study(storage=opener()))
 
-    def test_too_little_is_still_refuted(self, opener: Callable[[], Storage]) -> None:
-        study = new_study(opener(), noise=0.01)
-        with pytest.warns(ContradictedWarning):
-            study.add_observations([("a", 0.0), ("a", 1.0), ("b", 0.0), ("c", 0.1)] * 5)
-        with pytest.warns(ContradictedWarning):
-            study.redeclare(noise=0.02)
-        assert mislid.load_study(storage=opener()).status == "contradicted"
-
     def test_accepting_what_is_proved(self, opener: Callable[[], Storage]) -> None:
         study = new_study(opener(), candidates=LINE)
         assert study.settings.declared == "unknown"
@@ -195,15 +183,6 @@ def test_what_is_refuted_cannot_be_accepted() -> None:
         study.accept(0.5 * smallest)
 
 
-def test_later_data_cannot_unsay_a_contradiction() -> None:
-    study = new_study(noise=0.05)
-    with pytest.warns(ContradictedWarning):
-        study.add_observations([("a", 0.0), ("a", 1.0)] * 3)
-    study.add_observations([("a", 0.5), ("b", 0.1), ("c", 0.0)] * 400)
-    assert study.status == "contradicted"
-    assert study.result is None
-
-
 def test_a_log_that_hides_a_contradiction_is_found_out() -> None:
     study = new_study(noise=0.01)
     study.optimize(lambda trial: TRUE[trial.arm])
@@ -219,32 +198,16 @@ def test_a_log_that_hides_a_contradiction_is_found_out() -> None:
     assert read.overview().contradictions
 
 
-def test_values_that_are_plausible_are_not_warned_of() -> None:
-    rng = np.random.default_rng(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for _ in range(20):
-            study = new_study(delta=1e-9)
-            for trial in study.ask(60):
-                study.tell(trial, TRUE[trial.arm] + 0.1 * rng.normal())
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda study: study.correct(0, math.nan), "value must be a finite number"),
-        (lambda study: study.correct(0), "value must be a finite number"),
         (lambda study: study.correct(value=1.0), "give trial or row"),
-        (lambda study: study.correct(0, 1.0, row=0), "give trial or row"),
         (lambda study: study.correct(row=99, value=1.0), "row must be below"),
-        (lambda study: study.correct(row=-1, value=1.0), "row must be"),
         (lambda study: study.correct(5, 1.0), "has not been told: tell it"),
         (lambda study: study.void(4), "which failed"),
-        (lambda study: study.void(0, reason=""), "reason must be a text"),
         (lambda study: study.redeclare(), "misspecification or noise; got neither"),
-        (lambda study: study.redeclare(noise=-1.0), "noise must"),
         (lambda study: study.redeclare(misspecification=0.1), "without features"),
-        (lambda study: study.accept(0.1), "needs candidates with features"),
     ],
 )
 def test_nothing_is_done_where_something_is_wrong(
@@ -258,27 +221,3 @@ def test_nothing_is_done_where_something_is_wrong(
     with pytest.raises(ProblemError, match=words):
         call(study)
     assert study.events() == before
-
-
-def test_unknown_trials() -> None:
-    with pytest.raises(UnknownTrialError):
-        new_study().correct(3, 1.0)
-    study = mislid.create_study(candidates=NAMES, m=1, noise=(0, 1))
-    study.add_observations([("a", 0.5)])
-    with pytest.raises(ProblemError, match="range"):
-        study.correct(row=0, value=1.5)
-
-
-def test_events_are_read_as_they_were_written() -> None:
-    from mislid.study.events import Event, entry_of, event_of
-
-    for fact in (
-        Corrected((3,), (0.5,), None),
-        Voided((0, 4), "why"),
-        Redeclared(math.inf, None, None),
-        Redeclared(None, (0.1, 0.2), "x"),
-        Accepted(math.inf, None),
-        Contradicted("noise", 5, 0.01, 7.0, 4.6, 2.0),
-    ):
-        event = Event(2, 1.0, fact)
-        assert event_of(entry_of(event)) == event

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.errors import ProblemError
 from mislid.forecast.evidence_summary import Claims
-from mislid.report.page import page
 from mislid.stopping.intervals import bounded_intervals, unknown_intervals
 from mislid.stopping.noise import by_own_values
 from mislid.study import Study
@@ -103,33 +101,6 @@ def test_intervals_are_those_of_the_noise_model(model: str, direction: str) -> N
     assert {row.label for row in rows if row.in_answer} == set(study.result_now().answer)
 
 
-@pytest.mark.parametrize("model", ["bounded", "bernoulli"])
-def test_the_dial_turns_where_values_are_in_a_range(model: str) -> None:
-    study = measured(model, rounds=250)
-    assert study.status == "decided"
-    dial = study.sensitivity()
-    assert dial.proven
-    assert dial.answer == study.result.answer == ("c",)
-    assert dial.largest is not None
-    assert dial.largest >= 0.15
-    shares = [row.statistic for row in dial.table if row.answer == ("c",)]
-    assert all(a >= b - 1e-9 for a, b in pairwise(shares))
-
-
-def test_a_smaller_misspecification_can_be_accepted_of_bounded_values() -> None:
-    places = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.6, "f": 0.8, "g": 0.9, "h": 1.0}
-    table = {arm: [1.0, x] for arm, x in places.items()}
-    study = mislid.create_study(candidates=table, m=1, misspecification=0.5, noise=(0, 1))
-    rows = [(arm, 0.2 + 0.6 * x + 0.2 * (-1) ** n) for n in range(40) for arm, x in places.items()]
-    study.add_observations(rows)
-    assert study.status == "running"
-    study.accept(0.01)
-    assert study.status == "decided"
-    certificate = study.result.certificate.to_dict()
-    assert "linear" in {one["family"] for one in certificate["evidence"]}
-    assert mislid.verify(certificate).ok
-
-
 def test_features_prove_nothing_where_the_noise_is_unknown() -> None:
     study = measured("unknown", rounds=6)
     with pytest.raises(ProblemError, match="sensitivity needs to know something of the noise"):
@@ -149,21 +120,3 @@ def test_features_prove_nothing_where_the_noise_is_unknown() -> None:
 
 
 BENT = (("a", 50.0), ("b", 0.0), ("c", -70.0))
-
-
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_a_report_says_why_it_has_no_history(model: str, direction: str) -> None:
-    overview = measured(model, direction, rounds=8).overview()
-    assert overview.history is None
-    assert "is shown where the standard deviation of the noise was declared" in overview.no_history
-    assert "what was settled stays settled" in page(overview)
-    assert overview.best_now == overview.leaders
-    assert overview.optimal is not None
-    assert np.isclose(overview.optimal.sum(), 1.0)
-
-
-def test_a_known_noise_has_its_history() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0)
-    study.add_observations([("a", 0.2), ("b", 0.9)])
-    assert study.overview().no_history == ""
-    assert study.overview().history is not None

@@ -54,17 +54,6 @@ class TestList:
         assert mislid.list_studies(storage=storage) == found != whole
 
 
-def test_looking_at_a_study_costs_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = new_study()
-    for trial in study.ask(6)[:4]:
-        study.tell(trial, VALUES[trial.arm])
-    again = mislid.load_study(storage=study._session.storage)
-    monkeypatch.setattr("mislid.study.replay.new_engine", None)
-    assert (again.status, again.samples, len(again.pending)) == ("running", 4, 2)
-    assert again.observation_rows() == study.observation_rows()
-    assert len(again.events()) == 6
-
-
 def test_rules_that_were_interrupted_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     study = new_study()
     for trial in study.ask(5):

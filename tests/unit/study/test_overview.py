@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from helpers.report_studies import (
     new_study,
     ruled_by_objects,
 )
-from mislid.errors import CertificateError, ContradictedWarning, ProblemError
+from mislid.errors import ContradictedWarning
 from mislid.forecast.overview import Overview
 from mislid.study import Study
 from mislid.study.events import entry_of
@@ -59,18 +58,6 @@ def shown(overview: Overview) -> str:
     return repr(parts)
 
 
-def test_measurements_are_those_of_the_study(running: Study, running_overview: Overview) -> None:
-    table = running.observations()
-    for k, label in enumerate(running_overview.labels):
-        mine = table.value[table.arm == label]
-        assert running_overview.counts[k] == len(mine)
-        np.testing.assert_allclose(running_overview.means[k], mine.mean(), rtol=1e-12)
-    summary = running_overview.summary
-    assert (running_overview.samples, summary.pending, summary.status) == (30, 2, "running")
-    assert summary.updated == running.events()[-1].time
-    assert running_overview.events == len(running.events())
-
-
 @pytest.mark.parametrize("minimize", [False, True])
 def test_parts_are_what_the_study_itself_says(minimize: bool) -> None:
     direction = "minimize" if minimize else "maximize"
@@ -87,14 +74,6 @@ def test_parts_are_what_the_study_itself_says(minimize: bool) -> None:
     assert seen.warnings == others != ()
     assert seen.names(seen.leaders) == result.answer
     assert seen.names(seen.best_now) == result.best_now == seen.progress.best_now
-
-
-def test_before_the_first_measurement(running: Study) -> None:
-    study = new_study()
-    seen = study.overview()
-    assert (seen.samples, seen.best_now, seen.history, seen.optimal) == (0, (), None, None)
-    assert seen.sensitivity == study.sensitivity()
-    assert new_study(candidates=["a", "b"]).overview().sensitivity is None
 
 
 def test_the_plain_form_is_strict_json(running_overview: Overview) -> None:
@@ -144,61 +123,10 @@ def test_the_fingerprint_is_that_of_the_log(opener: Opener) -> None:
     assert len(seen) == 4
 
 
-def test_the_fingerprint_of_candidates_is_theirs_alone(decided_overview: Overview) -> None:
-    again, other = new_study().overview(), new_study(candidates=["a", "b"]).overview()
-    assert again.candidates_fingerprint == decided_overview.candidates_fingerprint
-    assert other.candidates_fingerprint != decided_overview.candidates_fingerprint
-
-
-@pytest.mark.parametrize(
-    ("arms", "message"),
-    [
-        ((9,), "arms must be an arm index from 0 to 4 with K=5 arms; got 9"),
-        ((-1,), "arms must be an arm index from 0 to 4 with K=5 arms; got -1"),
-        (("a",), "arms must be an arm index from 0 to 4 with K=5 arms; got 'a'"),
-        (3, "arms must be indices of candidates; got 3"),
-    ],
-)
-def test_labels_are_those_of_arms_that_there_are(
-    decided_overview: Overview, arms: Any, message: str
-) -> None:
-    for labels_of in (decided_overview.names, decided_overview.registered):
-        assert labels_of(np.array([4, 0])) == ("e", "a")
-        with pytest.raises(ProblemError, match=message):
-            labels_of(arms)
-
-
-def test_what_could_not_be_tested_is_a_warning(
-    running: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stalled(replay: object, level: float) -> None:
-        raise CertificateError("a projection has stalled")
-
-    monkeypatch.setattr("mislid.forecast.overview.warnings_of", stalled)
-    (warning,) = running.overview().warnings
-    assert warning.kind == "unchecked"
-    assert "cannot be said: a projection has stalled" in warning.message
-
-
 def of_objects(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test for each kind of rules that are objects, early, in the middle and at the end."""
     trials = pytest.mark.parametrize("n_trials", [3, 30])
     return pytest.mark.parametrize("rules", OBJECTS)(trials(test))
-
-
-@of_objects
-def test_objects_can_be_the_rules_of_what_is_shown(
-    rules: str, n_trials: int, tmp_path: Path
-) -> None:
-    study = ruled_by_objects(rules, n_trials, tmp_path)
-    seen = study.overview()
-    assert seen.progress == study.progress()
-    assert repr(seen.sensitivity) == repr(study.sensitivity())
-    assert seen.decided is ("stopping" in OBJECTS[rules] and n_trials == 30)
-    assert seen.rule.guaranteed is ("stopping" not in OBJECTS[rules])
-    assert (seen.history is None) is ("stopping" in OBJECTS[rules] or n_trials == 3)
-    json.dumps(seen.to_dict(), allow_nan=False)
-    study._session.storage.close()
 
 
 @of_objects

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mislid
-from helpers.engines import assert_same, memory_of
 from mislid.errors import ProblemError
 from mislid.study import Study, Trial, copy_study, load_study
 from mislid.study.storage import MemoryStorage
@@ -28,16 +27,6 @@ def tell(study: Study, trials: list[Trial], noise: Any) -> None:
         noise = noise.normal(size=len(trials))
     for trial, deviation in zip(trials, noise, strict=True):
         study.tell(trial, float(MEANS[trial.arm] + deviation))
-
-
-@pytest.mark.parametrize("algorithm", ["rage", "xy-adaptive", "xy-static"])
-def test_few_batches_are_needed(algorithm: str, rng: np.random.Generator) -> None:
-    study, sizes = study_of(algorithm=algorithm, noise=0.3), []
-    while study.status == "running":
-        batch = study.ask("phase")
-        sizes.append(len(batch))
-        tell(study, batch, 0.3 * rng.normal(size=len(batch)))
-    assert len(sizes) < 40 < study.result.samples
 
 
 def test_a_phase_is_handed_out_as_a_whole(rng: np.random.Generator) -> None:
@@ -82,33 +71,6 @@ def test_open_trials_never_end_a_phase(rng: np.random.Generator) -> None:
         study.ask("phase")
 
 
-def test_looking_ahead_changes_nothing(rng: np.random.Generator) -> None:
-    study = study_of()
-    tell(study, study.ask("phase"), rng)
-    tell(study, study.ask("phase"), rng)
-    engine = study._session.replay.engine
-    before = memory_of(engine)
-    assert engine.phase_left() == engine.phase_left() > 0
-    assert_same(memory_of(engine), before)
-
-
-def test_a_worker_gets_its_own_trials_back(rng: np.random.Generator) -> None:
-    study = study_of()
-    first = study.ask("phase", worker="lab")
-    assert [trial.id for trial in study.ask("phase", worker="lab")] == [one.id for one in first]
-    tell(study, first[:1], rng)
-    assert [trial.id for trial in study.ask("phase", worker="lab")] == [one.id for one in first[1:]]
-
-
-def test_limits_hold_for_phases(rng: np.random.Generator) -> None:
-    study = study_of()
-    tell(study, study.ask("phase"), rng)
-    batch = study.ask("phase", max_candidates=2, max_per_candidate=5, replicates=2)
-    counts = Counter(trial.arm for trial in batch)
-    assert len(counts) == 2
-    assert set(counts.values()) == {4}
-
-
 def test_another_process_makes_the_same_choices(rng: np.random.Generator) -> None:
     here, there = MemoryStorage(), MemoryStorage()
     study = study_of(storage=here)
@@ -119,24 +81,6 @@ def test_another_process_makes_the_same_choices(rng: np.random.Generator) -> Non
     copy_study(from_study_name="s", from_storage=here, to_storage=there)
     other = load_study(study_name="s", storage=there)
     assert [one.arm for one in other.ask("phase")] == [one.arm for one in study.ask("phase")]
-
-
-@pytest.mark.parametrize(
-    ("n", "algorithm", "message"),
-    [
-        ("phase", "mislid", "n must be a number with the algorithm 'mislid', which has no phases"),
-        ("plate", "rage", "n must be a whole number or 'phase'; got 'plate'"),
-        (0, "rage", "n must be an integer at least 1"),
-    ],
-)
-def test_what_cannot_be_asked_for(n: Any, algorithm: str, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
-        study_of(algorithm=algorithm).ask(n)
-
-
-def test_candidates_without_features(rng: np.random.Generator) -> None:
-    study = mislid.create_study(candidates=["a", "b", "c"], m=1, noise=1.0, algorithm="rage")
-    assert [trial.arm for trial in study.ask("phase")] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("algorithm", "samples"), [("rage", 2_400), ("xy-adaptive", 500)])

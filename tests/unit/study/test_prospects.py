@@ -59,23 +59,6 @@ def test_numbers_are_the_first_with_enough_evidence(
         assert least_evidence(X, 300, 0.999 * gap, eps, tolerance) < level + 1e-6
 
 
-def test_gaps_and_samples_are_inverse_and_in_the_unit_of_the_noise() -> None:
-    X = np.random.default_rng(1).normal(size=(9, 2))
-    prospects, tenfold = prospects_of(X), prospects_of(X, noise=5.0)
-    for gap, n in ((0.3, prospects.samples_without(0.3)), (0.7, prospects.samples_without(0.7))):
-        assert prospects.gap_without(n) == pytest.approx(gap, rel=0.02)
-        assert tenfold.samples_without(10 * gap) == n
-    assert prospects.samples_without(0.3) > prospects.samples_without(0.7)
-    assert prospects.samples_with(0.7, 0.0) < prospects.samples_with(0.7, 0.2)
-
-
-def test_what_measurements_cannot_prove() -> None:
-    prospects = prospects_of(np.random.default_rng(1).normal(size=(9, 2)))
-    assert prospects.samples_without(0.0) is None
-    assert prospects.samples_without(1e-9) is None
-    assert prospects_of(np.ones((9, 1)), tolerance=1e3).gap_without(100) == 0.0
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_designs_are_optimal(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,15 +1,12 @@
 """Sensitivity to the misspecification."""
 
 import dataclasses
-import json
 import math
 
 import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import ProblemError
-from mislid.forecast import Sensitivity
 from mislid.study import Study
 
 pytestmark = pytest.mark.filterwarnings("ignore::mislid.errors.ContradictedWarning")
@@ -59,19 +56,6 @@ def test_the_largest_is_found_to_a_thousandth() -> None:
     for row in found.table:
         if row.answer == ("d",):
             assert row.decided == (row.misspecification <= found.largest)
-
-
-def test_levels() -> None:
-    study = study_with(30, 0.1)
-    reaches = [study.sensitivity(level=level) for level in (0.2, 0.05, 1e-4)]
-    assert [found.level for found in reaches] == [0.2, 0.05, 1e-4]
-    assert reaches[1] == study.sensitivity()
-    largest = [found.largest or 0.0 for found in reaches]
-    assert largest == sorted(largest, reverse=True)
-    assert len(set(largest)) == 3
-    bent = study_with(1000, 0.1)
-    smallest = [bent.sensitivity(level=level).smallest for level in (0.2, 0.05, 1e-4)]
-    assert smallest == sorted(smallest, reverse=True)
 
 
 def told_one_by_one(n: int, later: int) -> Study:
@@ -136,39 +120,6 @@ def test_decisions_that_rest_on_a_contradicted_model_are_marked() -> None:
         assert row.answer == (("c",) if row.misspecification > 0.39 else ("d",))
 
 
-def test_nothing_decides() -> None:
-    found = study_with(1, 0.1, noise=100.0).sensitivity()
-    assert (found.largest, found.answer) == (None, None)
-    assert len(found.table) > 10
-
-
-def test_before_there_is_an_estimate() -> None:
-    found = mislid.create_study(
-        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1
-    ).sensitivity()
-    assert found == Sensitivity(0.1, None, None, 0.0, 0.05, (), proven=True)
-    assert found.statement == "proved for no misspecification, not even for 0"
-
-
-@pytest.mark.parametrize("algorithm", ["mislid-paper", "mislid-authors"])
-def test_arms_that_were_never_measured(algorithm: str) -> None:
-    study = mislid.create_study(
-        candidates=LINE, intercept=False, m=1, misspecification=0.1, algorithm=algorithm, noise=1.0
-    )
-    study.add_observations([("d", 4.0)] * 200)  # the design is a spanner
-    found = study.sensitivity()
-    assert found.table[0].answer == ("d",)
-    assert not found.table[-1].decided
-    assert found.smallest == 0.0
-    assert study.warnings() == ()
-
-
-def test_without_features_there_is_no_dial() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1)
-    with pytest.raises(ProblemError, match="sensitivity needs candidates with features"):
-        study.sensitivity()
-
-
 def test_with_features_that_were_not_trusted() -> None:
     found, declared = (study_with(30, eps).sensitivity() for eps in (math.inf, 0.1))
     assert found.declared == math.inf
@@ -185,25 +136,3 @@ def test_with_features_that_were_not_trusted() -> None:
     assert decided.status == "decided"
     assert decided.sensitivity().largest == math.inf
     assert decided.sensitivity().statement.startswith("proved for every misspecification; the")
-
-
-def test_minimizing_is_maximizing_the_negative() -> None:
-    found, mirrored = study_with(30, 0.1), study_with(30, 0.1, direction="minimize")
-    assert mirrored.sensitivity() == found.sensitivity()
-
-
-def test_values_of_json() -> None:
-    found = study_with(1000, math.inf).sensitivity()
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["declared"] == plain["largest"] == plain["table"][-1]["misspecification"] == "inf"
-    assert plain["table"][0]["answer"] == ["d"]
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.1, math.nan, "x"])
-def test_a_bad_level(level: object) -> None:
-    study = mislid.create_study(
-        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=1
-    )
-    for look in (study.sensitivity, study.warnings):
-        with pytest.raises(ProblemError, match="level must be a number above 0 and below 1"):
-            look(level=level)  # type: ignore[arg-type]

@@ -16,7 +16,6 @@ from mislid.study.events import (
     Told,
     entry_of,
     event_of,
-    events_of,
 )
 from mislid.study.settings import as_settings
 from mislid.study.state import StudyState
@@ -57,12 +56,6 @@ def test_a_replay() -> None:
     assert found == [(4, 0, 0, 0.25), (7, 1, 2, 0.5), (8, None, 1, 7.0), (8, None, 1, 8.0)]
 
 
-def test_the_first_decision_stays() -> None:
-    assert replayed(EVENTS[:8]).decision is None
-    assert replayed(EVENTS[:9]).decision == FIRST
-    assert replayed(EVENTS).decision == FIRST
-
-
 def test_a_late_tell_leaves_the_one_that_was_asked_again_open() -> None:
     state = replayed(EVENTS[:5])
     assert state.trials[1].state == "replaced"
@@ -82,8 +75,3 @@ def test_a_gap_is_found() -> None:
         replayed([Event(1, 0.0, Observed((0,), (1.0,)))])
     with pytest.raises(CorruptStorageError, match="log is empty"):
         _ = StudyState().settings
-
-
-def test_what_is_written_is_read() -> None:
-    entries = [entry_of(event) for event in EVENTS]
-    assert list(events_of(entries)) == [event_of(one) for one in entries] == EVENTS

@@ -2,11 +2,7 @@
 
 import os
 import sqlite3
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +14,6 @@ from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
     LockedStorageError,
-    MissingPackageError,
     ProblemError,
     ReadOnlyStorageError,
     SchemaVersionError,
@@ -102,14 +97,6 @@ def test_a_database_that_someone_else_holds(storage: SQLStorage, file: Path) -> 
     storage.create("second", ONE)
 
 
-def test_a_database_that_is_held_while_tables_are_made(file: Path) -> None:
-    other = connected(file)
-    other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(LockedStorageError, match="held by another process"):
-        SQLStorage(f"sqlite:///{file}", timeout=0.1)
-    other.close()
-
-
 def test_a_file_that_may_only_be_read(storage: SQLStorage, file: Path) -> None:
     key = storage.create("first", ONE)
     reader = SQLStorage(f"sqlite:///file:{file}?mode=ro&uri=true", timeout=0.1)
@@ -117,49 +104,6 @@ def test_a_file_that_may_only_be_read(storage: SQLStorage, file: Path) -> None:
     with pytest.raises(ReadOnlyStorageError, match="cannot be written to"):
         reader.create("second", ONE)
     reader.close()
-
-
-@pytest.fixture
-def public_file() -> Iterator[Path]:
-    """A file that everybody may read, in a directory that everybody may write to."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)
-        file = Path(folder) / "lab.db"
-        storage = as_storage(file)
-        storage.create("first", ONE)
-        storage.close()
-        file.chmod(0o444)
-        yield file
-
-
-@contextmanager
-def ordinary_user() -> Iterator[None]:
-    """Root may write everywhere, so be somebody else for a while."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-def test_a_file_without_permission_to_write(public_file: Path) -> None:
-    with ordinary_user():
-        storage = as_storage(public_file)
-        key = storage.find("first")
-        with pytest.raises(ReadOnlyStorageError, match="cannot be written to: allow it"):
-            storage.create("second", ONE)
-        assert storage.read(key) == ONE
-        storage.close()
-
-
-def test_a_directory_without_permission_to_write(public_file: Path) -> None:
-    """SQLite needs a second file beside its own, also to read."""
-    public_file.parent.chmod(0o555)
-    with ordinary_user(), pytest.raises(ReadOnlyStorageError, match="in its directory too"):
-        as_storage(public_file)
 
 
 def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
@@ -228,23 +172,6 @@ def test_a_forked_process_leaves_its_parents_connections_alone(storage: SQLStora
     inherited.dispose()
 
 
-def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="check the address, and that its directory exists"):
-        as_storage(tmp_path / "no" / "lab.db")
-
-
-def test_a_server_that_is_not_there() -> None:
-    with pytest.raises(StorageError) as caught:
-        as_storage("postgresql://me:secret@127.0.0.1:1/lab?connect_timeout=2")
-    assert "cannot be opened: check the address" in str(caught.value)
-    assert "secret" not in str(caught.value)
-
-
-def test_a_database_that_the_server_does_not_have(postgresql: Server) -> None:
-    with pytest.raises(StorageError, match=r"check the address|create the database"):
-        as_storage(postgresql.address.replace("/postgres", "/lab"))
-
-
 def test_a_row_that_someone_else_holds(postgresql: Server) -> None:
     address = postgresql.new_schema().replace("postgresql", "postgresql+psycopg", 1)
     first, second = (SQLStorage(address, timeout=0.2) for _ in range(2))
@@ -287,24 +214,6 @@ def test_what_a_server_may_complain_about(state: str, kind: type[StorageError]) 
 def test_other_addresses_are_refused(address: object) -> None:
     with pytest.raises(ProblemError, match="storage must"):
         as_storage(address)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("address", "package", "extra"),
-    [
-        ("sqlite:///lab.db", "sqlalchemy", "study"),
-        ("postgresql://me@host/lab", "psycopg", "postgresql"),
-    ],
-)
-def test_a_missing_package_is_named(
-    monkeypatch: pytest.MonkeyPatch, address: str, package: str, extra: str
-) -> None:
-    for name in list(sys.modules):
-        if name.startswith("mislid.study.storage.sql"):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackageError, match=rf"{package} \(pip install 'mislid\[{extra}\]'"):
-        as_storage(address)
 
 
 def test_time_is_that_of_the_server(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from mislid.errors import (
     ConflictingTellError,
     ContradictedWarning,
     FullStorageError,
-    MissingPackageError,
     ProblemError,
     UnknownStudyError,
     UnknownTrialError,
@@ -148,19 +147,6 @@ class TestTelling:
         assert study.observation_rows() == []
         assert study.ask().arm == trial.arm
 
-    @pytest.mark.parametrize("trial", [0, -1, 7])
-    def test_unknown_trials(self, study: Study, trial: int) -> None:
-        with pytest.raises(UnknownTrialError, match=f"none so far; got {trial}"):
-            study.tell(trial, 0.5)
-        study.ask(2)
-        with pytest.raises(UnknownTrialError, match="was asked, 0 to 1; got 9"):
-            study.tell(9, 0.5)
-
-    @pytest.mark.parametrize("trial", ["0", None, 1.5, True])
-    def test_what_is_no_trial(self, study: Study, trial: object) -> None:
-        with pytest.raises(UnknownTrialError, match="trial must be a trial or its id"):
-            study.tell(trial, 0.5)  # type: ignore[arg-type]
-
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, "0.5", None, True, 1j, [0.5]])
     def test_what_is_no_value(self, study: Study, value: object) -> None:
         study.ask()
@@ -168,20 +154,8 @@ class TestTelling:
             study.tell(0, value)  # type: ignore[arg-type]
         assert len(study.pending) == 1
 
-    def test_what_is_no_state(self, study: Study) -> None:
-        study.ask()
-        with pytest.raises(ProblemError, match="state must be 'complete' or 'fail'; got 'done'"):
-            study.tell(0, 0.5, state="done")
-        with pytest.raises(ProblemError, match=r"value must be left out .* got 0\.5"):
-            study.tell(0, 0.5, state="fail")
-
 
 class TestAsking:
-    def test_a_trial_says_what_to_measure(self, study: Study) -> None:
-        trial = study.ask(worker="lab", lease=60)
-        assert (trial.id, trial.arm, trial.worker, trial.expires) == (0, "a", "lab", START + 60)
-        assert trial.features.tolist() == [1.0, 0.0]
-
     def test_a_worker_gets_its_trials_back(self, study: Study, clock: Clock) -> None:
         mine = study.ask(3, worker="lab-1", lease=60)
         other = study.ask(1, worker="lab-2")
@@ -192,9 +166,6 @@ class TestAsking:
         assert {trial.expires for trial in again} == {START + 90}
         assert study.ask(worker="lab-1", lease=60).id == 0
         assert study.ask(worker="lab-2").id == other[0].id
-
-    def test_without_a_name_every_trial_is_new(self, study: Study) -> None:
-        assert [study.ask().id for _ in range(4)] == [0, 1, 2, 3]
 
     def test_an_expired_trial_is_asked_again(self, study: Study, clock: Clock) -> None:
         lost = study.ask(2, worker="lab-1", lease=60)
@@ -208,12 +179,6 @@ class TestAsking:
         study.tell(found[0], 0.6)
         assert [row[2:5] for row in study.observation_rows()] == [(0, "a", 0.5), (3, "a", 0.6)]
         assert study.ask(worker="lab-1").id == 6  # its own were given away
-
-    def test_a_worker_may_come_back_late(self, study: Study, clock: Clock) -> None:
-        trial = study.ask(worker="lab", lease=1)
-        clock.now += 100
-        assert study.ask(worker="lab", lease=1).id == trial.id
-        assert len(study.pending) == 1
 
     def test_one_ask_by_a_clock_that_is_ahead_freezes_no_lease(
         self, study: Study, clock: Clock
@@ -248,29 +213,6 @@ class TestAsking:
         again = Study(Session("s", study._session.key, study._session.storage, clock))
         assert [trial.id for trial in again.pending] == [trial.id for trial in study.pending]
         assert again._session.replay.state.elapsed == study._session.replay.state.elapsed
-
-    def test_time_in_the_log_never_goes_back(self, study: Study, clock: Clock) -> None:
-        study.ask()
-        clock.now -= 500
-        study.ask()
-        times = [event.time for event in study.events()]
-        assert times == sorted(times)
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ({"n": 0}, "n must be an integer at least 1; got 0"),
-            ({"n": 1.5}, "n must be an integer at least 1; got 1.5"),
-            ({"worker": ""}, "worker must be a name, or None; got ''"),
-            ({"worker": 3}, "worker must be a name, or None; got 3"),
-            ({"lease": 0}, r"lease must be a number above 0 and at most 3\.15.*; got 0"),
-            ({"lease": np.inf}, r"lease must be a number above 0 and at most 3\.15.*; got inf"),
-        ],
-    )
-    def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:
-        with pytest.raises(ProblemError, match=message):
-            study.ask(**arguments)
-        assert study.pending == []
 
 
 class TestStrangers:
@@ -323,32 +265,12 @@ class TestStrangers:
 
 class TestHistory:
     @pytest.mark.parametrize(
-        "given",
-        [
-            pd.DataFrame({"value": [0.5, 1], "arm": ["b", "a"], "who": ["x", "y"]}),
-            {"arm": ["b", "a"], "value": np.array([0.5, 1])},
-            [("b", 0.5), ["a", 1]],
-        ],
-    )
-    def test_tables_and_pairs(self, study: Study, given: object) -> None:
-        study.add_observations(given)
-        table = study.observations()
-        assert table["arm"].tolist() == ["b", "a"]
-        assert table["value"].tolist() == [0.5, 1.0]
-        assert table["trial"].isna().all()
-        assert table["event"].tolist() == [2, 2]
-
-    @pytest.mark.parametrize(
         ("given", "message"),
         [
             ([("a", 1.0), ("d", 1.0)], "arm of observation 1 must be one of the 3 .* got 'd'"),
             ([("a", 1.0), ("b", np.nan)], "value of observation 1 must be a finite .* got nan"),
-            ([("a", "x")], "value of observation 0 must be a finite number; got 'x'"),
             ([("a",)], r"observation 0 must be a pair \(arm, value\); got \('a',\)"),
-            (["ab"], "observation 0 must be a pair"),
             ("ab", "observations must be a table with columns arm and value"),
-            (7, "observations must be a table"),
-            ({"arm": ["a"]}, "must have columns arm and value"),
             ({"arm": ["a"], "value": [1, 2]}, "got 1 arms and 2 values"),
         ],
     )
@@ -356,17 +278,6 @@ class TestHistory:
         with pytest.raises(ProblemError, match=message):
             study.add_observations(given)
         assert study.observation_rows() == []
-
-    def test_rows_do_without_pandas(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-        study.add_observations([("b", 0.5)])
-        monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-        assert study.observation_rows()[0].arm == "b"
-        with pytest.raises(MissingPackageError, match="observation_rows gives the same rows"):
-            study.observations()
-
-    def test_nothing_is_no_event(self, study: Study) -> None:
-        study.add_observations([])
-        assert len(study.events()) == 1
 
 
 class Failing(MemoryStorage):
@@ -432,12 +343,6 @@ class TestOptimize:
         assert sorted(told) == [(True, number) for number in range(len(told))]
         assert study.pending == []
 
-    def test_earlier_ends(self, study: Study) -> None:
-        study.optimize(lambda trial: 0.0, n_trials=5)
-        assert len(study.observation_rows()) == 5
-        study.optimize(lambda trial: 0.0, timeout=0)
-        assert len(study.observation_rows()) == 5
-
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_what_measure_raises_is_a_failure(self, n_jobs: int) -> None:
         study = new_study()
@@ -452,32 +357,6 @@ class TestOptimize:
         assert study.pending == []
         assert len(study.observation_rows()) >= 2
         study.optimize(measure, n_trials=3, catch=(OSError,))
-
-    def test_bad_values_end_it(self, study: Study) -> None:
-        with pytest.raises(ProblemError, match="value must be a finite number; got nan"):
-            study.optimize(lambda trial: np.nan)
-
-    def test_a_bar_goes_to_stderr(self, study: Study, capsys: pytest.CaptureFixture) -> None:
-        study.optimize(lambda trial: 0.0, n_trials=3, show_progress_bar=True)
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert "3 trials" in err
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ({"measure": 3}, "measure must be callable; got 3"),
-            ({"callbacks": [3]}, "callbacks must be callable; got 3"),
-            ({"n_jobs": 0}, "n_jobs must be an integer at least 1; got 0"),
-            ({"timeout": -1}, "timeout must be a finite number at least 0; got -1"),
-            ({"n_trials": -1}, "n_trials must be an integer at least 0; got -1"),
-            ({"worker": 7, "n_jobs": 2}, "worker must be a name, or None; got 7"),
-        ],
-    )
-    def test_bad_arguments(self, study: Study, arguments: dict, message: str) -> None:
-        with pytest.raises(ProblemError, match=message):
-            study.optimize(**{"measure": lambda trial: 0.0, **arguments})
-        assert study.pending == []
 
 
 def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:

@@ -2,13 +2,11 @@
 
 import json
 import math
-import warnings
 
 import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import ImplausibleValueWarning
 from mislid.study import Study
 from mislid.study.events import Asked, Chain, entry_of
 from mislid.study.storage import MemoryStorage
@@ -29,18 +27,6 @@ def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **change
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_nothing_to_warn_of(direction: str) -> None:
-    assert study_of(LINEAR, direction=direction).warnings() == ()
-    assert (
-        mislid.create_study(
-            candidates=FEATURES, intercept=False, m=1, misspecification=0.1, noise=1
-        ).warnings()
-        == ()
-    )
-    assert mislid.create_study(candidates=["a", "b"], m=1, noise=1).warnings() == ()
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_misspecification_that_is_too_small(direction: str) -> None:
     study = study_of({**LINEAR, "c": 2.5}, direction=direction)
     (warning,) = study.warnings()
@@ -56,17 +42,6 @@ def test_a_misspecification_that_is_too_small(direction: str) -> None:
     assert study_of({**LINEAR, "c": 2.5}, misspecification=math.inf).warnings() == ()
 
 
-def test_levels() -> None:
-    study = study_of({**LINEAR, "c": 1.0}, n=20)
-    thresholds = []
-    for level in (0.5, 0.01, 1e-90):
-        found = study.warnings(level=level)
-        thresholds += [warning.threshold for warning in found]
-        assert all(warning.level == level for warning in found)
-    assert len(thresholds) == 2  # nothing is as sure as that
-    assert thresholds[1] - thresholds[0] == pytest.approx(math.log(50))
-
-
 def test_a_noise_that_is_too_small() -> None:
     study = study_of(LINEAR, noise=[0.1, 0.03, 0.1, 0.1, 0.1], misspecification=math.inf)
     (warning,) = study.warnings()
@@ -77,18 +52,6 @@ def test_a_noise_that_is_too_small() -> None:
     expected = f"standard deviation is {np.std(values, ddof=1):.3g}, declared was 0.03"
     assert "the measurements of 'b' scatter more" in warning.message
     assert expected in warning.message
-
-
-def test_noise_is_tested_without_features() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=0.1)
-    study.add_observations([("a", 1.0), ("a", -1.0), ("b", 3.0), ("b", 2.0)] * 5)
-    assert [warning.kind for warning in study.warnings()] == ["noise"]
-
-
-def test_many_arms_are_counted() -> None:
-    (warning,) = study_of(LINEAR, spread=0.5, misspecification=math.inf).warnings()
-    assert "and 2 more scatter" in warning.message
-    assert "declared was 0.1," in warning.message
 
 
 def later(answer_mean: float, tolerance: float = 0.0) -> Study:
@@ -108,12 +71,6 @@ def test_later_data_that_disagree() -> None:
     assert warning.statistic == pytest.approx(0.4 - (20 * 2.0 + 2000 * 0.3) / 2020)
     assert (warning.threshold, warning.level) == (0.0, None)
     assert "disagreement" not in {one.kind for one in later(1.9).warnings()}
-
-
-def test_a_lead_within_the_tolerance_is_no_disagreement() -> None:
-    study = later(0.3, tolerance=0.2)
-    assert not study.result.agrees  # type: ignore[union-attr]
-    assert "disagreement" not in {one.kind for one in study.warnings()}
 
 
 def test_a_log_that_the_rules_would_not_have_written() -> None:
@@ -150,23 +107,4 @@ def test_values_without_noise_are_doubted_where_nobody_knows_it(noise: str) -> N
     assert (warning.kind, warning.statistic) == ("constant", 3.0)
     assert "random seed" in warning.message
     study.add_observations([("b", 0.6)])
-    assert not study.warnings()
-
-
-def test_the_value_that_makes_it_so_is_doubted_once() -> None:
-    study = constant_study("unknown")
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        for _ in range(12):
-            trial = study.ask()
-            study.tell(trial, {"a": 0.3, "b": 0.5}[trial.arm])
-    assert [type(one.message) for one in found] == [ImplausibleValueWarning]
-
-
-def test_equal_values_are_no_wonder_where_the_noise_is_declared_or_others_differ() -> None:
-    study = mislid.create_study(candidates=["a", "b"], m=1, noise=1.0)
-    study.add_observations([("a", 0.3), ("b", 0.5)] * 5)
-    assert not study.warnings()
-    study = constant_study("unknown")
-    study.add_observations([("a", 0.3)] * 4 + [("b", 0.5), ("b", 0.6)])
     assert not study.warnings()

@@ -1,12 +1,10 @@
 """Intervals, and the evidence of pairs over time against the study's own decision."""
 
-import math
-
 import numpy as np
 import pytest
 
 from helpers.certificates import CASES
-from helpers.report_studies import FEATURES, MEANS, decided_study, measuring, new_study
+from helpers.report_studies import decided_study
 from mislid.errors import ContradictedWarning
 from mislid.forecast.history import (
     BY_ALL_ARMS,
@@ -14,25 +12,11 @@ from mislid.forecast.history import (
     BY_TWO_ARMS,
     Rule,
     grid,
-    history,
 )
 from mislid.forecast.overview import Overview
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.stopping.evidence import by_features, by_two_arms, families_of
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-@pytest.mark.parametrize("candidates", [FEATURES, list(FEATURES)])
-def test_intervals_are_those_of_the_estimates(candidates: object, direction: str) -> None:
-    study = new_study(candidates=candidates, direction=direction, noise=[0.1, 2.0, 1.0, 0.1, 0.3])
-    study.add_observations([("a", 0.3)] * 9 + [("b", 1.0), ("c", -1.0)])
-    overview, rows = study.overview(), study.estimate_rows()
-    assert overview.intervals.tolist() == [[row.lower, row.upper] for row in rows]
-    low, high = overview.intervals.T
-    np.testing.assert_array_equal(overview.half_widths, (high - low) / 2)
-    assert np.all(low < high)
-    assert math.isinf(overview.half_widths[4]) == (candidates is not FEATURES)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -45,10 +29,6 @@ def test_all_pairs_reach_the_threshold_when_the_study_decides(sign: float) -> No
     evidence = Rule(overview).evidence([decision.samples - 1, decision.samples], pairs)
     before, after = evidence.shares.min(axis=1)
     assert before < 1.0 <= after
-
-
-def test_rules_without_a_proof_have_no_history() -> None:
-    assert decided_study(stopping="heuristic").overview().history is None
 
 
 @pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
@@ -115,22 +95,6 @@ def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> 
         np.testing.assert_allclose(evidence[:2], [by_two[0], linear[0]], rtol=1e-9, atol=1e-9)
 
 
-def test_the_history_has_every_pair_once_and_the_closest_first() -> None:
-    study = new_study(candidates={k: [1.0, k, k * k] for k in range(12)}, m=3, noise=30.0)
-    means = {k: 0.1 * k for k in range(12)}
-    study.optimize(measuring(means, 30.0), n_trials=200)
-    overview = study.overview()
-    seen = overview.history
-    assert seen is not None
-    pairs = [*seen.closest.pairs.tolist(), *seen.others.pairs.tolist()]
-    assert sorted(pairs) == all_pairs(12, np.sort(np.array(overview.leaders))).tolist()
-    now = np.concatenate([seen.closest.shares[-1], seen.others.shares[-1]])
-    assert np.all(np.diff(now) >= 0.0)
-    assert seen.share == now[0]
-    assert seen.closest.times[[0, -1]].tolist() == [Rule(overview).first, 200.0]
-    assert len(seen.closest.times) <= 60
-
-
 def test_the_history_of_an_answer_ends_with_its_decision() -> None:
     study = decided_study()
     with pytest.warns(ContradictedWarning):
@@ -142,22 +106,3 @@ def test_the_history_of_an_answer_ends_with_its_decision() -> None:
     assert seen.closest.times[-1] == seen.others.times[-1] == decision.samples
     assert seen.share >= 1.0
     assert seen.answer == decision.answer != overview.best_now
-
-
-def test_there_is_no_history_before_the_first_round() -> None:
-    study = new_study()
-    assert history(Rule(study.overview()), ()) is None
-    study.add_observations([("a", MEANS["a"])])
-    overview = study.overview()
-    assert (overview.history, overview.now, overview.best_now) == (None, None, ())
-
-
-def test_without_features_two_arms_are_all_there_is() -> None:
-    study = new_study(candidates=list(MEANS))
-    study.optimize(measuring(MEANS), n_trials=5_000)
-    seen = study.overview().history
-    assert seen is not None
-    name, statistics, thresholds = seen.closest.of_pair(0)
-    assert name == BY_TWO_ARMS
-    assert statistics[-1] >= thresholds[-1]
-    assert np.all(np.isinf(seen.closest.thresholds[1:]))
