@@ -108,13 +108,6 @@ class Clock:
 
 
 class TestOpenTrials:
-    def test_of_the_worker_come_first_and_count(self) -> None:
-        study = study_of(candidates=list("abcdefg"), misspecification=None)
-        first = study.ask(2, worker="w")
-        batch = study.ask(6, worker="w", max_candidates=2)
-        assert batch[:2] == first
-        assert counts_of(batch) == {"a": 3, "b": 3}
-
     def test_that_expired_are_asked_again_in_groups(self) -> None:
         clock = Clock()
         created = study_of(candidates=list("abcdefg"), misspecification=None)

@@ -1,7 +1,6 @@
 """A budget of measurements: what it can be expected to prove, and where loops end."""
 
 import json
-import threading
 import time
 from typing import Any
 
@@ -50,19 +49,6 @@ def test_failures_cost_nothing_of_it() -> None:
 
     study.optimize(measure, catch=(OSError,))
     assert (study.samples, len(calls)) == (5, 10)
-
-
-def test_a_loop_sees_what_others_told() -> None:
-    study, begun = study_of(10), threading.Event()
-
-    def measure(trial: mislid.Trial) -> float:
-        if not begun.is_set():
-            begun.set()
-            study.add_observations([("a", 0.0)] * 8)
-        return 0.0
-
-    study.optimize(measure)
-    assert study.samples == 10
 
 
 def test_it_is_in_the_log_only_where_it_was_given() -> None:

@@ -223,18 +223,6 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(change: Any, words: st
     assert study.events() == events
 
 
-def test_the_last_ones_cannot_go() -> None:
-    study = mislid.create_study(candidates=["a", "b", "c"], m=2, noise=1)
-    study.add_observations([("a", 1), ("b", 2), ("c", 3)])
-    with pytest.raises(ProblemError, match="must leave more than the 2 candidates"):
-        study.retire("a", leave=True)
-    study.retire("a")
-    study.retire("a")  # once more changes nothing
-    study.retire("b")
-    with pytest.raises(ProblemError, match="must not be the last one that can be measured"):
-        study.retire("c")
-
-
 def test_corrections_know_their_candidate_after_others_left() -> None:
     study = study_of(False, m=1)
     study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
@@ -264,15 +252,6 @@ def test_new_directions_are_refused_after_a_look() -> None:
     study.add_candidates({"e": [2, 1, 3]})
     with pytest.raises(ProblemError, match="combinations of the others"):
         study.retire("d", leave=True)  # then only a late one would have this direction
-
-
-def test_noise_stays_the_same_for_all_after_a_look() -> None:
-    study = study_of(False)
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES])
-    study.add_candidates(["f"])
-    with pytest.raises(ProblemError, match="noise must be the same for all"):
-        study.redeclare(noise=[0.2, 0.2, 0.2, 0.2, 0.2, 0.4])
-    study.redeclare(noise=0.3)
 
 
 def test_what_is_never_measured_is_judged_by_its_features() -> None:

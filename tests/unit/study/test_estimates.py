@@ -53,21 +53,6 @@ def test_a_row_for_every_candidate() -> None:
         assert row.threshold == -math.log(0.05)
 
 
-@pytest.mark.parametrize(("noise", "status"), [(5.0, "running"), (0.5, "decided")])
-def test_the_weakest_pair_is_that_of_the_dial(noise: float, status: str) -> None:
-    study = study_with(9, noise=noise)
-    assert study.status == status
-    rows = {row.label: row for row in study.estimate_rows()}
-    dial = {row.misspecification: row for row in study.sensitivity().table}[0.2]
-    evidence = {label: row.evidence for label, row in rows.items()}
-    assert None not in evidence.values()
-    weakest = min(value for value in evidence.values() if value is not None)
-    # The pair has two sides: an incumbent and a challenger.
-    assert sorted(label for label, value in evidence.items() if value == weakest) == ["b", "c"]
-    assert weakest == pytest.approx(dial.statistic)
-    assert (weakest >= rows["b"].threshold) == (status == "decided")
-
-
 def test_a_candidate_that_was_never_measured() -> None:
     study = mislid.create_study(
         candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=0.1

@@ -61,20 +61,6 @@ class TestVanished:
         with pytest.raises(StorageError, match="was replaced"):
             study.ask()
 
-    def test_a_process_that_goes_elsewhere(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        study = mislid.create_study(
-            candidates=list("abc"), m=1, noise=1.0, storage="sqlite:///lab.db"
-        )
-        (tmp_path / "elsewhere").mkdir()
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        study.tell(study.ask(), 0.5)
-        study._session.storage.close()
-        assert study.samples == 1
-        assert not list((tmp_path / "elsewhere").iterdir())
-
 
 class TestReadOnlyMount:
     @pytest.fixture

@@ -205,9 +205,6 @@ def test_a_log_that_hides_a_contradiction_is_found_out() -> None:
         (lambda study: study.correct(value=1.0), "give trial or row"),
         (lambda study: study.correct(row=99, value=1.0), "row must be below"),
         (lambda study: study.correct(5, 1.0), "has not been told: tell it"),
-        (lambda study: study.void(4), "which failed"),
-        (lambda study: study.redeclare(), "misspecification or noise; got neither"),
-        (lambda study: study.redeclare(misspecification=0.1), "without features"),
     ],
 )
 def test_nothing_is_done_where_something_is_wrong(

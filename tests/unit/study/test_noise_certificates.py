@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 import mislid
 from mislid.errors import ProblemError
 from mislid.forecast.evidence_summary import Claims
-from mislid.stopping.intervals import bounded_intervals, unknown_intervals
 from mislid.stopping.noise import by_own_values
 from mislid.study import Study
 
@@ -80,25 +79,6 @@ def test_the_result_by_now_ends_with_the_decision(model: str, direction: str) ->
     assert now.answer == (("c",) if direction == "maximize" else ("a",))
     outcome = mislid.verify(late.result.certificate.to_dict())
     assert (outcome.ok, outcome.failure, outcome.proven) == (True, None, True)
-
-
-@pytest.mark.parametrize(("model", "direction"), KINDS)
-def test_intervals_are_those_of_the_noise_model(model: str, direction: str) -> None:
-    study = measured(model, direction, rounds=30)
-    rows, engine = study.estimate_rows(), claims_of(study).engine
-    question, counts = engine.question, engine.counts.astype(float)
-    if model == "unknown":
-        ends = unknown_intervals(counts, engine.means, engine.scatter, 0.05)
-    else:
-        assert question.reward_range is not None
-        about = question.model, model, question.reward_range
-        ends = bounded_intervals(*about, counts, engine.means, engine.scatter, 0.05)
-    found = np.array([(row.lower, row.upper) for row in rows])
-    assert_allclose(found, ends if direction == "maximize" else -ends[:, ::-1], atol=1e-15)
-    assert np.all((found[:, 0] <= MEANS) & (found[:, 1] >= MEANS))
-    overview = study.overview()
-    assert_allclose(overview.intervals, found, rtol=1e-9, atol=1e-12)
-    assert {row.label for row in rows if row.in_answer} == set(study.result_now().answer)
 
 
 def test_features_prove_nothing_where_the_noise_is_unknown() -> None:

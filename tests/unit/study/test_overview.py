@@ -1,21 +1,17 @@
 """A study at one moment: the same as its own methods say, and the same while it goes on."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import mislid
 from helpers.report_studies import (
     MEANS,
-    OBJECTS,
     decided_study,
     measuring,
     new_study,
-    ruled_by_objects,
 )
 from mislid.errors import ContradictedWarning
 from mislid.forecast.overview import Overview
@@ -76,16 +72,6 @@ def test_parts_are_what_the_study_itself_says(minimize: bool) -> None:
     assert seen.names(seen.best_now) == result.best_now == seen.progress.best_now
 
 
-def test_the_plain_form_is_strict_json(running_overview: Overview) -> None:
-    said = json.loads(json.dumps(running_overview.to_dict(), allow_nan=False))
-    assert (said["study"], said["status"], said["answer"]) == ("assay", "running", None)
-    assert (said["samples"], said["pending"]) == (30, 2)
-    assert said["more"] == running_overview.progress.more
-    tied = new_study(candidates=["a", "b"])
-    tied.add_observations([("a", 0.5), ("b", 0.5)])
-    assert tied.overview().to_dict()["lower_bound"] == "inf"
-
-
 def test_an_overview_stays_what_it_was_while_others_tell(opener: Opener) -> None:
     study, other = opener(), opener()
     study.add_observations(list(MEANS.items()) * 4)
@@ -121,38 +107,3 @@ def test_the_fingerprint_is_that_of_the_log(opener: Opener) -> None:
         assert study.overview().fingerprint == head
         seen.add(head)
     assert len(seen) == 4
-
-
-def of_objects(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test for each kind of rules that are objects, early, in the middle and at the end."""
-    trials = pytest.mark.parametrize("n_trials", [3, 30])
-    return pytest.mark.parametrize("rules", OBJECTS)(trials(test))
-
-
-@of_objects
-def test_without_the_objects_all_is_shown_that_needs_no_rules(
-    rules: str, n_trials: int, tmp_path: Path
-) -> None:
-    study = ruled_by_objects(rules, n_trials, tmp_path)
-    with pytest.warns(ContradictedWarning):
-        study.add_observations([("a", 50.0)] * 40)
-    known, elsewhere = study.overview(), mislid.load_study(storage=tmp_path / "lab.db")
-    seen = elsewhere.overview()
-    assert seen.what_ifs == ()
-    assert seen.progress.note.startswith("no forecast")
-    assert seen.decided is known.decided
-    if known.leaders:  # the objects wait for all arms
-        assert seen.leaders == known.leaders
-        np.testing.assert_allclose(seen.estimates, known.estimates, rtol=1e-9)
-        assert (seen.history is None) == (known.history is None)
-        wanted = None if "stopping" in OBJECTS[rules] else known.sensitivity
-        assert repr(seen.sensitivity) == repr(wanted)
-    assert known.leaders or n_trials == 3
-    assert {one.kind for one in seen.warnings} == {one.kind for one in known.warnings}
-    assert seen.contradictions == known.contradictions != ()
-    if study.result is not None:
-        assert elsewhere.result is not None
-        assert elsewhere.result.best_now == study.result.best_now
-    json.dumps(seen.to_dict(), allow_nan=False)
-    for one in (study, elsewhere):
-        one._session.storage.close()

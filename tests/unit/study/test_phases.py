@@ -29,22 +29,6 @@ def tell(study: Study, trials: list[Trial], noise: Any) -> None:
         study.tell(trial, float(MEANS[trial.arm] + deviation))
 
 
-def test_a_phase_is_handed_out_as_a_whole(rng: np.random.Generator) -> None:
-    study = study_of()
-    spanner = study.ask("phase")
-    assert len({trial.arm for trial in spanner}) == len(spanner) == 3
-    tell(study, spanner, rng)
-    first = study.ask("phase")
-    tell(study, first, rng)
-    second = study.ask("phase")
-    assert len(second) > 1.5 * (len(spanner) + len(first))
-    shares = []
-    for batch in ([*spanner, *first], second):
-        counts = Counter(trial.arm for trial in batch)
-        shares.append([counts[arm] / len(batch) for arm in range(6)])
-    assert np.abs(np.subtract(*shares)).max() > 0.1  # another design, for fewer arms
-
-
 def test_one_by_one_comes_to_the_same_phases(rng: np.random.Generator) -> None:
     """A batch has the arms that would have been asked for one after the other."""
     batches, single = study_of(study_name="b"), study_of(study_name="s")

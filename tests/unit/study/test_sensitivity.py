@@ -113,13 +113,6 @@ def test_two_answers_that_are_proved_refute_the_misspecification() -> None:
     )
 
 
-def test_decisions_that_rest_on_a_contradicted_model_are_marked() -> None:
-    found = study_with(1000, 0.1).sensitivity()
-    for row in found.table:
-        assert row.contradicted == (row.misspecification < found.smallest)
-        assert row.answer == (("c",) if row.misspecification > 0.39 else ("d",))
-
-
 def test_with_features_that_were_not_trusted() -> None:
     found, declared = (study_with(30, eps).sensitivity() for eps in (math.inf, 0.1))
     assert found.declared == math.inf

@@ -56,13 +56,6 @@ def test_a_replay() -> None:
     assert found == [(4, 0, 0, 0.25), (7, 1, 2, 0.5), (8, None, 1, 7.0), (8, None, 1, 8.0)]
 
 
-def test_a_late_tell_leaves_the_one_that_was_asked_again_open() -> None:
-    state = replayed(EVENTS[:5])
-    assert state.trials[1].state == "replaced"
-    assert list(state.waiting) == [2, 3]
-    assert list(replayed(EVENTS[:7]).waiting) == [2]
-
-
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event.fact).__name__)
 def test_events_are_read_as_they_were_written(event: Event) -> None:
     assert event_of(entry_of(event)) == event

@@ -5,7 +5,6 @@ import pytest
 
 from helpers.certificates import CASES
 from helpers.report_studies import decided_study
-from mislid.errors import ContradictedWarning
 from mislid.forecast.history import (
     BY_ALL_ARMS,
     BY_FEATURES,
@@ -53,18 +52,6 @@ def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
     assert np.all(settled[-1])
 
 
-@pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
-def test_the_pair_that_limited_a_decision_is_the_one_settled_last(name: str) -> None:
-    overview = CASES[name].decided().overview()
-    seen = overview.history
-    assert seen is not None
-    first = tuple(seen.closest.pairs[0].tolist())
-    assert overview.settled[first] == max(overview.settled.values())
-    assert seen.share >= 1.0
-    _, statistics, thresholds = seen.closest.of_pair(0)
-    assert statistics[-1] >= thresholds[-1] * (1 - 1e-9)
-
-
 def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> None:
     overview = running_overview
     seen = overview.history
@@ -93,16 +80,3 @@ def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> 
         )
         linear = by_features(known.linear, X, weights, means, 0.1, 0.0, np.array([[i, j]]))
         np.testing.assert_allclose(evidence[:2], [by_two[0], linear[0]], rtol=1e-9, atol=1e-9)
-
-
-def test_the_history_of_an_answer_ends_with_its_decision() -> None:
-    study = decided_study()
-    with pytest.warns(ContradictedWarning):
-        study.add_observations([("a", 50.0)] * 500)
-    overview = study.overview()
-    seen, decision = overview.history, overview.decision
-    assert seen is not None
-    assert decision is not None
-    assert seen.closest.times[-1] == seen.others.times[-1] == decision.samples
-    assert seen.share >= 1.0
-    assert seen.answer == decision.answer != overview.best_now
