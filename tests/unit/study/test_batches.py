@@ -9,7 +9,6 @@ import pytest
 import mislid
 from helpers.engines import assert_same, memory_of
 from helpers.report_studies import Turns
-from mislid.errors import ProblemError
 from mislid.study import Study, Trial
 from mislid.study.events import Asked
 from mislid.study.replay import Replay
@@ -124,27 +123,3 @@ class TestOpenTrials:
         again = Study(Session("s", created._session.key, created._session.storage, clock))
         assert [trial.arm for trial in again.ask(2)] == [t.arm for t in study.pending[-2:]]
         assert again._session.replay.diverged == study._session.replay.diverged == 0
-
-
-@pytest.mark.parametrize(
-    ("n", "limits", "message"),
-    [
-        (4, {"replicates": 3}, "n must be a multiple of replicates, 3: .*; got 4"),
-        (4, {"max_candidates": 0}, "max_candidates must be an integer at least 1; got 0"),
-        (
-            4,
-            {"max_per_candidate": 1, "replicates": 2},
-            "max_per_candidate must be at least replicates, 2; got 1",
-        ),
-        (
-            12,
-            {"max_per_candidate": 5, "replicates": 3, "max_candidates": 3},
-            "n must be at most 9 .*; got 12",
-        ),
-    ],
-)
-def test_limits_that_cannot_be(n: int | None, limits: dict[str, Any], message: str) -> None:
-    study = study_of()
-    with pytest.raises(ProblemError, match=message):
-        study.ask(n, **limits)
-    assert len(study.events()) == 1

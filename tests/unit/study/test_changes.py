@@ -66,24 +66,6 @@ def test_a_candidate_that_left_does_not_count() -> None:
     assert set(study.result.answer) == {"b", "e"}
 
 
-def test_one_that_is_retired_stays_with_what_it_has_and_is_asked_no_more() -> None:
-    study = study_of(features=False)
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 4)
-    delta, counted = study.settings.delta, study.samples
-    study.retire("d", reason="used up")
-    assert (study.settings.delta, study.samples) == (delta, counted)
-    arms = set()
-    for _ in range(200):
-        trial = study.ask()
-        arms.add(trial.arm)
-        study.tell(trial, MEANS[str(trial.arm)])
-        if study.status == "decided":
-            break
-    assert "d" not in arms
-    assert study.result is not None
-    assert study.result.answer == ("c",)
-
-
 def test_a_late_value_of_one_that_left_is_kept_but_does_not_count() -> None:
     study = study_of(features=False, m=2)
     trials = study.ask(5)

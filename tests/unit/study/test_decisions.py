@@ -78,14 +78,6 @@ def test_the_simulators_rewards_lead_to_the_simulators_choices(
         assert result.proven == (stopping == "guaranteed")
 
 
-@pytest.mark.parametrize("algorithm", ["lucb", "lucb-authors", "lingape"])
-def test_rivals_choose_as_in_the_simulator(algorithm: str) -> None:
-    found = mislid.identify(INSTANCE, 2, algorithm=algorithm, max_samples=200)
-    study = fed_by_the_simulator(study_of(algorithm=algorithm), 0, most=200)
-    np.testing.assert_array_equal(found.counts, study._session.replay.engine.counts)
-    np.testing.assert_array_equal(found.means, study._session.replay.engine.means)
-
-
 def replayed(study: Study) -> Replay:
     replay = Replay()
     replay.take_in(study.events())

@@ -51,15 +51,3 @@ def test_a_row_for_every_candidate() -> None:
         assert row.residual == pytest.approx(means[k] - nearest[k], abs=1e-6)
         assert row.in_answer == (arm in ("c", "d"))
         assert row.threshold == -math.log(0.05)
-
-
-def test_a_candidate_that_was_never_measured() -> None:
-    study = mislid.create_study(
-        candidates=LINE, intercept=False, m=1, misspecification=0.1, noise=0.1
-    )
-    study.add_observations([("d", 4.0)] * 50 + [("a", 1.0)] * 50)
-    row = study.estimate_rows()[1]
-    assert (row.count, row.mean, row.residual) == (0, None, None)
-    assert row.lower < 2.0 < row.upper
-    assert row.upper - row.lower < 1.0
-    assert row.model == pytest.approx(2.0, abs=0.1)

@@ -9,7 +9,6 @@ from mislid import Model, characteristic_time
 from mislid.errors import ContradictedWarning
 from mislid.forecast.progress import FEW_SIMULATIONS, SIMULATIONS, summed_up
 from mislid.study import Study
-from mislid.study.session import Session
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
 MEANS = {"a": 0.2, "b": 0.7, "c": 1.0, "d": 0.4, "e": 0.35}
@@ -49,14 +48,6 @@ class TestProgress:
         time = characteristic_time(model, estimate, 1, noise=0.5, rtol=1e-6)
         bound = study.progress(simulations=1).lower_bound
         assert bound == pytest.approx(time.samples(0.05), rel=0.01)
-
-    def test_the_same_in_another_process(self, study: Study) -> None:
-        said = study.progress(simulations=FEW)
-        again = Study(Session(study.study_name, study._session.key, study._session.storage))
-        assert again.progress(simulations=FEW) == said == study.progress(simulations=FEW)
-        assert again.what_if(delta=0.01, simulations=FEW) == study.what_if(
-            delta=0.01, simulations=FEW
-        )
 
     @pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper"])
     def test_the_study_does_not_notice(self, algorithm: str) -> None:

@@ -175,16 +175,6 @@ class TestFoundOut:
         assert study.ask().id == 0
 
 
-def test_an_acceptance_counts_once(storage: Storage, breaking: Breaking) -> None:
-    four = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [0.5, 0.5]}
-    study = mislid.create_study(candidates=four, intercept=False, m=1, noise=0.1, storage=storage)
-    study.add_observations([("a", 0.3), ("b", 0.5), ("c", 0.9), ("d", 0.4)] * 2)
-    assert study.status == "running"
-    breaking.lose(["answer"])
-    study.accept()
-    assert study.status == "decided"
-
-
 class TestUnknown:
     """The server stays away after it has taken the commit, or not."""
 

@@ -110,22 +110,6 @@ class TestAnyStorage:
             study.tell(1, 0.5)
         assert same(study, mislid.load_study(storage=opener()))
 
-    def test_noise_that_is_refuted_and_declared_anew(self, opener: Callable[[], Storage]) -> None:
-        study = new_study(opener(), noise=0.01)
-        rng = np.random.default_rng(1)
-        values = [(arm, TRUE[arm] + 0.2 * rng.normal()) for _ in range(3) for arm in NAMES]
-        with pytest.warns(ContradictedWarning, match="at level 0.01"):
-            study.add_observations(values)
-        assert study.status == "contradicted"
-        assert study.result is None or not study.result.proven
-        study.redeclare(noise=0.2, reason="replicates")
-        assert study.status != "contradicted"
-        study.optimize(lambda trial: TRUE[trial.arm] + 0.2 * rng.normal())
-        assert (study.result.answer, study.result.proven) == (("a",), True)
-        other = mislid.load_study(storage=opener())
-        assert other.settings.noise == (0.2,)
-        assert same(study, other)
-
     def test_a_misspecification_that_is_refuted_and_declared_anew(
         self, opener: Callable[[], Storage]
     ) -> None:

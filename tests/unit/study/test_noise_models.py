@@ -101,20 +101,3 @@ class TestCounts:
         assert by_mean.samples == 18
         with pytest.raises(ProblemError, match="told 9 at once"):
             by_mean.correct(0, 0.5)
-
-    @pytest.mark.parametrize(
-        ("model", "call", "words"),
-        [
-            ("bernoulli", lambda s: s.add_counts("a", 10, 11), "whole number of ones from 0 to 10"),
-            ("bounded", lambda s: s.add_counts("a", 10, 5), "give values within bounds"),
-            ("bounded", lambda s: s.tell(s.ask(), 0.5, n=3, sd=0.1), "one by one"),
-            ("unknown", lambda s: s.tell(s.ask(), 0.5, sd=0.1), "sd must be left out"),
-        ],
-    )
-    def test_what_makes_no_sense_is_refused(
-        self, model: str, call: Callable[[Study], object], words: str
-    ) -> None:
-        study = new_study(model)
-        with pytest.raises(ProblemError, match=words):
-            call(study)
-        assert study.samples == 0

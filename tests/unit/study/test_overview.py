@@ -1,6 +1,5 @@
 """A study at one moment: the same as its own methods say, and the same while it goes on."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from helpers.report_studies import (
 from mislid.errors import ContradictedWarning
 from mislid.forecast.overview import Overview
 from mislid.study import Study
-from mislid.study.events import entry_of
 
 Opener = Callable[[], Study]
 
@@ -93,17 +91,3 @@ def test_any_process_sees_the_same(opener: Opener) -> None:
     other.ask(2)
     first = shown(study.overview())
     assert shown(other.overview()) == shown(opener().overview()) == first
-
-
-def test_the_fingerprint_is_that_of_the_log(opener: Opener) -> None:
-    study, other = opener(), opener()
-    seen = set()
-    for act in (study.ask, other.ask, lambda: other.tell(0, 0.5), lambda: study.tell(1, 0.5)):
-        act()
-        head = ""
-        for entry in map(entry_of, study.events()):
-            line = f"{head}\n{entry.sequence} {entry.time!r} {entry.kind} {entry.body}"
-            head = hashlib.sha256(line.encode()).hexdigest()
-        assert study.overview().fingerprint == head
-        seen.add(head)
-    assert len(seen) == 4

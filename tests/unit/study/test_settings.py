@@ -1,10 +1,8 @@
 """What a study can be about, and what is refused before anything is stored."""
 
 import math
-import re
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import mislid
@@ -99,20 +97,3 @@ def test_settings_are_read_as_they_were_written(change: dict[str, Any]) -> None:
     read = event_of(entry)
     assert read.fact == fact
     assert entry_of(read) == entry
-
-
-LABELLED = {"D": 0.4, "C": 0.3, "B": 0.2, "A": 0.1}
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"A": 0.1, "B": 0.2, "C": 0.3}, "it lacks 'D'"),
-        ({**LABELLED, "E": 1.0}, "it has 'E', which is none"),
-        (pd.Series([0.1] * 5, index=list("ABCDA")), "labels repeat"),
-    ],
-)
-def test_other_labels_are_refused(given, words) -> None:
-    expected = f"noise must have one number for every candidate; {words}"
-    with pytest.raises(ProblemError, match=re.escape(expected)):
-        mislid.create_study(candidates=list("ABCD"), m=1, noise=given)

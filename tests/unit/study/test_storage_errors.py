@@ -14,7 +14,6 @@ from mislid.errors import (
     CorruptStorageError,
     FullStorageError,
     LockedStorageError,
-    ProblemError,
     ReadOnlyStorageError,
     SchemaVersionError,
     StorageError,
@@ -95,15 +94,6 @@ def test_a_database_that_someone_else_holds(storage: SQLStorage, file: Path) -> 
     other.execute("COMMIT")
     other.close()
     storage.create("second", ONE)
-
-
-def test_a_file_that_may_only_be_read(storage: SQLStorage, file: Path) -> None:
-    key = storage.create("first", ONE)
-    reader = SQLStorage(f"sqlite:///file:{file}?mode=ro&uri=true", timeout=0.1)
-    assert reader.read(key) == ONE
-    with pytest.raises(ReadOnlyStorageError, match="cannot be written to"):
-        reader.create("second", ONE)
-    reader.close()
 
 
 def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
@@ -192,12 +182,6 @@ def test_what_a_server_may_complain_about(state: str, kind: type[StorageError]) 
     assert type(caught.value) is kind
     assert str(caught.value).startswith("storage 'here' ")
     assert str(caught.value).endswith(" (no)")
-
-
-@pytest.mark.parametrize
-def test_other_addresses_are_refused(address: object) -> None:
-    with pytest.raises(ProblemError, match="storage must"):
-        as_storage(address)  # type: ignore[arg-type]
 
 
 def test_time_is_that_of_the_server(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:

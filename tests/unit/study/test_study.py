@@ -347,24 +347,3 @@ class TestOptimize:
         assert study.pending == []
         assert len(study.observation_rows()) >= 2
         study.optimize(measure, n_trials=3, catch=(OSError,))
-
-
-def test_a_handle_that_slept_catches_up_before_it_takes_the_lock() -> None:
-    storage = MemoryStorage()
-    sleeper, other = new_study(storage), mislid.load_study(storage=storage)
-    sleeper.ask()
-    for number in range(100):
-        other.tell(other.ask(), 0.001 * number)
-    held = []
-    locked = storage.locked
-
-    @contextmanager
-    def noting(key: int):
-        with locked(key) as log:
-            held.append(len(log.read(sleeper._session.replay.state.sequence)))
-            yield log
-
-    storage.locked = noting
-    assert sleeper.ask().id == 101
-    assert held[0] >= 200
-    assert held[1:] == [0]

@@ -42,18 +42,6 @@ def test_a_misspecification_that_is_too_small(direction: str) -> None:
     assert study_of({**LINEAR, "c": 2.5}, misspecification=math.inf).warnings() == ()
 
 
-def test_a_noise_that_is_too_small() -> None:
-    study = study_of(LINEAR, noise=[0.1, 0.03, 0.1, 0.1, 0.1], misspecification=math.inf)
-    (warning,) = study.warnings()
-    assert warning.kind == "noise"
-    assert warning.threshold == pytest.approx(math.log(100))
-    assert warning.statistic > warning.threshold
-    values = [row.value for row in study.observation_rows() if row.arm == "b"]
-    expected = f"standard deviation is {np.std(values, ddof=1):.3g}, declared was 0.03"
-    assert "the measurements of 'b' scatter more" in warning.message
-    assert expected in warning.message
-
-
 def later(answer_mean: float, tolerance: float = 0.0) -> Study:
     """A study that has decided for c, which then falls behind b."""
     study = study_of({**LINEAR, "c": 2.0}, 20, 0.0, misspecification=math.inf, tolerance=tolerance)
