@@ -52,20 +52,6 @@ def test_an_added_candidate_is_compared_and_may_win(features: bool) -> None:
     assert study.result.proven
 
 
-def test_a_candidate_that_left_does_not_count() -> None:
-    study = study_of(features=False, m=2)
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 3)
-    before = study.samples
-    study.retire("c", leave=True, informed=False)
-    assert study.samples == before - 3
-    assert [row.arm for row in study.observation_rows()][:4] == ["a", "b", "d", "e"]
-    assert study.candidates.labels == ("a", "b", "d", "e")
-    assert {study.ask().arm for _ in range(30)} <= set(study.candidates.labels)
-    go_on(study, 3)
-    assert study.result is not None
-    assert set(study.result.answer) == {"b", "e"}
-
-
 def test_a_late_value_of_one_that_left_is_kept_but_does_not_count() -> None:
     study = study_of(features=False, m=2)
     trials = study.ask(5)
@@ -205,19 +191,6 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(change: Any, words: st
     assert study.events() == events
 
 
-def test_corrections_know_their_candidate_after_others_left() -> None:
-    study = study_of(False, m=1)
-    study.add_observations([(arm, MEANS[arm]) for arm in FEATURES] * 2)
-    study.retire("a", leave=True, informed=False)
-    study.correct(row=4, value=0.41, reason="typed wrong")
-    assert study.observation_rows()[3].value == 0.41
-    go_on(study, 10)
-    assert study.result is not None
-    log = study.result.certificate.to_dict()["log"]
-    assert log["corrections"][0]["arm"] == "e"
-    assert [one["kind"] for one in log["changes"]] == ["left"]
-
-
 def test_new_directions_are_refused_after_a_look() -> None:
     """Else a later candidate could change the coordinates of those that were measured before."""
     study = mislid.create_study(
@@ -234,16 +207,6 @@ def test_new_directions_are_refused_after_a_look() -> None:
     study.add_candidates({"e": [2, 1, 3]})
     with pytest.raises(ProblemError, match="combinations of the others"):
         study.retire("d", leave=True)  # then only a late one would have this direction
-
-
-def test_what_is_never_measured_is_judged_by_its_features() -> None:
-    study = study_of(cost=[1, 1, math.inf, 1, 1])
-    go_on(study, 11)
-    assert study.result is not None
-    assert study.result.answer == ("c",)
-    assert "c" not in {row.arm for row in study.observation_rows()}
-    with pytest.raises(ProblemError, match="cost must be finite for candidates without features"):
-        study_of(False, cost=[1, 1, math.inf, 1, 1])
 
 
 def test_a_key_is_of_noise_and_cost_as_well() -> None:

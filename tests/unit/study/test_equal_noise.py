@@ -39,21 +39,6 @@ def test_features_prove() -> None:
     assert unknown.status == "running"
 
 
-def test_what_is_known_does_not_depend_on_the_unit() -> None:
-    one = measured(rounds=20, misspecification=0.1)
-    other = mislid.create_study(
-        candidates=TABLE, m=1, noise="unknown-equal", misspecification=100.0, tolerance=0.0
-    )
-    rows = [(row.arm, 1000.0 * row.value) for row in one.observation_rows()]
-    for n in range(20):
-        other.add_observations(rows[8 * n : 8 * n + 8])
-    assert other.result_now().p_value == pytest.approx(one.result_now().p_value, rel=1e-6)
-    ends = [(row.lower, row.upper) for row in one.estimate_rows()]
-    larger = [(row.lower, row.upper) for row in other.estimate_rows()]
-    assert np.array(larger) == pytest.approx(1000.0 * np.array(ends), rel=1e-6)
-    assert np.isfinite(ends).all()
-
-
 def test_a_misspecification_that_is_too_small_is_found_out() -> None:
     with pytest.warns(ContradictedWarning, match="contradict the declared misspecification"):
         study = measured(rounds=60, bend=2.0)

@@ -9,7 +9,6 @@ import pytest
 import mislid
 from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.candidates import as_candidates
 from mislid.study.storage import MemoryStorage
 
 TABLE = pd.DataFrame({"mass": [1.0, 0.0, 1.0, 0.5], "charge": [0.0, 1.0, 1.0, 0.7]})
@@ -46,13 +45,3 @@ class TestOnes:
             study = study_of(intercept=intercept, misspecification="unknown", noise=0.1)
             study.add_observations(rows)
             assert (study.sensitivity().smallest > 1.0) == (least > 1.0)
-
-
-class TestNames:
-    def test_do_not_matter_to_certificates_and_equality(self) -> None:
-        named, plain = as_candidates(TABLE), as_candidates(TABLE.to_numpy())
-        assert named == plain
-        assert named.plain() == plain.plain()
-        study = study_of(noise=0.01)
-        study.add_observations([(0, 1.0), (1, 2.0), (2, 3.0), (3, 1.9)] * 30)
-        assert mislid.verify(study.result.certificate.to_dict()).ok

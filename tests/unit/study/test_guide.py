@@ -8,7 +8,6 @@ import numpy as np
 
 import mislid
 from mislid.study.replay import Replay
-from mislid.study.settings import Settings
 from mislid.study.storage import MemoryStorage
 
 K, NOISE = 100, 0.5
@@ -27,18 +26,6 @@ def begun(seed: int, **given: Any) -> tuple[mislid.Study, np.ndarray, np.random.
     features, means = truth(seed)
     study = mislid.create_study(candidates=features, m=2, noise=NOISE, seed=seed, **given)
     return study, means, np.random.default_rng(1000 + seed)
-
-
-def test_features_guide_only_where_the_misspecification_is_unknown() -> None:
-    assert begun(0)[0].settings.is_guided
-    assert not begun(0, misspecification=0.1)[0].settings.is_guided
-    assert not begun(0, decide_at=0.1)[0].settings.is_guided
-    assert not begun(0, algorithm="lucb")[0].settings.is_guided
-    assert not begun(0, stopping="heuristic")[0].settings.is_guided
-    study = begun(0)[0]
-    study.redeclare(misspecification=0.2)
-    assert not study.settings.is_guided
-    assert Settings.of(study.settings.plain()) == study.settings
 
 
 def test_choices_are_a_function_of_the_log_however_it_is_read() -> None:

@@ -180,25 +180,3 @@ def test_a_log_that_hides_a_contradiction_is_found_out() -> None:
     assert read.status == "contradicted"
     assert not read.result.proven
     assert read.overview().contradictions
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda study: study.correct(0, math.nan), "value must be a finite number"),
-        (lambda study: study.correct(value=1.0), "give trial or row"),
-        (lambda study: study.correct(row=99, value=1.0), "row must be below"),
-        (lambda study: study.correct(5, 1.0), "has not been told: tell it"),
-    ],
-)
-def test_nothing_is_done_where_something_is_wrong(
-    call: Callable[[Study], object], words: str
-) -> None:
-    study = new_study()
-    for trial in study.ask(6)[:4]:
-        study.tell(trial, TRUE[trial.arm])
-    study.tell(4, state="fail")
-    before = study.events()
-    with pytest.raises(ProblemError, match=words):
-        call(study)
-    assert study.events() == before

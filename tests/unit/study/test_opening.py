@@ -20,24 +20,6 @@ def new_study(storage: Storage | None = None, name: str = "first") -> Study:
 
 
 class TestList:
-    def test_a_list_reads_no_log(
-        self, opener: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        storage = opener()
-        study = new_study(storage)
-        new_study(storage, "second")
-        for trial in study.ask(6)[:4]:
-            study.tell(trial, VALUES[trial.arm])
-        whole = mislid.list_studies(storage=storage)
-        assert [(line.name, line.observations, line.pending) for line in whole] == [
-            ("first", 4, 2),
-            ("second", 0, 0),
-        ]
-        mislid.load_study(study_name="second", storage=storage).ask()
-        whole = mislid.list_studies(storage=opener())
-        monkeypatch.setattr(type(storage), "read", None)
-        assert mislid.list_studies(storage=storage) == whole
-
     @pytest.mark.parametrize("stale", [None, "[]", "[3]", "no JSON", '["a", 1]', "3", "{}"])
     def test_without_a_summary_the_log_is_read(self, stale: str | None) -> None:
         """As after a release that knew of none."""

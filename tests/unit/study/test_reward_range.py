@@ -38,9 +38,3 @@ def test_a_measurement_outside_ends_the_loop_and_stays_open() -> None:
     assert len(study.pending) == 1
     study.tell(study.pending[0], state="fail")
     assert study.samples == 0
-
-
-def test_values_in_the_range_never_contradict_it() -> None:
-    study = study_of(noise=(0, 1))
-    study.add_observations([(arm, value) for arm in ARMS for value in (0.0, 1.0)] * 100)
-    assert study.warnings(level=0.9) == ()

@@ -7,26 +7,13 @@ import pytest
 
 import mislid
 from helpers.questions import QUESTION
-from mislid.engine import View
 from mislid.errors import ProblemError
-from mislid.question import Question
 from mislid.study.candidates import as_candidates
 from mislid.study.events import Created, Event, entry_of, event_of
 from mislid.study.settings import as_settings
 from mislid.study.storage import MemoryStorage
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-
-
-class Picky:
-    """A rule for m = 2."""
-
-    def propose(self, view: View) -> int:
-        return 0
-
-    def check(self, question: Question) -> None:
-        if question.m != 2:
-            raise ProblemError(f"m must be 2 for a picky rule; got {question.m}")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +23,6 @@ class Picky:
         ({"delta": 1}, "delta must be a number at least 1e-300 and below 1; got 1"),
         ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'"),
         ({"algorithm": "oracle"}, "algorithm must be one of mislid, .*; got 'oracle'"),
-        ({"stopping": Picky()}, r"or an object with judge\(view\); got <.*Picky"),
         ({"m": 2, "algorithm": "lingame"}, "m must be 1 for an algorithm with a learner per"),
     ],
 )

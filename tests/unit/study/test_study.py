@@ -104,13 +104,7 @@ class TestAnyStorage:
         copy = mislid.load_study(storage=memory)
         assert copy.events() == mislid.load_study(study_name="t", storage=storage).events()
         with pytest.raises(ProblemError, match="must be new; got 's'"):
-            mislid.copy_study(
-                from_study_name="t", from_storage=storage, to_storage=memory, to_study_name="s"
-            )
-        with pytest.raises(ProblemError, match="study_name must be a text that is not empty"):
-            mislid.copy_study(
-                from_study_name="t", from_storage=storage, to_storage=memory, to_study_name=""
-            )
+            mislid.copy_study(from_study_name="s", from_storage=storage, to_storage=memory)
         mislid.delete_study(study_name="s", storage=storage)
         with pytest.raises(UnknownStudyError, match="deleted meanwhile"):
             study.ask()
@@ -137,15 +131,6 @@ class TestTelling:
         with pytest.raises(ConflictingTellError, match=r"0 has been told the value 0\.5, which"):
             study.tell(trial, second, state="complete" if second else "fail")
         assert study.events() == events
-
-    def test_a_failure_counts_too(self, study: Study) -> None:
-        trial = study.ask()
-        study.tell(trial.id, state="fail")
-        study.tell(trial, state="fail")
-        with pytest.raises(ConflictingTellError, match=r"told that it failed.*got the value 0\.5"):
-            study.tell(trial, 0.5)
-        assert study.observation_rows() == []
-        assert study.ask().arm == trial.arm
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, "0.5", None, True, 1j, [0.5]])
     def test_what_is_no_value(self, study: Study, value: object) -> None:
@@ -224,21 +209,6 @@ class TestStrangers:
         study.tell(mine, 0.5)
         study.tell(mine.id, 0.5)
 
-    def test_a_trial_of_a_copy_that_went_on_apart(self, opener: Callable[[], Storage]) -> None:
-        study = new_study(opener())
-        shared = study.ask()
-        mislid.copy_study(
-            from_study_name="s", from_storage=opener(), to_storage=opener(), to_study_name="t"
-        )
-        copy = mislid.load_study(study_name="t", storage=opener())
-        mine, theirs = study.ask(), copy.ask()
-        assert (mine.id, mine.arm) == (theirs.id, theirs.arm)
-        with pytest.raises(UnknownTrialError, match="a copy that has gone on apart"):
-            study.tell(theirs, 0.5)
-        copy.tell(shared, 0.5)
-        study.tell(shared, 0.25)
-        assert (study.samples, copy.samples) == (1, 1)
-
     def test_an_arm_that_is_not_the_trials(self, study: Study) -> None:
         trial = study.ask()
         with pytest.raises(UnknownTrialError, match="trial 0 is of 'a'; got 'b'"):
@@ -253,21 +223,6 @@ class TestStrangers:
         other = mislid.load_study(study_name="s", storage=opener())
         other.tell(pickle.loads(pickle.dumps(trial)), 0.5)
         assert other.samples == 1
-
-
-class TestHistory:
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            ([("a", 1.0), ("d", 1.0)], "arm of observation 1 must be one of the 3 .* got 'd'"),
-            ([("a", 1.0), ("b", np.nan)], "value of observation 1 must be a finite .* got nan"),
-            ("ab", "observations must be a table with columns arm and value"),
-        ],
-    )
-    def test_bad_ones_are_refused_whole(self, study: Study, given: object, message: str) -> None:
-        with pytest.raises(ProblemError, match=message):
-            study.add_observations(given)
-        assert study.observation_rows() == []
 
 
 class Failing(MemoryStorage):
@@ -319,20 +274,6 @@ class TestFailingStorage:
 
 
 class TestOptimize:
-    @pytest.mark.parametrize("n_jobs", [1, 3])
-    def test_until_decided(self, n_jobs: int) -> None:
-        told = []
-        study = new_study()
-        study.optimize(
-            lambda trial: VALUES[trial.arm],
-            n_jobs=n_jobs,
-            callbacks=[lambda given, trial: told.append((given is study, trial.id))],
-        )
-        assert study.status == "decided"
-        assert study.result.answer == ("c",)
-        assert sorted(told) == [(True, number) for number in range(len(told))]
-        assert study.pending == []
-
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_what_measure_raises_is_a_failure(self, n_jobs: int) -> None:
         study = new_study()

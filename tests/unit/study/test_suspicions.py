@@ -1,8 +1,5 @@
 """What a study warns of."""
 
-import json
-import math
-
 import numpy as np
 import pytest
 
@@ -24,41 +21,6 @@ def study_of(means: dict[str, float], n: int = 40, spread: float = 0.1, **change
         [(arm, means[arm] + spread * rng.standard_normal()) for _ in range(n) for arm in means]
     )
     return study
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_a_misspecification_that_is_too_small(direction: str) -> None:
-    study = study_of({**LINEAR, "c": 2.5}, direction=direction)
-    (warning,) = study.warnings()
-    assert (warning.kind, warning.level) == ("misspecification", 0.01)
-    assert warning.statistic > warning.threshold
-    assert "contradict the declared misspecification of 0.05" in warning.message
-    assert "the farthest is that of 'c' (at level 0.01)" in warning.message
-    least = study.sensitivity(level=0.01).smallest
-    assert 0.3 < least < 1.0
-    assert f"no linear model has all means within {least:.3g}" in warning.message
-    json.dumps(warning.to_dict(), allow_nan=False)
-    assert study_of({**LINEAR, "c": 2.5}, misspecification=2.0).warnings() == ()
-    assert study_of({**LINEAR, "c": 2.5}, misspecification=math.inf).warnings() == ()
-
-
-def later(answer_mean: float, tolerance: float = 0.0) -> Study:
-    """A study that has decided for c, which then falls behind b."""
-    study = study_of({**LINEAR, "c": 2.0}, 20, 0.0, misspecification=math.inf, tolerance=tolerance)
-    assert study.result.answer == ("c",)  # type: ignore[union-attr]
-    study.add_observations([("c", answer_mean)] * 2000)
-    return study
-
-
-def test_later_data_that_disagree() -> None:
-    study = later(0.3)
-    (warning,) = [one for one in study.warnings() if one.kind == "disagreement"]
-    assert not study.result.agrees  # type: ignore[union-attr]
-    assert "decided after 100 measurements and stays" in warning.message
-    assert "'e' ahead of 'c'" in warning.message
-    assert warning.statistic == pytest.approx(0.4 - (20 * 2.0 + 2000 * 0.3) / 2020)
-    assert (warning.threshold, warning.level) == (0.0, None)
-    assert "disagreement" not in {one.kind for one in later(1.9).warnings()}
 
 
 def test_a_log_that_the_rules_would_not_have_written() -> None:

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from helpers.certificates import CASES
 from helpers.report_studies import decided_study
 from mislid.forecast.history import (
     BY_ALL_ARMS,
     BY_FEATURES,
     BY_TWO_ARMS,
     Rule,
-    grid,
 )
 from mislid.forecast.overview import Overview
 from mislid.geometry.coordinates import coordinates
@@ -28,28 +26,6 @@ def test_all_pairs_reach_the_threshold_when_the_study_decides(sign: float) -> No
     evidence = Rule(overview).evidence([decision.samples - 1, decision.samples], pairs)
     before, after = evidence.shares.min(axis=1)
     assert before < 1.0 <= after
-
-
-@pytest.mark.parametrize("name", ["by both", "one by one", "drifting", "by all arms"])
-def test_a_pair_reaches_its_threshold_when_it_is_settled(name: str) -> None:
-    study = CASES[name].decided()
-    overview, rule = study.overview(), Rule(study.overview())
-    pairs = np.array(sorted(overview.settled))
-    assert {tuple(pair) for pair in pairs.tolist()} == {
-        (i, j)
-        for j in overview.decision.answer
-        for i in range(overview.K)
-        if i not in overview.decision.answer
-    }
-    for pair, samples in overview.settled.items():
-        shown = rule.evidence([samples], np.array([pair]))
-        assert np.fmax.reduce(shown.statistics / shown.thresholds)[0, 0] >= 1.0 - 1e-9
-        assert shown.since[0] == samples
-    # From then on it stays there, whatever comes.
-    every = rule.evidence(grid(rule.first, overview.decision.samples, 40), pairs)
-    settled = every.times[:, None] >= every.since
-    assert np.all(every.shares[settled] >= 1.0)
-    assert np.all(settled[-1])
 
 
 def test_statistics_and_thresholds_of_all_proofs(running_overview: Overview) -> None:
