@@ -45,17 +45,12 @@ def test_misspecification_refuses(value):
     ("features", "message"),
     [
         ([[1, 2], [3, np.nan]], "features must be finite; got nan at row 1, column 1"),
-        ([[1, np.inf], [3, 4]], "features must be finite; got inf at row 0, column 1"),
         ([1, 2, 3], r"features must be a matrix .*; got an array of shape \(3,\)"),
-        (np.ones((2, 2, 2)), r"features must be a matrix .*; got an array of shape \(2, 2, 2\)"),
         ([[1, 2], [3]], "features must be a rectangular array of numbers"),
         ([[1, 2]], "features must have at least 2 rows, one per arm; got 1"),
-        (np.empty((0, 3)), "features must have at least 2 rows, one per arm; got 0"),
         (np.empty((3, 0)), r"features must have at least 1 column; got shape \(3, 0\)"),
         (np.zeros((3, 2)), "features must have a nonzero entry; got 3 x 2 zeros"),
-        ([["a", "b"], ["c", "d"]], "features must hold real numbers; .*'a'"),
         ([[1, 1j], [0, 1]], "features must hold real numbers; .*complex"),
-        ("features.npz", "features must be a matrix .*; got 'features.npz'"),
         (None, "features must be a matrix .*; got None"),
     ],
 )
@@ -97,15 +92,6 @@ def test_rank_does_not_depend_on_the_scale_of_columns(rng, scale):
     assert Model(given * scale, 0.1).reduction is None
     given[:, 4] = given[:, 0] - given[:, 1]
     assert Model(given * scale, 0.1).d == 4
-
-
-def test_index_of_a_frame_names_the_arms():
-    frame = pd.DataFrame(SQUARE, index=["a", "b", "c"], columns=["x", "y"])
-    model = Model(frame, 0.1)
-    assert model.names == ("a", "b", "c")
-    np.testing.assert_array_equal(model.features, SQUARE)
-    assert Model(frame.set_axis([12, 5, 7]), 0.1).names == (12, 5, 7)
-    assert Model(frame.reset_index(drop=True), 0.1).names is None
 
 
 def test_frames_refuse_what_arrays_refuse():

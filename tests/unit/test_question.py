@@ -25,15 +25,6 @@ def test_nothing_can_be_changed() -> None:
         question.m = 2
 
 
-def test_replaced_values_are_checked_anew() -> None:
-    question = Question(MODEL, 1, noise=0.2, delta=0.1, tolerance=0.5, mean_bound=3.0)
-    other = question.replace(delta=0.01)
-    assert (other.delta, other.tolerance, other.mean_bound) == (0.01, 0.5, 3.0)
-    assert other.noise.tolist() == question.noise.tolist()
-    with pytest.raises(ProblemError, match="m must be an integer from 1 to 2 with K=3 arms"):
-        question.replace(m=3)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

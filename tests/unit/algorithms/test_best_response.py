@@ -39,12 +39,3 @@ def test_measurements_go_where_they_tell_most(misspecification, m):
     told = information(instance, m, counts_without_noise(instance, m, BestResponse()))
     assert told > 0.9
     assert told > 1.2 * information(instance, m, np.ones(7))
-
-
-@pytest.mark.parametrize("exploration", [0.3, 1.0])
-def test_arms_that_tell_nothing_get_what_exploration_gives_them(exploration):
-    # Two arms tied by their estimates absorb the rest.
-    instance = Instance(Model(np.eye(4), 0.2), [1.0, 1.0, 0.6, 0.5])
-    counts = counts_without_noise(instance, 1, BestResponse(exploration=exploration))
-    assert np.all(counts[2:] >= exploration * np.sqrt(SAMPLES) - 1)
-    assert np.all(counts[2:] <= exploration * np.sqrt(SAMPLES) + 1)

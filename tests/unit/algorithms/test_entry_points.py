@@ -136,24 +136,3 @@ study.optimize(lambda trial: {"a": 0.2, "b": 0.9, "c": 0.3}[trial.arm])
     refused = study("ask", "s")
     assert refused.returncode == 1
     assert "'coin', with which this study was begun, is of a package that is not" in refused.stderr
-
-
-def test_what_a_rule_decided_by_its_own_test_is_not_called_wrong_without_it(
-    package: Path, tmp_path: Path
-) -> None:
-    program = """
-import random
-import mislid
-random.seed(1)
-study = mislid.create_study(
-    study_name="s", candidates=list("abcd"), m=2, noise=1.0, algorithm="eager",
-    stopping="heuristic", storage="sqlite:///LAB",
-)
-study.optimize(lambda trial: random.gauss({"a": 0, "b": 1, "c": 2, "d": 3}[trial.arm], 1.0))
-assert study.status == "decided"
-"""
-    place = str(tmp_path / "lab.db")
-    run_script(program.replace("LAB", place), PYTHONPATH=path_with(package))
-    done = command("study", "check", "s", "--storage", place)
-    assert (done.returncode, "not checked" in done.stdout) == (0, True), done.stdout
-    assert "decided" in command("study", "status", "s", "--storage", place).stdout

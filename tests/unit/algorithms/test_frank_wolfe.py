@@ -1,14 +1,12 @@
 """Frank-Wolfe sampling against its plain version."""
 
-import math
-
 import numpy as np
 import pytest
 from numpy.random import Generator
 from numpy.testing import assert_allclose
 
-from helpers.plan_runs import Run, Shape, every_shape, new_engine, random_instance
-from mislid import Instance, Model, characteristic_time, closest_alternative
+from helpers.plan_runs import Run, Shape, every_shape, random_instance
+from mislid import Instance
 from mislid.algorithms import FrankWolfe, Selective
 from mislid.engine import Engine
 from mislid.question import Question
@@ -44,17 +42,3 @@ def test_settled_pairs_are_left_out(rng: Generator, m: int) -> None:
             assert_allclose(engine.memory().sampler.plan, target, atol=1e-7)
             different += not np.allclose(target, everything, atol=1e-5)
     assert different > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("eps", [0.0, 0.3, math.inf])
-def test_the_target_nears_the_optimal_allocation(eps: float) -> None:
-    features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6], [0.5, -0.4]])
-    instance = Instance(Model(features, eps), features @ [1.0, 0.2], noise=0.05)
-    engine = new_engine(instance, 1, FrankWolfe())
-    for _ in Run(engine, instance, np.random.default_rng(1)).proposals(3000):
-        pass
-    time = characteristic_time(instance.model, instance.means, 1, noise=instance.noise)
-    weights = engine.counts / engine.samples / instance.noise**2
-    cost = closest_alternative(instance.model, instance.means, weights, 1).cost
-    assert cost > 0.85 / time.value

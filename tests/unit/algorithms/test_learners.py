@@ -7,7 +7,7 @@ import pytest
 
 from mislid import Model
 from mislid._jit import Matrix, kernel
-from mislid.algorithms import AdaHedge, ExponentialWeights, FollowTheLeader, MisLid
+from mislid.algorithms import AdaHedge, ExponentialWeights, MisLid
 from mislid.algorithms._learners import Learner, allocate, learn
 from mislid.algorithms.game import Game
 from mislid.algorithms.registry import compile_sampling
@@ -94,11 +94,3 @@ def test_the_regret_of_exponential_weights_is_bounded(seed: int) -> None:
     earned = np.sum(played(ExponentialWeights(size), gains) * gains)
     bound = 2 * size * math.sqrt(T * math.log(K) / 2) + size * math.sqrt(math.log(K) / 8)
     assert np.max(gains.sum(axis=0)) - earned <= bound
-
-
-def test_followers_follow_and_share() -> None:
-    gains = np.array([[1.0, 1.0, 0.0], [0.0, 0.5, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    omegas = played(FollowTheLeader(), gains)
-    np.testing.assert_array_equal(
-        omegas, [[1 / 3] * 3, [0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
-    )

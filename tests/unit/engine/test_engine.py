@@ -102,20 +102,6 @@ class TestJudging:
         assert engine.is_estimated
         assert engine.last_judged == 12
 
-    def test_tests_are_counted_and_due_when_samples_have_grown(self) -> None:
-        engine = engine_of(gamma=1.5)
-        engine.reset([4] * 5, 4 * MEANS)
-        engine.judge()
-        assert (engine.tests, engine.last_test) == (1, 20)
-        engine.observe(0, 1.0, times=10)
-        engine.judge()
-        assert (engine.tests, engine.last_judged) == (1, 30)
-        engine.observe(0, 1.0)
-        engine.judge(test=False)
-        assert engine.tests == 1
-        engine.judge()
-        assert (engine.tests, engine.last_test) == (2, 31)
-
 
 class TestViews:
     def test_a_view_has_what_is_known_and_stays(self) -> None:
@@ -202,30 +188,6 @@ class TestCopy:
         assert measure(engine, 30, seed=1) == ahead
         assert_array_equal(engine.sums, copy.sums)
         assert engine.judge() == copy.judge()
-
-    def test_rules_in_python_are_copied_too(self) -> None:
-        class Memory(Laggard):
-            def __init__(self) -> None:
-                self.seen: list[int] = []
-
-            def propose(self, view: View) -> int:
-                self.seen.append(view.samples)
-                return super().propose(view)
-
-            def judge(self, view: View) -> Verdict:
-                self.seen.append(-view.samples)
-                return Verdict(False)
-
-        sampling, stopping = Memory(), Memory()
-        engine = engine_of(sampling, stopping)
-        measure(engine, 7)
-        copy = engine.copy()
-        measure(copy, 3)
-        assert sampling.seen == stopping.seen == []
-        assert engine.algorithm.seen == [5, 6]
-        assert copy.algorithm.seen == [5, 6, 7, 8, 9]
-        assert copy.stopping.judge.__self__.seen == [-5, -6, -7, -8, -9]
-        assert engine.stopping.judge.__self__.seen == [-5, -6]
 
 
 class TestWrongRules:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, EventBatch
+from mislid.engine import Engine
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import all_pairs
 from mislid.question import Question
@@ -72,40 +72,3 @@ def test_a_copy_and_a_memory_go_on_as_the_first() -> None:
     other.reset(n, sums, engine.memory(), scatter=scatter)
     other.judge()
     assert other.settled().keys() >= engine.settled().keys()
-
-
-def test_a_script_is_followed_as_it_was_written() -> None:
-    """Step by step or at once: the same arms, and the same verdict."""
-    rng, whole, chosen = np.random.default_rng(4), EventBatch(), []
-    live = Engine(LINEAR)
-    verdicts = []
-    for trial in range(120):
-        step = EventBatch()
-        step.ask(trial, 1, [])
-        whole.ask(trial, 1, [])
-        arm = int(live.follow(step)[1][0])
-        chosen.append(arm)
-        value = float(X[arm] @ [1.0, 0.4] + 0.3 * rng.normal())
-        told = EventBatch()
-        for script in (told, whole):
-            script.tell([arm], [value])
-        verdicts.append(live.follow(told)[0])
-    again = Engine(LINEAR)
-    verdict, arms = again.follow(whole)
-    assert arms.tolist() == chosen
-    first = next((one for one in verdicts if one is not None), None)
-    assert (verdict is None) == (first is None)
-    if verdict is not None and first is not None:
-        assert verdict.samples == first.samples
-
-
-@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lucb", "uniform"])
-def test_every_sampling_rule_comes_to_an_answer(algorithm: str) -> None:
-    instance = mislid.Instance(LINEAR.model, X @ [1.0, 0.4], noise=0.3)
-    found = mislid.identify(
-        instance, 2, algorithm=algorithm, assume_noise="unknown-equal", max_samples=50_000
-    )
-    assert found.correct
-    low, high = found.intervals.T
-    assert np.all((low <= instance.means) & (instance.means <= high))
-    assert np.isfinite(low).all()

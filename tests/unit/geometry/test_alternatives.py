@@ -102,52 +102,6 @@ class TestPublishedInstances:
             assert_allclose(found.bound, truth.lower, rtol=1e-9)
             assert found.check(rtol=1e-9)
 
-    @pytest.mark.parametrize("factor", [0.0, 0.1, 1.0, 10.0])
-    def test_closest_holds(self, published: Instance, factor: float) -> None:
-        model = Model(published.model.features, factor * published.deviation)
-        weights = np.full(model.K, 1 / model.K)
-        found = closest_alternative(model, published.means, weights, 3)
-        assert str(found.check(rtol=1e-9)) == "holds"
-        assert found.pairs_solved <= 10
-
-
-class TestLimits:
-    def test_no_structure_is_a_formula(self) -> None:
-        found = pair_alternative(Model(THREE.features, INF), MEANS, WEIGHTS, 1, 2, tolerance=0.2)
-        assert_allclose(found.cost, 0.5**2 / (2 * (1 / 2 + 1 / 3)), rtol=1e-14)
-        assert found.bound == found.cost
-        assert_array_equal(found.multipliers, np.zeros(3))
-        assert_allclose(found.means, [0.4, 0.8, 0.6], atol=1e-15)
-        assert found.check()
-
-    @pytest.mark.parametrize("eps", [0.0, 1e-300, 1e-14])
-    def test_a_tiny_misspecification_is_a_linear_model(self, eps: float) -> None:
-        features, means, weights = THREE.features, np.array(MEANS), np.array(WEIGHTS)
-        information = features.T @ (weights[:, None] * features)
-        theta = np.linalg.solve(information, features.T @ (weights * means))
-        c = features[2] - features[1]
-        cost = weights @ (means - features @ theta) ** 2 / 2
-        cost += (c @ theta + 0.2) ** 2 / (2 * c @ np.linalg.solve(information, c))
-        found = pair_alternative(Model(features, eps), means, weights, 1, 2, tolerance=0.2)
-        assert_allclose(found.cost, cost, rtol=1e-9)
-        assert found.check(rtol=1e-9)
-
-    def test_a_reversed_pair_costs_what_the_projection_costs(self) -> None:
-        found = pair_alternative(THREE, [0.4, 0.5, 0.8], WEIGHTS, 2, 1)
-        assert found.cost == 0.0
-        assert found.alpha == 0.0
-        assert found.check()
-
-    @pytest.mark.parametrize("tolerance", [0.0, 1e-12, 1.0, 1e9])
-    def test_any_tolerance(self, tolerance: float) -> None:
-        found = pair_alternative(THREE, MEANS, WEIGHTS, 1, 2, tolerance=tolerance)
-        truth = pair_cost_exact(
-            THREE.features, 0.1, np.array(MEANS), np.array(WEIGHTS), 1, 2, tolerance
-        )
-        assert_allclose(found.cost, truth.upper, rtol=1e-9)
-        assert found.means[1] - found.means[2] >= tolerance * (1 - 1e-12) - 1e-15
-        assert found.check(rtol=1e-9)
-
 
 class TestDegenerate:
     TWINS = Model([[1.0], [1.0], [2.0]], 0.5)
@@ -157,19 +111,6 @@ class TestDegenerate:
         assert found.cost == found.bound == INF
         assert np.isnan(found.means).all()
         assert np.isnan(found.theta).all()
-        assert found.check()
-
-    def test_a_search_passes_over_pairs_that_no_model_reverses(self) -> None:
-        means = np.array([0.3, 0.0, 0.9])
-        found = closest_alternative(self.TWINS, means, np.ones(3), 1, tolerance=1.5, incumbents=[0])
-        assert found.pair == (2, 0)
-        assert str(found.check()) == "holds"
-
-    def test_arms_without_weight_are_free(self) -> None:
-        found = pair_alternative(Model(np.eye(3), 0.1), [0.0, 1.0, 2.0], [0.0, 1.0, 1.0], 0, 2)
-        assert found.cost == 0.0
-        assert_allclose(found.means[1:], [1.0, 2.0], atol=1e-12)
-        assert found.means[0] >= found.means[2]
         assert found.check()
 
     def test_ties_go_to_the_first_arms(self) -> None:
@@ -210,33 +151,18 @@ class TestAnswers:
 BAD = [
     ({"means": [1.0, 2.0]}, "means must have 3 entries.*got 2"),
     ({"means": [1.0, math.nan, 2.0]}, "means must be finite; got nan at index 1"),
-    ({"means": [1.0, INF, 2.0]}, "means must be finite; got inf at index 1"),
-    ({"means": ["a", "b", "c"]}, "means must hold real numbers.*'a'"),
-    ({"means": [[1.0, 2.0, 3.0]]}, r"means must be a vector.*shape \(1, 3\)"),
     ({"weights": [1.0, -1.0, 1.0]}, "weights must be at least 0; got -1.0 at index 1"),
     ({"weights": [0.0, 0.0, 0.0]}, "weights must have at least one positive entry; got 3 zeros"),
-    ({"weights": [1.0, math.nan, 1.0]}, "weights must be finite; got nan at index 1"),
-    ({"weights": [1.0]}, "weights must have 3 entries.*got 1"),
     ({"tolerance": -0.1}, "tolerance must be a finite number at least 0; got -0.1"),
-    ({"tolerance": math.nan}, "tolerance must be .*at least 0; got nan"),
-    ({"tolerance": INF}, "tolerance must be a finite number at least 0; got inf"),
-    ({"tolerance": "much"}, "tolerance must be .*got 'much'"),
 ]
 BAD_PAIR = [
     ({"challenger": 3}, "challenger must be an arm index from 0 to 2 with K=3 arms; got 3"),
-    ({"challenger": -1}, "challenger must be an arm index from 0 to 2.*got -1"),
-    ({"incumbent": 1.0}, "incumbent must be an arm index from 0 to 2.*got 1.0"),
     ({"challenger": 2}, "challenger and incumbent must be different arms; got 2 for both"),
 ]
 BAD_SEARCH = [
     ({"m": 0}, "m must be an integer from 1 to 2 with K=3 arms; got m=0"),
-    ({"m": 3}, "m must be an integer from 1 to 2 with K=3 arms; got m=3"),
-    ({"m": 1.5}, "m must be an integer from 1 to 2 with K=3 arms; got m=1.5"),
     ({"incumbents": [1, 2]}, r"incumbents must be 1 different arms; got \[1, 2\]"),
-    ({"incumbents": []}, r"incumbents must be 1 different arms; got \[\]"),
     ({"incumbents": [7]}, "incumbents must be an arm index from 0 to 2 with K=3 arms; got 7"),
-    ({"incumbents": ["a"]}, "incumbents must be an arm index from 0 to 2.*got 'a'"),
-    ({"incumbents": 2}, "incumbents must be .*got 2"),
 ]
 
 

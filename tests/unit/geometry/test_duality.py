@@ -2,20 +2,16 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from scipy.linalg import null_space
 
-from mislid.geometry.alternatives import closest_alternative, pair_alternative
-from mislid.geometry.coordinates import coordinates
+from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.duality import (
     Proofs,
-    balanced,
     feasible,
     membership_failures,
     multiplier_failures,
     order_failures,
     pair_bounds,
-    proved_bound,
     proved_bounds,
     rival_failures,
     unstructured_bounds,
@@ -93,22 +89,6 @@ def test_membership_allows_rounding_and_nothing_else():
     assert membership_failures(model, given, np.array([0.0, NAN, 2.1]), theta)
     assert membership_failures(model, given, np.array([0.0, 0.7, 2.1]), np.array([NAN]))
     assert membership_failures(model, given, np.full(3, 1e-17), np.zeros(1)) == []
-
-
-def test_balancing_repairs_rounding_and_leaves_weightless_arms_alone(problem):
-    model, means, weights = problem
-    weights = weights * np.array([0.0, 1e-9, 1.0, 1.0, 1e3, 1.0, 1e-6, 1.0])
-    found = pair_alternative(model, means, weights, 2, 3)
-    noise = 1e-7 * weights / weights.max()
-    X = coordinates(model).matrix
-    moved = balanced(X, weights, found.multipliers + noise, found.alpha)
-    assert multiplier_failures(model, found.multipliers + noise, found.alpha, (2, 3))
-    assert multiplier_failures(model, moved, found.alpha, (2, 3)) == []
-    assert moved[0] == found.multipliers[0]
-    bound = proved_bound(model, means, weights, moved, found.alpha, (2, 3), theta=found.theta)
-    assert_allclose(bound, found.cost, rtol=1e-6)
-    same = balanced(X, weights, found.multipliers, found.alpha)
-    assert same is found.multipliers
 
 
 def test_order_allows_rounding_and_nothing_else():

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers.instances import Problem
-from mislid.errors import ProblemError
 from mislid.geometry.projection import Projection, project
 from mislid.model import Model
 from oracles.agreement import disagreements, drawn, slack, survey
@@ -39,17 +38,6 @@ class TestRandomProblems:
         )
         assert failures == []
 
-    def test_parts_add_up(self, hard: bool) -> None:
-        for index in range(200):
-            problem, _ = drawn(50, index, hard=hard)
-            found = projection_of(problem)
-            model = found.model
-            size = np.abs(model.features) @ np.abs(found.theta) + np.abs(found.means).max()
-            sum_of_parts = model.features @ found.theta + found.deviation
-            assert np.all(np.abs(sum_of_parts - found.means) <= 1e-9 * size), problem.kind
-            assert np.max(np.abs(found.deviation)) <= model.misspecification
-            assert found.bound <= found.cost
-
 
 def test_the_projection_itself_is_the_judges() -> None:
     for index in range(300):
@@ -68,16 +56,6 @@ class TestLimits:
     FEATURES = np.random.default_rng(2).normal(size=(9, 3))
     MEANS = np.random.default_rng(3).normal(size=9)
     WEIGHTS = np.random.default_rng(4).uniform(0.5, 1.5, 9)
-
-    def test_linear_model_is_weighted_least_squares(self) -> None:
-        found = project(Model(self.FEATURES, 0.0), self.MEANS, self.WEIGHTS)
-        information = self.FEATURES.T @ (self.WEIGHTS[:, None] * self.FEATURES)
-        theta = np.linalg.solve(information, self.FEATURES.T @ (self.WEIGHTS * self.MEANS))
-        assert_allclose(found.theta, theta, rtol=1e-12)
-        assert_allclose(found.means, self.FEATURES @ theta, rtol=1e-12)
-        cost = self.WEIGHTS @ (self.MEANS - self.FEATURES @ theta) ** 2 / 2
-        assert_allclose([found.cost, found.bound], cost, rtol=1e-12)
-        assert_array_equal(found.deviation, np.zeros(9))
 
     @pytest.mark.parametrize("eps", [1e3, 1e300, INF])
     def test_everything_is_a_model_of_a_wide_tube(self, eps: float) -> None:
@@ -117,20 +95,3 @@ def test_calls_are_deterministic() -> None:
         assert (one.cost, one.bound) == (other.cost, other.bound)
         for name in ("means", "theta", "deviation", "multipliers"):
             assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-@pytest.mark.parametrize(
-    ("means", "weights", "message"),
-    [
-        ([1.0], [1.0, 1.0], "means must have 2 entries.*got 1"),
-        ([1.0, math.nan], [1.0, 1.0], "means must be finite; got nan at index 1"),
-        (["x", "y"], [1.0, 1.0], "means must hold real numbers.*'x'"),
-        ([1.0, 2.0], [1.0, -2.0], "weights must be at least 0; got -2.0 at index 1"),
-        ([1.0, 2.0], [0.0, 0.0], "weights must have at least one positive entry; got 2 zeros"),
-        ([1.0, 2.0], [1.0, INF], "weights must be finite; got inf at index 1"),
-        ([1.0, 2.0], 1.0, "weights must be a vector.*got 1.0"),
-    ],
-)
-def test_bad_input(means: object, weights: object, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
-        project(Model([[1.0], [2.0]], 0.1), means, weights)

@@ -153,13 +153,6 @@ class TestRegressions:
             assert_allclose(found.cost, truth.upper, rtol=1e-6)
             assert str(found.check()) == "holds"
 
-    def test_pairs_that_no_model_reverses_have_a_name(self) -> None:
-        model = Model(np.ones((4, 1)), 0.1)
-        found = closest_alternative(model, [0.3, 0.2, 0.1, 0.0], np.ones(4), 2, tolerance=1.0)
-        assert found.cost == math.inf
-        assert found.pair[0] in (2, 3)
-        assert found.pair[1] in (0, 1)
-
 
 class TestMemory:
     def test_few_slots_change_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:

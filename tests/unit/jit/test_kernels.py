@@ -12,10 +12,8 @@ from numpy.testing import assert_allclose
 from helpers.scripts import run_script
 from mislid._jit import (
     Struct,
-    Vector,
     for_python,
     inner,
-    inner_loop,
     kernel,
     linked,
 )
@@ -30,14 +28,6 @@ class Counter(Struct):
 def scaled(x: float, factor: float) -> float:
     """The product."""
     return factor * x
-
-
-@inner_loop
-def summed(values: Vector) -> float:
-    s, n = 0.0, values.shape[0]
-    for k in range(n):
-        s += values[k]
-    return s
 
 
 @kernel
@@ -61,39 +51,6 @@ def twice(counter: Counter, x: float) -> float:
     return _call_rule(counter.rule, counter, _call_rule(counter.rule, counter, x))
 
 
-@inner
-def lowest(x: float) -> float:
-    return max(x, 0.5)
-
-
-@inner
-def lower(x: float) -> float:
-    return lowest(x) + 2.0 * min(x, 1.0)
-
-
-@inner
-def upper(x: float) -> tuple[float, int]:
-    return 3.0 * lower(x) - lowest(-x), int(x)
-
-
-@kernel
-def of_parts_that_share_parts(x: float) -> tuple[float, int]:
-    """Parts are called before and after those that they call themselves."""
-    low = lowest(x)
-    high, whole = upper(x)
-    return low + high * lower(high), whole
-
-
-@kernel
-def of_a_chain_of_parts(x: float) -> float:
-    return upper(x)[0]
-
-
-@kernel
-def one_normal(generator: np.random.Generator) -> float:
-    return generator.standard_normal()
-
-
 def test_a_kernel_has_one_signature() -> None:
     counter = Counter(calls=0, rule=0)
     found = tripled(counter, 2)  # a whole number is a number
@@ -112,26 +69,6 @@ def test_kernels_call_kernels_through_addresses(rule: Any, expected: float, call
     assert rule.address == rule.address != 0
 
 
-def test_inner_functions_for_python() -> None:
-    product, total = for_python(scaled), for_python(summed)
-    assert product(2.0, 4.0) == 8.0
-    assert total(np.arange(5.0)) == 10.0
-    assert product.__doc__ == "The product."
-    assert product.address != 0
-    with pytest.raises(TypeError, match="scaled runs inside kernels"):
-        scaled(2.0, 4.0)
-
-
-@pytest.mark.parametrize("x", [-1.5, 0.0, 0.7, 2.5])
-def test_parts_are_linked_in_any_order_of_calls(x: float) -> None:
-    def low(x: float) -> float:
-        return max(x, 0.5) + 2.0 * min(x, 1.0)
-
-    high = 3.0 * low(x) - max(-x, 0.5)
-    assert of_a_chain_of_parts(x) == high
-    assert of_parts_that_share_parts(x) == (max(x, 0.5) + high * low(high), int(x))
-
-
 def test_threads_may_call_a_kernel_for_the_first_time() -> None:
     fresh, ready = for_python(scaled), threading.Barrier(8)
 
@@ -143,11 +80,6 @@ def test_threads_may_call_a_kernel_for_the_first_time() -> None:
         found = list(threads.map(call, range(8)))
     assert [value for value, _ in found] == [2.0 * n for n in range(8)]
     assert all(address != 0 for _, address in found)
-
-
-def test_kernels_draw_numpys_numbers() -> None:
-    first, second = np.random.default_rng(3), np.random.default_rng(3)
-    assert [one_normal(first) for _ in range(5)] == second.standard_normal(5).tolist()
 
 
 SCRIPT = """

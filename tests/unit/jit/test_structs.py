@@ -15,8 +15,6 @@ from mislid._jit.structs import (
     IndexTable,
     Indices,
     Matrix,
-    PerArm,
-    Square,
     Struct,
     Vector,
 )
@@ -39,19 +37,6 @@ class Walk(Struct):
     pairs: IndexTable
     here: Point
     anything: Struct
-
-
-class Base(Struct):
-    first: int
-
-
-class Other(Struct):
-    second: PerArm
-
-
-class Both(Base, Other):
-    third: Square
-    fourth: int
 
 
 class Nothing(Struct):
@@ -98,11 +83,6 @@ def total(walk: Walk) -> float:
     return found
 
 
-@kernel
-def last_field(both: Both) -> int:
-    return both.fourth
-
-
 def new_walk(shape: tuple[int, int] = (3, 4), **given: Any) -> Walk:
     fields: dict[str, Any] = {
         "steps": 0,
@@ -119,7 +99,6 @@ def new_walk(shape: tuple[int, int] = (3, 4), **given: Any) -> Walk:
 
 
 NUMBERS = [
-    (0, 0.0, False, 0),
     (-1, -0.0, True, 1),
     (2**63 - 1, math.inf, True, LARGE),
     (-(2**63), -math.inf, False, 2**63),
@@ -128,30 +107,19 @@ NUMBERS = [
 ]
 
 
-def assert_numbers(found: tuple[Any, ...], steps: int, length: float, done: bool, key: int) -> None:
-    assert [found[0], found[2], int(found[3]), found[4]] == [steps, done, key, steps]
-    assert np.float64(found[1]).tobytes() == np.float64(length).tobytes()
-
-
-def numbers_in_python(walk: Walk) -> tuple[Any, ...]:
-    return walk.steps, walk.length, walk.done, walk.key, walk.here.visits
-
-
+@pytest.mark.parametrize("writer", ["python", "kernel"])
 @pytest.mark.parametrize(("steps", "length", "done", "key"), NUMBERS)
-def test_numbers_that_python_writes(steps: int, length: float, done: bool, key: int) -> None:
+def test_numbers_are_shared(steps: int, length: float, done: bool, key: int, writer: str) -> None:
     walk = new_walk()
-    walk.steps, walk.length, walk.done, walk.key = steps, length, done, np.uint64(key)
-    walk.here.visits = steps
-    assert_numbers(read(walk), steps, length, done, key)
-    assert_numbers(numbers_in_python(walk), steps, length, done, key)
-
-
-@pytest.mark.parametrize(("steps", "length", "done", "key"), NUMBERS)
-def test_numbers_that_kernels_write(steps: int, length: float, done: bool, key: int) -> None:
-    walk = new_walk()
-    write(walk, steps, length, done, np.uint64(key))
-    assert_numbers(numbers_in_python(walk), steps, length, done, key)
-    assert_numbers(read(walk), steps, length, done, key)
+    if writer == "kernel":
+        write(walk, steps, length, done, np.uint64(key))
+    else:
+        walk.steps, walk.length, walk.done, walk.key = steps, length, done, np.uint64(key)
+        walk.here.visits = steps
+    in_python = walk.steps, walk.length, walk.done, walk.key, walk.here.visits
+    for found in (read(walk), in_python):
+        assert [found[0], found[2], int(found[3]), found[4]] == [steps, done, key, steps]
+        assert np.float64(found[1]).tobytes() == np.float64(length).tobytes()
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (4, 1), (1, 7), (0, 4), (4, 0)])
@@ -191,17 +159,11 @@ def test_arrays_and_structs_can_only_be_filled() -> None:
     ("name", "value"),
     [
         ("table", np.zeros((3, 4), np.float32)),
-        ("table", np.zeros((3, 4), np.int64)),
         ("table", np.zeros((3, 4), order="F")),
         ("table", np.zeros((6, 4))[::2]),
-        ("table", np.zeros(12)),
         ("table", np.broadcast_to(np.zeros(4), (3, 4))),
         ("table", [[0.0, 0.0]]),
-        ("table", None),
-        ("order", np.zeros(5)),
-        ("order", np.zeros(5, np.int32)),
         ("order", np.zeros(5, np.uint64)),
-        ("order", range(5)),
     ],
 )
 def test_other_arrays_are_refused(name: str, value: Any) -> None:
@@ -226,15 +188,6 @@ def test_kernels_refuse_other_arrays() -> None:
             first(values)
 
 
-def test_fields_of_base_classes_are_there() -> None:
-    both = Both.zeros({"K": 3, "d": 2}, fourth=9)
-    assert list(both.fields()) == ["second", "first", "third", "fourth"]
-    assert (both.second.shape, both.third.shape, both.first) == ((3,), (2, 2), 0)
-    assert last_field(both) == 9
-    both.fourth += 1
-    assert last_field(both) == 10
-
-
 def test_a_copy_has_all_of_its_own() -> None:
     walk = new_walk(steps=3, key=np.uint64(LARGE), length=0.5)
     fill_arrays(walk)
@@ -248,16 +201,6 @@ def test_a_copy_has_all_of_its_own() -> None:
     assert total(other) != before
 
 
-def test_what_is_shared_within_stays_shared_in_a_copy() -> None:
-    inside = Point(at=np.zeros(2), visits=0)
-    walk = new_walk(here=inside, anything=inside).copy()
-    assert walk.here is walk.anything
-    assert walk.here is not inside
-    write(walk, 4, 0.0, False, np.uint64(0))
-    assert walk.here.visits == 4
-    assert inside.visits == 0
-
-
 def test_filling_takes_over_all_numbers() -> None:
     walk, other = new_walk(steps=3, done=True, key=np.uint64(LARGE), length=0.5), new_walk()
     fill_arrays(walk)
@@ -267,20 +210,6 @@ def test_filling_takes_over_all_numbers() -> None:
     assert (total(other), read(other)) == (total(walk), read(walk))
     other.table[:] = 0.0
     assert walk.table.any()
-
-
-def test_replacing_shares_the_arrays_that_stay() -> None:
-    walk = new_walk(steps=3)
-    other = walk.replace(steps=4, order=np.arange(5))
-    assert other.table is walk.table
-    assert other.here is walk.here
-    assert (walk.steps, other.steps, walk.order.sum(), other.order.sum()) == (3, 4, 0, 10)
-    fill_arrays(walk)
-    assert other.table.any()
-    other.steps = 8
-    assert walk.steps == 3
-    with pytest.raises(TypeError, match="unknown: colour"):
-        walk.replace(colour=1)
 
 
 @pytest.mark.parametrize("send", [pickle.dumps, copy.copy])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -25,16 +23,6 @@ def test_every_rule_finds_the_best(noise: str, algorithm: str) -> None:
     assert found.certificate.statistic >= found.certificate.threshold - 1e-9
     low, high = found.intervals.T
     assert np.all((low <= RATES) & (high >= RATES))
-
-
-def test_ranges_come_from_the_environment() -> None:
-    means = 10 * RATES
-    instance = mislid.Instance(mislid.Model(np.eye(3), math.inf), means, noise=5)
-    found = mislid.identify(instance, 1, environment=Bounded(means, 0, 10), assume_noise="bounded")
-    assert found.question.reward_range == (0.0, 10.0)
-    table = Table(np.random.default_rng(0).uniform(size=(50, 3)) + RATES, low=0, high=2)
-    tabled = mislid.identify(table.instance(MODEL), 1, environment=table, assume_noise="bounded")
-    assert tabled.question.reward_range == (0.0, 2.0)
 
 
 class Strange(Environment):
@@ -60,17 +48,3 @@ class Strange(Environment):
 def test_what_does_not_fit_is_refused(noise, environment, message) -> None:
     with pytest.raises(ProblemError, match=message):
         mislid.identify(INSTANCE, 1, assume_noise=noise, environment=environment)
-
-
-def linear_rates() -> mislid.Instance:
-    """Many rates that are linear in few features, the best one well ahead."""
-    features = np.random.default_rng(2).uniform(0.0, 0.5, size=(60, 3))
-    features[0] = 0.75
-    return mislid.Instance(mislid.Model(features, 0.0), features @ [0.4, 0.3, 0.5], noise=0.5)
-
-
-@pytest.mark.parametrize("noise", ["bounded", "bernoulli"])
-def test_features_prove_arms_that_were_never_measured(noise: str) -> None:
-    found = mislid.identify(linear_rates(), 1, assume_noise=noise)
-    assert found.correct
-    assert np.sum(found.counts == 0) > 10

@@ -64,14 +64,10 @@ def test_seeds_decide_everything() -> None:
     ("change", "message"),
     [
         ({"m": 0}, "m must be"),
-        ({"m": 8}, "m must be"),
         ({"delta": 0.0}, "delta must"),
-        ({"delta": 1.0}, "delta must"),
         ({"algorithm": "best"}, "algorithm must be one of mislid, .*; got 'best'"),
         ({"stopping": "soon"}, "stopping must be one of .*; got 'soon'"),
         ({"max_samples": 0}, "max_samples must be an integer at least 1; got 0"),
-        ({"max_samples": 1.5}, "max_samples must be an integer at least 1; got 1.5"),
-        ({"tolerance": -1.0}, "tolerance must"),
         ({"gamma": 0.5}, "gamma must"),
     ],
 )

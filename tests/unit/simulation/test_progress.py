@@ -64,16 +64,6 @@ def test_calls_come_on_a_grid_and_at_the_end() -> None:
     assert [progress.finished for progress in seen] == [False] * (len(seen) - 1) + [True]
 
 
-def test_the_last_call_agrees_with_the_outcome() -> None:
-    found, seen = watched()
-    last, evidence = seen[-1], found.certificate
-    assert last.answer == found.answer
-    assert (last.statistic, last.threshold) == (evidence.statistic, evidence.threshold)
-    assert last.pair == evidence.pair
-    np.testing.assert_array_equal(last.counts, found.counts)
-    np.testing.assert_array_equal(last.means, found.means)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_ctrl_c_in_a_callback_interrupts() -> None:
     def press(progress):

@@ -8,7 +8,6 @@ import pytest
 from helpers.measured import Data, engine_of, random_data
 from mislid import Model, characteristic_time
 from mislid._jit import for_python
-from mislid.algorithms.best_response import TURN, best_response
 from mislid.engine import Engine
 from mislid.geometry.search import search_space
 from mislid.paper.experiments.demo import demo_instance
@@ -82,17 +81,3 @@ def test_settled_pairs_are_no_alternatives_any_more() -> None:
             assert exempt[a, b] == ((int(i), int(j)) in settled)
     engine.reset(engine.counts, engine.sums)
     assert not state.test.exempt.any()
-
-
-def test_two_arms_keep_their_turns() -> None:
-    """Else an arm that misleads and seems useless would wait while others are measured."""
-    engine = demo_engine()
-    rules, state = engine._rules, engine._state
-    pair = {state.lagging_challenger, state.lagging_incumbent}
-    turns = [(n + 0.5) / 64 for n in range(64)]
-    arms = [best_response(rules.setting, rules.sampler, state, u) for u in turns]
-    for uniform, arm in zip(turns, arms, strict=True):
-        if uniform < TURN:
-            assert arm == lagging(rules.setting, state, uniform / TURN)
-    assert set(arms[: int(64 * TURN)]) == pair
-    assert not pair & set(arms[int(64 * TURN) :])

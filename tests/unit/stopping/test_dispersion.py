@@ -41,12 +41,3 @@ def test_the_smallest_noise_that_is_not_contradicted() -> None:
     assert found.log_evidence(factor * 0.999) > math.log(100) > found.log_evidence(factor * 1.001)
     assert found.suspects(0.01) == sorted(range(3), key=lambda k: -found.deviation(k))
     assert found.deviation(1) == pytest.approx(np.std(values[arms == 1], ddof=1) / 0.25)
-
-
-def test_one_arm_among_many_is_found() -> None:
-    noise = np.ones(50)
-    noise[17] = 3.0
-    arms, values = random_values(noise, 2000)
-    found = Dispersion.of(arms, values, np.ones(50))
-    assert found.log_evidence() > math.log(100)
-    assert found.suspects(0.01) == [17]

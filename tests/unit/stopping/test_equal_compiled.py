@@ -94,18 +94,3 @@ def test_all_arms() -> None:
             known = n, 0, math.sqrt(cost), price, 0.0, np.zeros(8), level
             held = hold_for_every_noise(spread, state.counts, ALL_ARMS, *known)
             assert held == (expected >= level)
-
-
-def test_families_take_turns() -> None:
-    """What is kept of one family is not taken for another's."""
-    _, spread, state, defined, given, unit = prepared(np.random.default_rng(5))
-    gap = unit * 3.0
-    arms = np.array([state.counts[0]]), np.array([state.counts[1]])
-    expected = by_two_arms(given.two_arms, np.array([gap]), *arms, defined)[0]
-    for _ in range(2):
-        known = 0, 0, gap, 5.0, 0.0, np.zeros(8), 1.0
-        hold_for_every_noise(spread, state.counts, ALL_ARMS, *known)
-        for level in (expected - 1e-7, expected + 1e-7):
-            known = 0, 1, gap, -1.0, 0.0, np.zeros(8), level
-            held = hold_for_every_noise(spread, state.counts, TWO_ARMS, *known)
-            assert held == (expected >= level)

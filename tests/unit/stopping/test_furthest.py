@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from mislid import Instance, Model, identify
+from mislid import Model
 from mislid.engine import Engine
 from mislid.question import Question
 from oracles.furthest import furthest
@@ -31,15 +31,3 @@ def test_the_furthest_answer_is_judged(rng: Generator, K: int, d: int, m: int, e
         assert verdict.decided == (largest > verdict.threshold)
         others += largest > (1 + 1e-8) * next(iter(costs.values()))
     assert others > 0  # not always the best of the estimate
-
-
-@pytest.mark.parametrize("algorithm", ["mislid", "mislid-paper", "lingame", "uniform"])
-def test_without_a_tolerance_it_is_heuristic(rng: Generator, algorithm: str) -> None:
-    features = rng.normal(size=(6, 2))
-    instance = Instance(Model(features, 0.1), features @ [1.0, -0.5], noise=0.5)
-    options = {"algorithm": algorithm, "max_samples": 3_000}
-    one, other = (
-        identify(instance, 1, stopping=rule, **options) for rule in ("furthest", "heuristic")
-    )
-    assert one.samples == other.samples
-    np.testing.assert_array_equal(one.counts, other.counts)

@@ -100,25 +100,6 @@ def test_shares_of_the_families_are_those_of_one_supermartingale() -> None:
         assert_allclose(found[1:], [[-math.inf, math.inf]] * 2)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_intervals_grow_with_the_misspecification(seed: int) -> None:
-    data = random_data(np.random.default_rng([34, seed]), eps=0.05, size=200.0)
-    before = None
-    for eps in (0.05, 0.06, 0.1, 0.5, 5.0):
-        model = data.model.with_misspecification(eps)
-        found = mean_intervals(model, data.counts, data.means, data.noise, 0.05)
-        assert np.all(found[:, 0] < found[:, 1])
-        if before is not None:
-            assert np.all(found[:, 0] <= before[:, 0] + 1e-12)
-            assert np.all(found[:, 1] >= before[:, 1] - 1e-12)
-        before = found
-    # Far from linear, single arms have the last word; without features, all of the weight.
-    infinite = data.model.with_misspecification(math.inf)
-    alone = mean_intervals(infinite, data.counts, data.means, data.noise, 0.05)
-    assert np.all(np.diff(alone, axis=1) < np.diff(before, axis=1))
-    assert_allclose(alone.mean(axis=1), data.means)
-
-
 def test_features_that_contradict_the_measurements_are_left_out() -> None:
     model, counts = Model([[1.0], [1.0], [1.0]], 0.0), np.full(3, 1e4)
     means = np.array([0.0, 0.0, 5.0])

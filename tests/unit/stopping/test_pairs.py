@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from helpers.measured import Data, random_data
 from mislid import pair_alternative
@@ -54,36 +53,6 @@ def test_evidence_is_that_of_the_best_family(seed: int, eps: float) -> None:
         expected.append(max(alone, along, together))
     np.testing.assert_allclose(found.at(eps), expected, rtol=1e-8, atol=1e-8)
     assert found.weakest(eps) == pytest.approx(min(expected), rel=1e-8, abs=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_diagonal_family_is_a_minimum_over_all_models(seed: int) -> None:
-    """A pair at one scale, by a general solver."""
-    data = samples()[seed]
-    found, eps = evidence_of(data), 0.2
-    K, d = data.model.K, data.model.d
-    D = np.hstack([data.model.features, eps * np.eye(K)])
-    total = []
-    i, j = found.pairs[0].tolist()
-    for s in found.data.families.diagonal.scales:
-        q, price = diagonal_weights(data.weights, float(s))
-        unit = q.max()
-        best = minimize(
-            lambda z, q=q / unit: 0.5 * float(np.sum(q * (data.means - D @ z) ** 2)),
-            np.zeros(d + K),
-            jac=lambda z, q=q / unit: -D.T @ (q * (data.means - D @ z)),
-            method="SLSQP",
-            bounds=[(None, None)] * d + [(-1.0, 1.0)] * K,
-            constraints={
-                "type": "ineq",
-                "fun": lambda z: (D[i] - D[j]) @ z - data.tol,
-                "jac": lambda z: D[i] - D[j],
-            },
-            options={"ftol": 1e-16, "maxiter": 2000},
-        )
-        total.append(unit * best.fun - price)
-    expected = np.logaddexp.reduce(found.data.families.diagonal.logs + total)
-    assert found._by_own_search(eps, 0) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -110,30 +110,6 @@ def test_pairs_stay_settled_by_the_data_of_their_time(algorithm: str, eps: float
     assert changes > 0
 
 
-def test_settled_pairs_outlive_a_change_of_incumbents() -> None:
-    """An arm that leaves the answer and comes back has kept what was proved of it."""
-    model = Model(np.eye(3), 0.0)
-    engine = Engine(Question(model, 1, noise=1.0, delta=0.2), "uniform")
-    for arm, value in ((0, 2.0), (1, 1.9), (2, 0.0)):
-        engine.observe(arm, 300 * value, times=300)
-    engine.judge(True)
-    assert engine.incumbents == (0,)
-    before = engine.settled()
-    assert (2, 0) in before
-    engine.observe(1, 1.0e3, times=100)
-    engine.judge(True)
-    assert engine.incumbents == (1,)
-    engine.observe(0, 2.0e3, times=100)
-    engine.observe(2, 2.59e3, times=100)  # by now the evidence is gone
-    engine.judge(True)
-    assert engine.incumbents == (0,)
-    assert engine.settled()[2, 0] == before[2, 0]
-    again = Engine(engine.question, "uniform")
-    again.reset(engine.counts, engine.sums)
-    again.judge(True)
-    assert (2, 0) not in again.settled()
-
-
 def test_phantom_measurements_of_published_runs_are_no_evidence() -> None:
     """With them an arm that was never measured would be settled at the value 0."""
     model = Model([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], 1.0)
@@ -144,18 +120,6 @@ def test_phantom_measurements_of_published_runs_are_no_evidence() -> None:
         engine.observe(arm, float(instance.means[arm]))
     assert not engine.judge(True).decided
     assert top_arms(instance.means, 1).tolist() == [2]
-
-
-@pytest.mark.parametrize(("eps", "settled"), [(0.0, True), (0.1, True), (0.3, False)])
-def test_arms_with_one_feature(eps: float, settled: bool) -> None:
-    """They are at most two deviations apart: a larger tolerance settles them at once."""
-    model = Model([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], eps)
-    counts, means = np.array([3.0, 3.0, 900.0]), np.array([9.0, 9.0, 0.0])
-    engine = engine_of(Data(model, np.ones(3), counts, means, 1, 0.4), "guaranteed")
-    found = engine.judge(True)
-    assert bool({(1, 0), (0, 1)} & engine.settled().keys()) == settled
-    assert not np.isnan(found.statistic)
-    assert not np.isnan(found.threshold)
 
 
 def test_features_whose_information_is_lost_to_rounding_are_not_used() -> None:

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 from mislid import Model, pair_alternative
 from mislid.engine import Engine
-from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.stopping import LikelihoodRatio
 from oracles.elimination import PlainPairs, PlainRatioTest
@@ -52,26 +51,6 @@ def test_judges_like_the_definition(selective: bool, algorithm: str) -> None:
         rule = LikelihoodRatio(selective=selective, threshold=threshold)
         stopped += compare_along(rng, rule, 1 + seed % 5, algorithm) < 2000
     assert stopped >= 8
-
-
-def test_memory_and_copies_keep_what_is_settled() -> None:
-    rng = np.random.default_rng(3)
-    question = Question(Model(np.eye(4), 0.0), 1, noise=1.0)
-    engine = Engine(question, "uniform", "glr-selective")
-    for t in range(400):
-        engine.observe(t % 4, float(2.0 * (t % 4 == 0) + (t % 4) / 10 + rng.normal()))
-        engine.judge()
-    known = engine.settled()
-    assert known
-    other = engine.copy()
-    assert other.settled() == known
-    other.reset(engine.counts, engine.sums)
-    assert not other.settled()
-    other.reset(engine.counts, engine.sums, engine.memory())
-    assert other.settled() == known
-    proof = Engine(question, "uniform", "guaranteed")
-    with pytest.raises(ProblemError, match="memory"):
-        proof.reset(engine.counts, engine.sums, engine.memory())
 
 
 def cost_in_the_tube(engine: Engine, i: int, j: int) -> float:

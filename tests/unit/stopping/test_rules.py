@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from helpers.measured import Data, engine_of, random_data, samples
 from mislid.engine import Engine, Verdict
 from mislid.model import Model
-from mislid.stopping.rules import STOPPING_RULES
 from oracles.paper_thresholds import (
     heuristic_threshold,
     paper_threshold,
@@ -20,8 +19,6 @@ from oracles.stopping import (
     estimated,
     explored,
 )
-
-NAMES = list(STOPPING_RULES)
 
 
 def verdict(data: Data, name: str) -> Verdict:
@@ -59,17 +56,6 @@ def test_paper_rules_measure_from_the_projected_means(name: str) -> None:
         assert found.decided == (found.statistic > threshold)
         verdicts.append(found.decided)
     assert set(verdicts) == {True, False}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_basis_of_the_features_does_not_matter(name: str) -> None:
-    for n, data in enumerate(samples(7, 15)):
-        turn = np.random.default_rng(n).normal(size=(data.model.d, data.model.d))
-        turned = data._replace(model=Model(data.model.features @ turn, data.model.misspecification))
-        found, other = verdict(data, name), verdict(turned, name)
-        assert found.decided == other.decided
-        size = float(data.weights @ data.means**2)
-        assert_allclose(evidence(other), evidence(found), rtol=1e-6, atol=1e-9 * size)
 
 
 def test_arms_never_measured_are_settled_by_the_features_alone() -> None:

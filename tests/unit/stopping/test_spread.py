@@ -9,7 +9,7 @@ import pytest
 
 from mislid import Model
 from mislid._validation import Vector
-from mislid.stopping.evidence import by_two_arms, diagonal_weights, families_of
+from mislid.stopping.evidence import by_two_arms, families_of
 from mislid.stopping.intervals import by_single_arms, by_the_features, mean_intervals
 from mislid.stopping.spread import SHARES, TILTS, Spread, cell_ends
 
@@ -123,17 +123,3 @@ def _evidence_along(X, counts, means, family, k, half, spread):  # type: ignore[
     ]
     given = (family.logs - volumes)[None, :], 0.5 / variances[None, :], np.array([half])
     return spread.least(family.scales, 2, *given)[0]
-
-
-def test_costs_of_all_arms() -> None:
-    spread, family = drawn(np.random.default_rng(7)), families_of(5, 1, True, 0.1, np.ones(5))
-    scales = family.diagonal.scales
-    prices = np.array([diagonal_weights(spread.counts, scale)[1] for scale in scales.tolist()])
-    costs = np.linspace(50.0, 90.0, len(scales))
-    found = spread.by_costs(scales, family.diagonal.logs - prices, costs)
-    logs, precisions = spread.logs(scales, 5), spread.precisions
-    every = [
-        np.logaddexp.reduce(family.diagonal.logs - prices + costs * precision + added)
-        for precision, added in zip(precisions, logs.T, strict=True)
-    ]
-    assert found == pytest.approx(min(every), rel=1e-12)

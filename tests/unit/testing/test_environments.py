@@ -42,8 +42,6 @@ class Faulty(Environment):
             case "tails":  # Student's t, with 3 degrees of freedom and the declared variance
                 scale = self.noise[arm] / np.sqrt(3.0)
                 return self.means[arm] + scale * generator.standard_t(3, size)
-            case "double exponential":
-                return generator.laplace(self.means[arm], self.noise[arm] / np.sqrt(2.0), size)
             case "outliers":
                 return drawn + 9.0 * self.noise[arm] * (generator.random(size) < 1e-3)
             case "noise":
@@ -59,7 +57,6 @@ class Faulty(Environment):
         ("mean", "test_rewards_have_the_declared_means"),
         ("noise", "test_rewards_are_no_noisier_than_declared"),
         ("tails", "test_rewards_are_no_noisier_than_declared"),
-        ("double exponential", "test_rewards_are_no_noisier_than_declared"),
         ("outliers", "test_rewards_are_no_noisier_than_declared"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.suites import fails
 from mislid.study.events import Entry
-from mislid.study.storage import Line, Log, MemoryStorage, Storage
+from mislid.study.storage import Log, MemoryStorage, Storage
 from mislid.testing import StorageSuite
 
 
@@ -74,11 +74,6 @@ class KeepsOldSummaries(MemoryStorage):
         self._summaries[key] = self._summaries.get(key) or before
 
 
-class Unsorted(MemoryStorage):
-    def lines(self) -> list[Line]:
-        return super().lines()[::-1]
-
-
 BROKEN = {
     Loses: "test_what_is_appended_is_there_at_the_end_of_the_block",
     KeepsHalf: "test_an_exception_undoes_the_whole_block",
@@ -86,7 +81,6 @@ BROKEN = {
     GivesKeysAgain: "test_a_deleted_study_is_gone_and_its_key_too",
     Overwrites: "test_names_are_unique_and_in_alphabetical_order",
     KeepsOldSummaries: "test_a_line_has_the_summary_of_the_last_entry",
-    Unsorted: "test_names_are_unique_and_in_alphabetical_order",
 }
 
 

@@ -1,11 +1,9 @@
 """Suites run without a test runner."""
 
-import random
-
 import numpy as np
 
 from helpers.scripts import run_script
-from mislid.testing.suite import evidence_above_one, global_randomness
+from mislid.testing.suite import evidence_above_one
 
 
 def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
@@ -15,19 +13,6 @@ def test_bets_on_numbers_of_mean_one_win_as_rarely_as_they_must() -> None:
     better = [evidence_above_one(generator.standard_normal(300)) for _ in range(100)]
     assert min(better) > np.log(20.0)
     assert evidence_above_one(np.array([-np.inf, 800.0])) > 700.0
-
-
-def test_the_generators_of_the_process_are_put_back() -> None:
-    def drawn() -> tuple[float, float]:
-        return random.random(), float(np.random.random())  # noqa: NPY002
-
-    with global_randomness(5):
-        expected = drawn()
-        with global_randomness(3):
-            assert drawn() != expected
-        again = drawn()
-    with global_randomness(5):
-        assert (drawn(), drawn()) == (expected, again)
 
 
 def test_the_suites_need_neither_pytest_nor_what_is_heavy() -> None:

