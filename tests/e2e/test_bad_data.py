@@ -30,35 +30,6 @@ def refused(capsys, tmp_path):
     return check
 
 
-def lines(heading, line, count=20):
-    return "\n".join([heading, *(line.format(k=k) for k in range(count))]) + "\n"
-
-
-OBSERVATIONS = {
-    "truncated": ("name,x,reward\na,1,1\nb,2", "must have 3 cells in every line"),
-    "wrong columns": ("name,x,gain\na,1,1\n", "must have a column 'reward'; got the headings"),
-    "non-numeric": (
-        "name,x,reward\na,red,1\n",
-        "line 2, column 'x': a finite number is needed",
-    ),
-    "constant features": (lines("name,x,reward", "c{k},7,{k}"), "a column that varies; all 1 are"),
-    "empty": ("", "must be a file with one line per observation"),
-    "no rows": ("name,x,reward\n", "must have a heading line and one line per observation"),
-    "constant rewards": (lines("name,x,reward", "c{k},{k},7"), "y must vary; got 7 in all rows"),
-    "NaN rewards": ("name,x,reward\na,1,nan\n", "line 2, column 'reward': a finite number"),
-    "missing rewards": ("name,x,reward\na,1,\n", "line 2, column 'reward': a number is missing"),
-    "one candidate": (lines("name,x,reward", "c,7,{k}"), "must have at least 2 candidates"),
-}
-
-
-@pytest.mark.parametrize(("text", "sentence"), OBSERVATIONS.values(), ids=OBSERVATIONS)
-def test_observations(text, sentence, tmp_path, refused):
-    path = tmp_path / "seen.csv"
-    path.write_text(text)
-    ask = ("represent", path, "--target", "reward", "--m", 1, "--output", tmp_path / "seen.npz")
-    refused(*ask, names=path, sentence=sentence)
-
-
 def saved(**arrays):
     content = io.BytesIO()
     np.savez(content, **arrays)
@@ -84,34 +55,6 @@ def test_instances(kind, tmp_path, refused):
     path = tmp_path / "arms.npz"
     path.write_bytes(content)
     refused("run", path, "--m", 1, "--misspecification", 1, names=path, sentence=sentence)
-
-
-@pytest.mark.parametrize("kind", ["truncated", "wrong sizes"])
-def test_published_instances(kind, tmp_path, refused):
-    content, sentence = ARCHIVES[kind]
-    path = tmp_path / "data" / "instances" / "B.npz"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-    ask = ("reproduce", "C", "--data", tmp_path / "data", "--output", tmp_path / "out")
-    refused(*ask, names=path, sentence=sentence)
-
-
-TABLES = {
-    "truncated": ("# misspecification=1\nmean,x\n1,2\n3", "must have 2 cells in every line"),
-    "wrong columns": ("# misspecification=1\nvalue,x\n1,2\n3,4\n", "must have a column 'mean'"),
-    "non-numeric": ("# misspecification=1\nmean,x\n1,two\n3,4\n", "line 3, column 'x': "),
-    "empty": ("", "must be a file with an instance"),
-    "no rows": ("mean,x\n", "must have a heading line and one line per arm"),
-    "constant features": ("# misspecification=1\nmean,x\n1,0\n3,0\n", "a nonzero entry"),
-    "NaN rewards": ("# misspecification=1\nmean,x\nnan,2\n3,4\n", "line 3, column 'mean': "),
-}
-
-
-@pytest.mark.parametrize(("text", "sentence"), TABLES.values(), ids=TABLES)
-def test_instances_as_tables(text, sentence, tmp_path, refused):
-    path = tmp_path / "arms.csv"
-    path.write_text(text)
-    refused("run", path, "--m", 1, names=path, sentence=sentence)
 
 
 @pytest.mark.parametrize(

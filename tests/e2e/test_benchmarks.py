@@ -39,24 +39,3 @@ def test_finished_runs_are_kept(tmp_path):
     assert len(kept) == 3
     assert bench("proof", "--quick", **environment).stdout == first.stdout
     assert {path: path.read_text() for path in kept} == kept
-
-
-@pytest.mark.parametrize(
-    ("arguments", "refusal"),
-    [
-        (["pears"], f"any of {', '.join(BENCHMARKS)}; got pears"),
-        (["compile", "--against", "docs"], "must be a directory with src/mislid; got docs"),
-        (["compile", "--repeats", "0"], "--repeats must be at least 1; got 0"),
-    ],
-)
-def test_wrong_calls_are_refused(arguments, refusal):
-    done = bench(*arguments)
-    assert done.returncode == 2
-    assert refusal in done.stderr
-
-
-def test_tables_of_the_documents_are_there():
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for name in ("proof", "rivals-guaranteed", "rounds", "noise", "studies", "compile"):
-        assert f"(tables/{name}.csv)" in text
-        assert (ROOT / "docs" / "tables" / f"{name}.csv").is_file()

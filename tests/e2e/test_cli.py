@@ -37,12 +37,6 @@ def refused(done, status, sentence):
     assert sentence in done.stderr
 
 
-def test_version():
-    done = command("--version")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"mislid, version {mislid.__version__}\n"
-
-
 @pytest.mark.parametrize("name", ["", "run", "bound", "reproduce", "data", "represent", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
@@ -57,22 +51,6 @@ def test_help_loads_neither_compiler_nor_arrays(name):
     assert done.stdout.startswith(f"Usage: mislid {name}".strip())
 
 
-def test_without_click_the_way_out_is_named():
-    code = "import sys; sys.modules['click'] = None; from mislid.cli import main; sys.exit(main())"
-    refused(command(start=["-c", code]), 1, "needs click (pip install 'mislid[cli]')")
-
-
-def test_the_bound_as_json(ask):
-    done = command("bound", *ask, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert list(said) == ["characteristic_time", "lower", "upper", "samples", "allocation"]
-    time_ = mislid.characteristic_time(mislid.Model(FEATURES, 0.1), MEANS, 1)
-    assert said["characteristic_time"] == time_.value
-    assert said["samples"] == time_.samples(0.05)
-    assert said["allocation"] == time_.allocation.tolist()
-
-
 def test_an_infinite_bound_is_strict_json(tmp_path):
     path = tmp_path / "tie.csv"
     path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
@@ -82,55 +60,6 @@ def test_an_infinite_bound_is_strict_json(tmp_path):
     assert said["characteristic_time"] == "inf"
     assert said["note"] == "the mean at place m=1 and the next one are equal"
     assert "infinite on average" in command("bound", path, "--m", "1").stdout
-
-
-def test_a_warning_is_one_line_on_stderr(file):
-    done = command("bound", file, "--m", 1, "--misspecification", 0.01, "--format", "json")
-    assert done.returncode == 0
-    json.loads(done.stdout)
-    (line,) = done.stderr.strip().splitlines()
-    assert line.startswith("Warning: means need a misspecification of at least 0.0333")
-
-
-def test_runs_that_may_never_stop_are_announced(tmp_path):
-    path = tmp_path / "tie.csv"
-    path.write_text("# misspecification=1\nmean,a,b\n0.5,1,0\n0.5,0,1\n0,1,1\n")
-    said = fake("run", path, "--m", 1, "--runs", 2, "--quiet").stderr
-    assert said.startswith("Warning: the mean at place m=1 and the next one are equal")
-    assert len(said.splitlines()) == 1
-    for calm in (["--m", 2], ["--m", 1, "--tolerance", 0.1], ["--m", 1, "--max-samples", 99]):
-        assert not fake("run", path, *calm, "--runs", 2, "--quiet").stderr
-
-
-def test_runs_as_json(ask):
-    done = fake("run", *ask, "--runs", 30, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert list(said) == [
-        "runs",
-        "mean_samples",
-        "std_samples",
-        "error_rate",
-        "samples",
-        "correct",
-        "status",
-        "settings",
-    ]
-    assert said["runs"] == len(said["samples"]) == len(said["correct"]) == len(said["status"]) == 30
-    assert said["mean_samples"] == pytest.approx(np.mean(said["samples"]))
-    assert said["std_samples"] == pytest.approx(np.std(said["samples"]))
-    assert said["error_rate"] == said["correct"].count(False) / 30
-    assert set(said["status"]) == {"stopped", "budget exhausted"}
-    assert said["settings"]["options"] == {
-        "algorithm": "mislid",
-        "assume_noise": None,
-        "delta": 0.05,
-        "gamma": 1.0,
-        "max_samples": None,
-        "stopping": "guaranteed",
-        "tolerance": 0.0,
-    }
-    assert "30/30" in done.stderr
 
 
 def test_options_reach_the_runs(ask):
@@ -185,32 +114,6 @@ def test_ctrl_c_says_what_is_kept(ask, tmp_path):
     assert f"kept in '{output}'" in said
 
 
-def test_files_that_cannot_be_read(tmp_path, ask):
-    rest = ask[1:]
-    bad = tmp_path / "bad.npz"
-    bad.write_bytes(b"not an archive")
-    refused(command("bound", tmp_path / "missing.npz", *rest), 1, "must be a readable file")
-    refused(command("bound", bad, *rest), 1, str(bad))
-    refused(fake("run", bad, *rest), 1, str(bad))
-    refused(command("bound", tmp_path / "arms.txt", *rest), 1, "must end in .npz or .csv")
-    refused(command("bound", tmp_path, *rest), 1, str(tmp_path))
-
-
-def test_values_that_do_not_fit_the_file(file, ask):
-    refused(command("bound", file, "--m", 1), 1, "which declares none: a number at least 0, or inf")
-    refused(
-        command("bound", file, "--m", 3, "--misspecification", 0),
-        1,
-        "m must be an integer from 1 to 2 with K=3 arms; got m=3",
-    )
-    refused(fake("run", *ask, "--algorithm", "nonsense"), 2, "'nonsense' is not one of 'mislid'")
-    for name in ("run", "bound"):
-        done = command(name, *ask, "--tolerance", "inf")
-        refused(done, 1, "tolerance must be a finite number at least 0; got inf")
-    done = command("run", *ask, "--gamma", "nan")
-    refused(done, 1, "gamma must be a finite number at least 1; got nan")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -246,12 +149,6 @@ def test_a_reader_that_leaves_early_is_no_error(ask):
     ) as process:
         process.stdout.close()
         assert without_notice(process.stderr.read()) == ""
-
-
-def test_no_scheduler_at_the_address(ask):
-    pytest.importorskip("distributed")
-    done = fake("run", *ask, "--dask", "tcp://127.0.0.1:9")
-    refused(done, 1, "no Dask scheduler answers at 'tcp://127.0.0.1:9'")
 
 
 def test_the_demo(tmp_path):

@@ -66,12 +66,3 @@ def test_the_library_is_installed_and_the_example_prints_what_is_shown(newcomer)
     [code], [shown] = blocks("python"), blocks("text")
     # The folder with the sources is no part of the installation.
     assert good(newcomer("cd .. && python - <<'END'\n" + code + "END\n")) == shown
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
-def test_both_commands_work_in_a_fresh_checkout(newcomer):
-    demo, test = (line.partition("#")[0].strip() for line in blocks("sh")[0].splitlines())
-    assert "1,252" in good(newcomer(demo))
-    # All that comes before the tests, which are found but not run: they run already.
-    assert " tests collected" in good(newcomer(test, PYTEST_ADDOPTS="--collect-only -q"))

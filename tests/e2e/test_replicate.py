@@ -187,12 +187,6 @@ def test_a_cluster_gives_the_same_rows(client, way, tmp_path):
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == RUNS + 1
 
 
-def test_a_failing_run_on_a_cluster_says_which(client):
-    with pytest.raises(ValueError, match="this run fails") as caught:
-        rows(client=client, fail_at=5)
-    assert "in run 5 of seed 0" in caught.value.__notes__
-
-
 @pytest.mark.parametrize("way", ["client", "executor"])
 def test_an_interruption_frees_the_cluster(client, way):
     def press(done, _):

@@ -1,7 +1,5 @@
 """`mislid represent` in a process of its own, and what `mislid run` makes of its file."""
 
-import csv
-import io
 import json
 import subprocess
 import sys
@@ -63,43 +61,6 @@ def assert_begins_a_study(folder, create, instance):
     study._session.storage.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ending", ["csv", "npz"])
-def test_a_study_of_a_saved_file(folder, ending):
-    done = command("represent", *ASK, "--quiet", "--output", f"seen.{ending}", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    create = done.stderr.strip().splitlines()[-1].split()
-    assert create[:3] == ["mislid", "study", "create"]
-    assert_begins_a_study(folder, create, mislid.load_instance(folder / f"seen.{ending}"))
-
-
-@pytest.mark.slow
-def test_the_same_seed_prints_the_same(folder):
-    ask = ["represent", *ASK, "--quiet", "--d", "1", "--order", "prediction", "--format"]
-    one, two = (command(*ask, "json", cwd=folder) for _ in range(2))
-    assert one.returncode == 0, one.stderr
-    assert one.stdout == two.stdout
-    found = json.loads(one.stdout)
-    assert (found["observations"], found["columns"], found["candidates"]) == (20, 2, 10)
-    assert len(found["choices"]) == 2 * found["rank"]
-    assert found["saved"]["d"] == mislid.load_instance(folder / "seen.npz").d == 1
-    rows = list(csv.DictReader(io.StringIO(command(*ask, "csv", cwd=folder).stdout)))
-    assert float(rows[0]["time"]) == found["choices"][0]["time"]
-
-
-@pytest.mark.slow
-def test_whole_candidates_are_left_out_and_a_loss_is_chosen(folder):
-    ask = ["represent", *ASK, "--quiet", "--format", "json"]
-    ask += ["--split", "candidates", "--within", "1.5", "--order", "prediction"]
-    done = command(*ask, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["test_lines"] == 4
-    assert found["saved"]["misspecification"] <= 1.5
-    instance = mislid.load_instance(folder / "seen.npz")
-    assert instance.model.misspecification == found["saved"]["misspecification"]
-
-
 @pytest.mark.parametrize(
     ("change", "status", "sentence"),
     [
@@ -123,15 +84,6 @@ def test_wrong_calls_get_one_sentence(folder, change, status, sentence, monkeypa
     assert not said.out
     assert sentence in said.err
     assert "epoch" not in said.err
-
-
-def test_text_cells_hint_at_groups(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    assert main(["represent", *(word for word in ASK if word not in ("--group", "plate"))]) == 1
-    assert capsys.readouterr().err.strip() == (
-        "Error: 'seen.csv', line 2, column 'plate': a finite number is needed; got 'A' "
-        "(name columns that are no features as groups)."
-    )
 
 
 @pytest.mark.slow

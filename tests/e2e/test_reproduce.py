@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mislid.cli import main
-from mislid.cli.reproduce import NAMES
 from mislid.paper.experiments import EXPERIMENTS
 
 FILES = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
@@ -50,10 +49,6 @@ def reproduce(*arguments):
     return main(["reproduce", *map(str, arguments), "--quiet"])
 
 
-def test_the_command_knows_the_experiments():
-    assert tuple(EXPERIMENTS) == NAMES
-
-
 @pytest.mark.parametrize(
     "name",
     ["C", *(pytest.param(name, marks=pytest.mark.slow) for name in ("A", "B", "D", "E"))],
@@ -79,25 +74,6 @@ def test_without_data_the_paper_s_recipe_is_used(tmp_path, capsys):
     assert "another instance" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_the_same_call_again_does_nothing_again_and_more_runs_go_on(data, tmp_path, capsys):
-    output = tmp_path / "out"
-    seen = []
-    for runs in (1, 1, 2):
-        assert reproduce("C", "--runs", runs, "--data", data, "--output", output) == 0
-        seen.append((output / "C" / "runs.csv").read_text().splitlines())
-    assert seen[0] == seen[1]
-    assert set(seen[0]) < set(seen[2])
-
-
-def test_another_seed_is_refused_in_the_same_place(data, tmp_path, capsys):
-    output = tmp_path / "out"
-    assert reproduce("C", "--runs", 1, "--data", data, "--output", output) == 0
-    again = reproduce("C", "--runs", 1, "--data", data, "--output", output, "--seed", 1)
-    assert again == 1
-    assert "where seed was 0 and now is 1" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["D", "E"])
 def test_real_data_that_are_missing_are_asked_for(name, tmp_path, capsys):
     assert reproduce(name, "--output", tmp_path / "out") == 1
@@ -107,11 +83,6 @@ def test_real_data_that_are_missing_are_asked_for(name, tmp_path, capsys):
     assert "get it with `mislid data fetch instances`" in said.err
     assert "come from the authors' https://github.com/clreda/misspecified-top-m" in said.err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_named_directory_without_the_instance_is_refused(tmp_path, capsys):
-    assert reproduce("A", "--data", tmp_path, "--output", tmp_path / "out") == 1
-    assert "no instances/A_eps0.npz in" in capsys.readouterr().err
 
 
 def test_all_does_what_it_can_and_says_what_is_missing(tmp_path, capsys, monkeypatch):
@@ -124,30 +95,3 @@ def test_all_does_what_it_can_and_says_what_is_missing(tmp_path, capsys, monkeyp
     assert "Error: D: no instances/D.npz" in said.err
     assert f"Page: {page}" in said.out
     assert "## C: Optimistic" in page.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["F"], 2, "'F' is not one of"),
-        (["A", "--runs", "0"], 2, "--runs"),
-        (["A", "--page", "page.txt"], 1, "page must end in .md; got 'page.txt'"),
-    ],
-)
-def test_wrong_calls(arguments, status, message, capsys):
-    assert main(["reproduce", *arguments]) == status
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_progress_is_on_stderr(data, tmp_path, capsys):
-    arguments = ["C", "--runs", "1", "--data", str(data), "--output", str(tmp_path / "out")]
-    # The second time all runs are there already.
-    for _ in range(2):
-        assert main(["reproduce", *arguments]) == 0
-        said = capsys.readouterr()
-        for method in EXPERIMENTS["C"].cases[0].methods:
-            bars = [line for line in said.err.split("\r") if f"C {method.label}: " in line]
-            assert "0/1" in bars[0]
-            assert "1/1" in bars[-1]
-        assert "100%|" not in said.out

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import multiprocessing
 import os
 import signal
 import time
@@ -46,14 +45,6 @@ def untimed(output):
     with (output / "C" / "runs.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     return [{name: cell for name, cell in row.items() if name != "seconds"} for row in rows]
-
-
-@pytest.mark.usefixtures("brief")
-def test_processes_give_the_same_runs(tmp_path):
-    alone = reproduce(tmp_path / "one")
-    assert len(alone) == 2 * RUNS
-    assert reproduce(tmp_path / "two", "--jobs", 2) == alone
-    assert not multiprocessing.active_children()
 
 
 @pytest.mark.usefixtures("brief")

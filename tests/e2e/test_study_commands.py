@@ -1,9 +1,7 @@
 """`mislid study` in processes of its own: at the same time, killed, interrupted, in a terminal."""
 
-import csv
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -59,11 +57,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def trials(folder: Path, sheet: str) -> list[int]:
-    with (folder / sheet).open(newline="") as file:
-        return [int(row["trial"]) for row in csv.DictReader(file)]
-
-
 def tells(folder: Path) -> int:
     with closing(sqlite3.connect(folder / "lab.db")) as database:
         return database.execute(
@@ -89,15 +82,6 @@ def test_help_loads_neither_compiler_nor_tables() -> None:
 
 
 @pytest.mark.slow
-def test_asks_at_the_same_time_hand_out_different_trials(folder: Path) -> None:
-    crew = [started(folder, "ask", "s", "-n", 5, "--csv", f"{at}.csv") for at in range(2)]
-    for process in crew:
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-    assert sorted(trials(folder, "0.csv") + trials(folder, "1.csv")) == list(range(10))
-
-
-@pytest.mark.slow
 def test_a_tell_that_is_killed_is_told_again(folder: Path) -> None:
     """Whatever was told by then, the same sheet once more completes it and doubles nothing."""
     status, _, err = command(folder, "ask", "s", "-n", 60, "--csv", "plate.csv")
@@ -119,14 +103,3 @@ def test_a_tell_that_is_killed_is_told_again(folder: Path) -> None:
     status, out, _ = command(folder, "export", "s", "--format", "json")
     assert set(Counter(row["trial"] for row in json.loads(out)).values()) == {1}
     assert len(json.loads(out)) == 60
-
-
-@pytest.mark.slow
-def test_watching_ends_cleanly_with_ctrl_c(folder: Path) -> None:
-    process = started(folder, "status", "s", "--watch", 0.1, "--exit-code")
-    assert process.stdout is not None
-    assert "study" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 3
-    assert "Traceback" not in err

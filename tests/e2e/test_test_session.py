@@ -1,7 +1,6 @@
 """The tests as they are run: in the background, and on a machine without PostgreSQL or Chromium."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,26 +27,6 @@ def run_tests(folder: Path, code: str, **environment: str) -> str:
         check=False,
     )
     return done.stdout + done.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
-def test_ctrl_c_works_in_tests_of_a_background_job(tmp_path: Path) -> None:
-    code = (
-        "import signal, subprocess, sys, pytest\n"
-        "press = 'import signal; signal.raise_signal(signal.SIGINT)'\n"
-        "def test_here():\n"
-        "    with pytest.raises(KeyboardInterrupt):\n"
-        "        signal.raise_signal(signal.SIGINT)\n"
-        "def test_in_a_program():\n"
-        "    done = subprocess.run([sys.executable, '-c', press], capture_output=True)\n"
-        "    assert b'KeyboardInterrupt' in done.stderr\n"
-    )
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        said = run_tests(tmp_path, code)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert "2 passed" in said, said
 
 
 @pytest.mark.parametrize("name", ["postgresql", "chromium"])

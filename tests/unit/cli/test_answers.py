@@ -41,12 +41,6 @@ def test_before_there_is_an_estimate(created: Call) -> None:
     assert json.loads(created("threshold", "s", 0, "--format", "json").out)["above"] == []
 
 
-def test_a_contradiction_is_said(created: Call, folder: Path) -> None:
-    (folder / "h.csv").write_text("arm,value\n" + "A12,9\nA12,-9\nB07,0\nC33,0\nD01,0\n" * 3)
-    created("import", "s", "h.csv")
-    assert "CONTRADICTED" in created("result", "s", "--now").out
-
-
 @pytest.mark.parametrize("value", ["-0.1", "0.7", "1e3"])
 def test_thresholds(measured: Call, opened, value: str) -> None:
     found = opened().threshold(float(value))
@@ -61,11 +55,6 @@ def test_thresholds(measured: Call, opened, value: str) -> None:
     assert len(sides) == 4
     lines = dict(line.split(None, 1) for line in printed(measured("threshold", "s", value)))
     assert lines["above"] == (", ".join(said["above"]) or "-")
-
-
-@pytest.mark.parametrize("value", ["much", "nan", "inf", "0,5", "--nonsense"])
-def test_bad_thresholds(created: Call, value: str) -> None:
-    assert created("threshold", "s", value).status == 2
 
 
 def test_a_ranking(measured: Call, opened) -> None:

@@ -55,16 +55,6 @@ def test_a_phase_is_asked_for_where_the_rule_has_one(created: Call) -> None:
     assert len({trial["arm"] for trial in trials}) == len(trials) > 1
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800), (" 5 s", 5)]
-)
-def test_leases(created: Call, opened, text: str, seconds: float) -> None:
-    assert created("ask", "s", "--worker", "w", "--lease", text).status == 0
-    study = opened()
-    asked = study.events()[-1]
-    assert asked.fact.expires - asked.time == pytest.approx(seconds)
-
-
 def test_a_sheet_is_not_overwritten(sheet: Path, created: Call, opened) -> None:
     before = sheet.read_bytes()
     refused(created("ask", "s", "--csv", "plate.csv"), 1, "'plate.csv' is there already")
@@ -102,17 +92,6 @@ def test_trials_of_a_sheet_that_failed_are_named(
     assert [row["arm"] for row in rows((folder / "plate.csv").read_text())] == ["A12", "B07"]
 
 
-def test_pending_trials_are_given_without_asking(created: Call, opened) -> None:
-    created("ask", "s", "-n", 2, "--worker", "a")
-    created("ask", "s", "-n", 1)
-    events = len(opened().events())
-    said = json.loads(created("ask", "s", "--pending", "--format", "json").out)
-    assert [trial["trial"] for trial in said] == [0, 1, 2]
-    said = json.loads(created("ask", "s", "--pending", "--worker", "a", "--format", "json").out)
-    assert [trial["trial"] for trial in said] == [0, 1]
-    assert len(opened().events()) == events
-
-
 def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
     filled(sheet, {0: "0.31", 1: " 0.5 "})
     assert printed(created("tell", "s", "--csv", "plate.csv")) == [
@@ -129,14 +108,6 @@ def test_a_sheet_filled_in_in_part(sheet: Path, created: Call, opened) -> None:
         "unchanged": [0, 1],
         "empty": [3],
     }
-
-
-def test_trials_that_failed(sheet: Path, created: Call, opened) -> None:
-    filled(sheet, {1: "fail", 2: "Failed"}, column="state")
-    said = json.loads(created("tell", "s", "--csv", "plate.csv", "--format", "json").out)
-    assert (said["failed"], said["empty"]) == ([1, 2], [0, 3])
-    assert created("tell", "s", 3, "--fail").status == 0
-    assert [trial.id for trial in opened().pending] == [0]
 
 
 def test_conflicts_keep_the_first_value_and_the_rest_is_told(
@@ -179,43 +150,12 @@ def test_a_sheet_with_anything_wrong_tells_nothing(
     assert opened().samples == 0
 
 
-def test_other_states_and_values_of_failures_are_refused(sheet: Path, created: Call) -> None:
-    sheet.write_text("trial,value,state\n0,,lost\n1,0.5,fail\n")
-    done = created("tell", "s", "--csv", "plate.csv")
-    refused(done, 1, "state must be empty, complete or fail; got 'lost'", "failed has no value")
-
-
 def test_a_sheet_of_another_study_is_refused(sheet: Path, created: Call) -> None:
     created("create", "t", *question())
     created("ask", "t", "-n", 4)
     filled(sheet, {0: "0.31"})
     done = created("tell", "t", "--csv", "plate.csv")
     refused(done, 1, "line 2: it is of study 's', not 't'")
-
-
-def test_a_sheet_without_the_columns_is_refused(sheet: Path, created: Call) -> None:
-    sheet.write_text("arm,reading\nA12,1\n")
-    done = created("tell", "s", "--csv", "plate.csv")
-    refused(done, 1, "must be a column of 'plate.csv', one of 'arm', 'reading'; got 'trial'")
-    refused(created("tell", "s", "--csv", "no.csv"), 1, "must be a readable file; got 'no.csv'")
-
-
-def test_semicolons_and_decimal_commas(sheet: Path, created: Call, opened) -> None:
-    text = "﻿trial;arm;x0;value;study;\r\n0;A12;1.5;0,31;s;\r\n1; B07;1.5;-1,5;s;\r\n;;;;;\r\n"
-    sheet.write_bytes(text.encode())
-    assert created("tell", "s", "--csv", "plate.csv").status == 0
-    assert [row.value for row in opened().observation_rows()] == [0.31, -1.5]
-
-
-def test_one_trial_at_a_time(sheet: Path, created: Call, opened) -> None:
-    done = created("tell", "s", 0, -0.5)
-    assert done.out.startswith("told          1  (trials 0)\n")
-    assert created("tell", "s", "1", "+1e-2").status == 0
-    assert created("tell", "s", 0, -0.5).out.startswith("unchanged")
-    done = created("tell", "s", 0, 0.5)
-    assert done.status == 1
-    assert "trial 0 has been told the value -0.5, which stays" in done.err
-    assert [row.value for row in opened().observation_rows()] == [-0.5, 0.01]
 
 
 @pytest.mark.parametrize(
@@ -237,30 +177,6 @@ def test_one_trial_at_a_time(sheet: Path, created: Call, opened) -> None:
 def test_wrong_calls(sheet: Path, created: Call, opened, words: list[str]) -> None:
     refused(created("tell", "s", *words), 2)
     assert opened().samples == 0
-
-
-def test_an_unknown_study(created: Call) -> None:
-    for words in (["ask", "x"], ["tell", "x", 0, 1], ["status", "x"], ["result", "x"]):
-        refused(created(*words), 1, "study_name must be of a study in this storage, 's'; got 'x'")
-
-
-def test_history(created: Call, folder: Path, opened) -> None:
-    (folder / "h.csv").write_text("when;compound;ic50\n1;C33;0,9\n2; A12;0,3\n;;\n")
-    columns = ["--arm-column", "compound", "--value-column", "ic50"]
-    done = created("import", "s", "h.csv", *columns, "--format", "json")
-    assert json.loads(done.out) == {
-        "imported": 2,
-        "samples": 2,
-        "status": "running",
-        "proven": True,
-    }
-    assert [row[2:5] for row in opened().observation_rows()] == [
-        (None, "C33", 0.9),
-        (None, "A12", 0.3),
-    ]
-    refused(created("import", "s", "h.csv", *columns), 1, "were imported before, as event 2")
-    assert "imported      2\n" in created("import", "s", "h.csv", *columns, "--again").out
-    assert opened().samples == 4
 
 
 def test_an_import_with_a_key_counts_once(created: Call, folder: Path) -> None:
@@ -288,29 +204,3 @@ def test_bad_history_is_refused_as_a_whole(
     (folder / "h.csv").write_text(content)
     refused(created("import", "s", "h.csv"), 1, complaint)
     assert opened().samples == 0
-
-
-def test_integer_labels_are_found(study_command: Call, folder: Path, opened) -> None:
-    (folder / "names.csv").write_text("# names=integers\nname\n3\n1\n2\n")
-    study_command("create", "s", "--candidates", "names.csv", "--m", 1, "--noise", 1)
-    study_command("ask", "s", "-n", 3, "--csv", "plate.csv")
-    assert (folder / "plate.csv").read_text().startswith("trial,arm,value,state,study\n0,3,,,s\n")
-    filled(folder / "plate.csv", {0: "1", 1: "2", 2: "3"})
-    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
-    (folder / "h.csv").write_text("arm,value\n2,5\n")
-    assert study_command("import", "s", "h.csv").status == 0
-    assert [row.arm for row in opened().observation_rows()] == [3, 1, 2, 2]
-
-
-def test_batches_that_fit_a_plate(created: Call, opened) -> None:
-    done = created(
-        *("ask", "s", "-n", 12, "--max-candidates", 2, "--replicates", 3, "--max-per-candidate", 6),
-        *("--format", "json"),
-    )
-    assert done.status == 0, done.err
-    arms = [trial["arm"] for trial in json.loads(done.out)]
-    assert sorted(arms) == ["A12"] * 6 + ["B07"] * 6
-    log = created("export", "s", "--events", "--format", "json").out
-    assert json.loads(log)[-1]["fact"]["proposed"] == ["A12", "B07", "A12", "B07"]
-    refused(created("ask", "s", "-n", 4, "--replicates", 3), 1, "n must be a multiple")
-    assert len(opened().pending) == 12

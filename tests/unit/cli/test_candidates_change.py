@@ -39,32 +39,6 @@ def test_candidates_come_and_go(study_command: Call, folder: Path) -> None:
     assert json.loads(done.out)["withdrawn"] is True
 
 
-def test_costs_are_read_and_reported(study_command: Call, folder: Path) -> None:
-    begun(study_command, folder, "--cost", "price")
-    (folder / "few.csv").write_text("arm,value\na,0.2\nb,0.9\nc,0.4\n")
-    study_command("import", "s", "few.csv")
-    assert "23 by now, about" in study_command("status", "s").out
-    refused(
-        study_command("add", "s", "--candidates", "more.csv", "--ignore", "price"),
-        1,
-        "cost must be given for new candidates",
-    )
-    assert study_command("add", "s", "--candidates", "more.csv", "--cost", "price").status == 0
-
-
-def test_what_cannot_be_is_refused(study_command: Call, folder: Path) -> None:
-    begun(study_command, folder, "--ignore", "price")
-    refused(study_command("retire", "s", "zz"), 1, "arm must be one of the 3 candidates")
-    refused(study_command("retire", "s", "a"), 1, "arm must be one that was measured")
-    refused(study_command("add", "s", "--candidates", "none.csv"), 1, "none.csv")
-    refused(study_command("add", "s", "--candidates", "more.csv"), 1, "no features, as the others")
-    refused(
-        study_command("add", "s", "--candidates", "arms.csv", "--ignore", "price"),
-        1,
-        "must be new to the study",
-    )
-
-
 def test_trials_and_rows_keep_their_candidate_after_one_left(
     study_command: Call, folder: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from helpers.study_calls import Call, question, refused
+from helpers.study_calls import Call, refused
 
 
 def told(call: Call) -> None:
@@ -25,16 +25,6 @@ def test_a_value_is_corrected_and_both_stay_in_the_log(created: Call) -> None:
     assert created("correct", "s", "--row", 0, -0.3).status == 0  # a negative value is no option
 
 
-def test_a_void_value_counts_no_more(created: Call) -> None:
-    told(created)
-    found = json.loads(created("void", "s", 2, "--format", "json").out)
-    assert (found["changed"], found["samples"]) == (True, 3)
-    refused(created("void", "s", 99), 1, "trial must be one that was asked")
-    refused(created("void", "s"), 2, "give TRIAL, or --row ROW")
-    refused(created("correct", "s", 2), 2, "give TRIAL and VALUE")
-    refused(created("correct", "s", 2, "much"), 2, "VALUE")
-
-
 def test_a_refuted_declaration_and_its_mend(created: Call, folder: Path) -> None:
     (folder / "h.csv").write_text("arm,value\n" + "A12,0\nA12,1\nB07,0\nC33,0\nD01,0\n" * 4)
     done = created("import", "s", "h.csv")
@@ -48,15 +38,3 @@ def test_a_refuted_declaration_and_its_mend(created: Call, folder: Path) -> None
     found = json.loads(created("redeclare", "s", "--noise", 1, "--format", "json").out)
     assert found["status"] == "running"
     refused(created("redeclare", "s"), 2, "give --misspecification, --noise, or both")
-
-
-def test_what_is_proved_is_accepted(study_command: Call, folder: Path) -> None:
-    words = [str(word) for word in question()]
-    at = words.index("--misspecification")
-    study_command("create", "s", *words[:at], *words[at + 2 :])
-    (folder / "h.csv").write_text("arm,value\n" + "A12,0.3\nB07,0.5\nC33,0.9\nD01,0.4\n" * 2)
-    assert "running" in study_command("import", "s", "h.csv").out
-    refused(study_command("accept", "s", "--misspecification", 9), 1, "only up to")
-    assert "decided" in study_command("accept", "s").out
-    assert study_command("result", "s", "--certificate", "c.json").status == 0
-    assert study_command("verify", "c.json").status == 0

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 import pytest
@@ -23,17 +22,6 @@ def test_leases_that_no_calendar_has(created: Call, lease: str) -> None:
     assert f"{lease!r} is no time such as 90, 30m, 1h or 2d, of at most 100 years" in done.err
 
 
-@pytest.mark.parametrize("stated", ["abc", "-1", "nan", "", "1,5"])
-def test_a_misspecification_that_is_no_number(
-    study_command: Call, folder: Path, stated: str
-) -> None:
-    (folder / "bad.csv").write_text(f"# misspecification={stated}\nname,x\na,1\nb,2\n")
-    done = study_command("create", "s", "--candidates", "bad.csv", "--m", 1, "--noise", 1)
-    assert done.status == 1
-    assert "misspecification in 'bad.csv' must be a number at least 0" in done.err
-    assert not (folder / "lab.db").exists()
-
-
 @pytest.mark.parametrize(
     "call", ["tell s {} 0.5", "tell s {} --fail", "correct s {} 0.5", "void s {}"]
 )
@@ -42,13 +30,6 @@ def test_trial_numbers_without_end(created: Call, call: str) -> None:
     assert done.status == 2
     assert "trial must be the number of one that was asked; got '1111" in done.err
     assert len(done.err) < 400
-
-
-def test_of_a_file_full_of_mistakes_ten_are_shown(created: Call, folder: Path) -> None:
-    (folder / "sheet.csv").write_text("trial,value\n" + "x,0.5\n" * 30)
-    done = created("tell", "s", "--csv", "sheet.csv")
-    assert done.err.count("trial must be") == 10
-    assert "; and 20 more" in done.err
 
 
 @pytest.mark.parametrize(

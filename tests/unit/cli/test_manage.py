@@ -1,6 +1,5 @@
 """`mislid study list`, `copy`, `delete` and `check`."""
 
-import csv
 import io
 import json
 import sqlite3
@@ -16,30 +15,6 @@ def names(call: Call, *words: object) -> list[str]:
     return [line["study"] for line in json.loads(call("list", *words, "--format", "json").out)]
 
 
-def test_the_list_in_three_formats(created: Call) -> None:
-    created("create", "t", *question("heuristic"))
-    created("ask", "t", "-n", 2)
-    table = created("list").out.splitlines()
-    assert table[0].split()[:3] == ["study", "status", "candidates"]
-    assert "no proof" in table[2]
-    one, two = csv.DictReader(io.StringIO(created("list", "--format", "csv").out))
-    assert (one["study"], one["guarantee"], two["pending"]) == ("s", "proven", "2")
-    assert names(created) == ["s", "t"]
-
-
-def test_copies_go_on_apart(created: Call, opened) -> None:
-    created("ask", "s")
-    created("tell", "s", 0, 0.3)
-    assert created("copy", "s", "--as", "u").status == 0
-    assert created("copy", "s", "--to", "other.db", "--as", "v").status == 0
-    created("ask", "u")
-    assert names(created) == ["s", "u"]
-    assert names(created, "--storage", "other.db") == ["v"]
-    assert (opened("s").pending, len(opened("u").pending)) == ([], 1)
-    refused(created("copy", "s", "--as", "u"), 1, "study_name must be new; got 'u'")
-    refused(created("copy", "s"), 2, "give --to, --as or both")
-
-
 def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(created("delete", "s"), 1, "study 's' was not deleted: --yes says that you mean it")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
@@ -52,25 +27,6 @@ def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) ->
     assert created("delete", "s").out == "deleted  s, 1 event\n"
     assert names(created) == []
     refused(created("delete", "s", "--yes"), 1, "study_name must be of a study in this storage")
-
-
-def test_a_storage_of_another_release(created: Call, folder: Path) -> None:
-    with sqlite3.connect(folder / "lab.db") as other:
-        other.execute("UPDATE mislid_schema SET version = 99, written_by = 'mislid 9.9'")
-    other.close()
-    for words in (["list"], ["ask", "s"], ["status", "s"]):
-        refused(created(*words), 1, "has schema version 99, of mislid 9.9")
-
-
-def test_a_locked_storage(created: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mislid.study.storage import sql
-
-    monkeypatch.setattr(sql.SQLStorage.__init__, "__kwdefaults__", {"timeout": 0.1})
-    other = sqlite3.connect(folder / "lab.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    refused(created("ask", "s"), 1, "has been held by another process for too long")
-    assert created("list").status == 0
-    other.close()
 
 
 def test_the_same_on_postgresql(

@@ -33,19 +33,3 @@ def test_the_table_says_which_rules_have_no_guarantee(run, rule):
     said = run(f"run --runs 2 --stopping {rule.name}")
     assert f"\nstopping                     {rule.name}, error rate 0.05" in said
     assert ("no guarantee" in said) is not rule.guaranteed
-
-
-def test_only_one_kind_of_workers(run):
-    said = run("run --runs 2 --jobs 2 --dask tcp://127.0.0.1:9", status=2)
-    assert "only one of --jobs and --dask may be given; got --jobs 2" in said
-
-
-def test_the_table_says_what_is_assumed_of_the_noise(run):
-    assert "\nnoise                        assumed unknown\n" in run(
-        "run --runs 2 --assume-noise unknown"
-    )
-    assert "\nnoise                        assumed unknown-equal\n" in run(
-        "run --runs 2 --assume-noise unknown-equal"
-    )
-    assert "\nnoise                        assumed 0.7\n" in run("run --runs 2 --assume-noise 0.7")
-    assert "\nnoise  " not in run("run --runs 2")

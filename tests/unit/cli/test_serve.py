@@ -9,7 +9,6 @@ import pytest
 
 from helpers.command_line import command
 from helpers.serving import TOKEN, Command, new_study, serving
-from mislid.cli import main
 from mislid.study.storage import as_storage
 
 
@@ -39,11 +38,6 @@ def test_what_cannot_be_served_is_refused(lab: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert "no other program listens" in refused(lab, "--port", port)
-
-
-def test_help_names_the_extras(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--help"]) == 0
-    assert "--token-file" in capsys.readouterr().out
 
 
 def test_a_token_of_a_file_is_not_printed(lab: Path, tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from helpers.study_calls import Call, printed, refused
-from mislid.io import workbooks
+from helpers.study_calls import Call, printed
 
 openpyxl = pytest.importorskip("openpyxl")
 WORDS = ("--candidates", "arms.xlsx", "--m", 1, "--noise", 0.1, "--no-intercept")
@@ -50,31 +49,3 @@ def test_out_and_back(begun: Call, folder: Path, opened) -> None:
                         "empty         1  (trials 2)"]  # fmt: skip
     (row,) = opened().observation_rows()
     assert (row.arm, row.value) == (arms[0], 0.25)
-
-
-def test_history_in_and_data_out(begun: Call, folder: Path) -> None:
-    save(folder / "h.xlsx", [["arm", "value"], ["007", 0.5], [8, 0.25], ["C", 1]])
-    assert printed(begun("import", "s", "h.xlsx"))[0] == "imported      3"
-    assert begun("export", "s", "--output", "data.xlsx").err == "3 observations in data.xlsx.\n"
-    data = rows_of(folder / "data.xlsx")
-    assert data[0] == ["event", "time", "trial", "arm", "value", "row"]
-    assert [row[3:5] for row in data[1:]] == [["007", 0.5], ["8", 0.25], ["C", 1]]
-    begun("create", "again", *WORDS)
-    assert printed(begun("import", "again", "data.xlsx"))[0] == "imported      3"
-    assert begun("export", "s", "--events", "--output", "log.xlsx").status == 0
-    assert rows_of(folder / "log.xlsx")[1][2] == "created"
-
-
-def test_what_is_refused(
-    begun: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, opened
-) -> None:
-    save(folder / "h.xlsx", [["arm", "value"], ["007", "much"]])
-    refused(begun("import", "s", "h.xlsx"), 1, "line 2: a finite number is needed; got 'much'")
-    words = ("export", "s", "--output", "d.xlsx", "--format", "json")
-    refused(begun(*words), 1, "--format must be left out for a workbook")
-    monkeypatch.setattr(workbooks, "find_spec", lambda _: None)
-    refused(begun("ask", "s", "--csv", "p.xlsx"), 1, "mislid[xlsx]")
-    refused(begun("export", "s", "--output", "d.xlsx"), 1, "mislid[xlsx]")
-    refused(begun("tell", "s", "--csv", "h.xlsx"), 1, "mislid[xlsx]")
-    assert opened().pending == []
-    assert not {"p.xlsx", "d.xlsx"} & {place.name for place in folder.iterdir()}

@@ -29,28 +29,6 @@ def features_of(trials, names):
     return dict(zip(columns, features.T.tolist(), strict=True))
 
 
-def test_numbers_are_places_in_their_range():
-    trials = [
-        Chosen({"rate": rate, "depth": depth}) for rate, depth in ((1e-4, 2), (1e-2, 4), (1, 10))
-    ]
-    got = features_of(trials, ["rate", "depth"])
-    assert got["log rate"] == pytest.approx([0.0, 0.5, 1.0])
-    assert got["depth"] == pytest.approx([0.0, 0.25, 1.0])
-
-
-def test_a_range_that_changed_is_the_widest_of_all_that_were_searched():
-    wider = {"depth": IntDistribution(0, 20)}
-    trials = [Chosen({"depth": depth}) for depth in (2, 4, 10)]
-    columns, features = as_features(trials, [*trials, Chosen({"depth": 19}, wider)], ["depth"])
-    assert columns == ["depth"]
-    assert features[:, 0] == pytest.approx([0.1, 0.2, 0.5])
-
-
-def test_choices_have_columns_but_for_one_that_follows():
-    trials = [Chosen({"kind": kind}) for kind in "abcab"]
-    assert features_of(trials, ["kind"]) == {"kind=a": [1, 0, 0, 1, 0], "kind=b": [0, 1, 0, 0, 1]}
-
-
 def test_missing_ones_allow_the_same_means_whatever_is_filled_in():
     rng = np.random.default_rng(0)
     trials = [

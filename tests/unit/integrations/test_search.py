@@ -1,14 +1,12 @@
-import sys
-
 import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
-from optuna.trial import FixedTrial, TrialState, create_trial
+from optuna.trial import TrialState, create_trial
 from scipy.stats import binom
 
 import mislid
-from mislid.errors import MissingPackageError, ProblemError
+from mislid.errors import ProblemError
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 X, KIND = FloatDistribution(0.0, 1.0), CategoricalDistribution(["a", "b", "c"])
@@ -30,15 +28,6 @@ def at(value, x, state=TrialState.COMPLETE, **more):
 def some_search(direction="maximize", values=(0.3, 0.9, 0.1, 0.7, 0.5), **where):
     search = optuna.create_study(direction=direction, **where)
     return added(search, *(at(value, k / 10) for k, value in enumerate(values)))
-
-
-def test_the_best_trials_are_candidates_called_by_number():
-    study = mislid.from_optuna(some_search(), top=3)
-    assert study.candidates.labels == ("#1", "#3", "#4")
-    assert study.settings.direction == "maximize"
-    assert (study.settings.m, study.settings.noise_model) == (1, "unknown")
-    assert study.candidates.columns == ("x", "(ones)")
-    assert study.candidates.features[:, 0] == pytest.approx([0.1, 0.3, 0.4])
 
 
 def test_minimising_takes_the_smallest():
@@ -101,16 +90,6 @@ def test_confirming_by_the_values_of_the_search_is_caught():
     assert binom.cdf(covered, 12, 0.95) < 0.01
 
 
-def test_what_did_not_finish_or_is_infinite_is_no_candidate():
-    search = added(
-        some_search(values=(0.3, 0.9)),
-        at(5.0, 0.7, TrialState.PRUNED),
-        create_trial(state=TrialState.FAIL, params={"x": 0.8}, distributions={"x": X}),
-        at(float("inf"), 0.9),
-    )
-    assert mislid.from_optuna(search).candidates.labels == ("#1", "#0")
-
-
 def test_infeasible_trials_are_no_candidates():
     old = create_trial(
         value=9.0,
@@ -128,15 +107,6 @@ def test_infeasible_trials_are_no_candidates():
         "#6",
         "#1",
     )
-
-
-def test_parameters_may_be_chosen():
-    search = optuna.create_study(direction="maximize")
-    added(search, *(at(k, k / 10, kind="abc"[k % 3]) for k in range(8)))
-    named = ("kind=b", "kind=a", "x", "(ones)")
-    assert set(mislid.from_optuna(search).candidates.columns) == set(named)
-    assert mislid.from_optuna(search, params=["x"]).candidates.columns == ("x", "(ones)")
-    assert mislid.from_optuna(search, params=[]).candidates.features is None
 
 
 def test_features_that_fit_anything_are_left_out():
@@ -158,44 +128,6 @@ def test_other_settings_are_those_of_studies(tmp_path):
     assert again.samples == 1
     with pytest.raises(ProblemError, match="the number of candidates was 4 and now is 3"):
         mislid.from_optuna(some_search(), 3, noise=0.1, misspecification=0.2, **options)
-
-
-@pytest.mark.slow
-def test_a_real_search_on_sqlite_is_confirmed_in_the_same_file(tmp_path):
-    where = f"sqlite:///{tmp_path / 'search.db'}"
-    rng = np.random.default_rng(0)
-
-    def objective(trial):
-        rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
-        kind = trial.suggest_categorical("kind", ["plain", "momentum"])
-        loss = (np.log10(rate) + 2) ** 2
-        if kind == "momentum":
-            loss += abs(trial.suggest_float("beta", 0.0, 1.0) - 0.9)
-        return loss + 0.2 * rng.normal()
-
-    sampler = optuna.samplers.RandomSampler(seed=1)
-    search = optuna.create_study(storage=where, sampler=sampler)
-    search.optimize(objective, n_trials=60)
-    study = mislid.from_optuna(
-        search, top=8, m=2, noise=0.2, tolerance=0.3, storage=where,
-        study_name="confirm",
-    )  # fmt: skip
-    params = {f"#{trial.number}": trial.params for trial in search.trials}
-
-    def again(trial):
-        return objective(FixedTrial(params[trial.arm], number=1000 + trial.id))
-
-    study.optimize(again, n_trials=2000)
-    assert study.status == "decided"
-    assert mislid.verify(study.result.certificate.to_dict()).ok
-    found = optuna.load_study(study_name=None, storage=where)  # the only one of Optuna
-    assert mislid.from_optuna(found, top=8).candidates.labels == study.candidates.labels
-    assert mislid.load_study(storage=where).study_name == "confirm"
-
-
-def test_searches_with_several_objectives_are_refused():
-    with pytest.raises(ProblemError, match="one objective; got one of Optuna with 2"):
-        mislid.from_optuna(optuna.create_study(directions=["minimize", "maximize"]))
 
 
 @pytest.mark.parametrize(
@@ -231,15 +163,3 @@ def test_searches_with_too_few_trials_are_refused(trials, words):
 def test_what_cannot_be_is_refused(options, words):
     with pytest.raises(ProblemError, match=words):
         mislid.from_optuna(some_search(), **options)
-
-
-@pytest.mark.parametrize("study", [None, "sqlite:///missing.db", mislid])
-def test_what_is_no_search_is_refused(study):
-    with pytest.raises(ProblemError, match="study must be"):
-        mislid.from_optuna(study)
-
-
-def test_without_optuna_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'mislid\[optuna\]'"):
-        mislid.from_optuna(None)

@@ -3,14 +3,13 @@
 import io
 import zipfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mislid.errors import FileFormatError, MissingPackageError
-from mislid.io import read_sheet, workbook_bytes, workbooks
+from mislid.errors import FileFormatError
+from mislid.io import read_sheet, workbook_bytes
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -21,19 +20,6 @@ def saved(folder: Path, rows: list[list[Any]], name: str = "sheet.xlsx") -> Path
         book.active.append(row)
     book.save(folder / name)
     return folder / name
-
-
-def cells_of(content: bytes) -> list[list[Any]]:
-    sheet = openpyxl.load_workbook(io.BytesIO(content)).active
-    return [list(row) for row in sheet.iter_rows()]
-
-
-def test_numbers_stay_numbers_and_texts_stay_texts() -> None:
-    row = [3, 0.1, "007", "=1+1", None, "1e5", "-"]
-    _, cells = cells_of(workbook_bytes(list("abcdefg"), [row]))
-    assert [cell.value for cell in cells] == row
-    assert [cell.data_type for cell in cells] == ["n", "n", "s", "s", "n", "s", "s"]
-    assert [cell.number_format for cell in cells[2:4]] == ["@", "@"]
 
 
 @pytest.mark.parametrize(
@@ -56,22 +42,6 @@ def test_empty_rows_and_columns_facts_and_lines(tmp_path: Path) -> None:
     assert table.texts("name") == ["7", "8"]
 
 
-def test_only_the_first_sheet_counts(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    book.active.append(["a", "b"])
-    book.active.append([1, 2])
-    book.create_sheet("notes").append(["nothing"])
-    book.save(tmp_path / "s.XLSX")
-    assert read_sheet(tmp_path / "s.XLSX", "row").numbers("b").tolist() == [2.0]
-
-
-@pytest.mark.parametrize("cell", ["n/a", "0,31", datetime(2026, 1, 2, tzinfo=UTC).date(), True])
-def test_cells_that_are_no_numbers(tmp_path: Path, cell: Any) -> None:
-    place = saved(tmp_path, [["a", "b"], [1, cell]])
-    with pytest.raises(FileFormatError, match="line 2, column 'b'"):
-        read_sheet(place, "row").numbers("b")
-
-
 def test_files_that_are_no_workbooks(tmp_path: Path) -> None:
     (tmp_path / "s.xlsx").write_text("a,b\n1,2\n")
     with pytest.raises(FileFormatError, match="must be an Excel workbook"):
@@ -83,15 +53,6 @@ def test_files_that_are_no_workbooks(tmp_path: Path) -> None:
         read_sheet(saved(tmp_path, [["a", "b"]]), "row")
     with pytest.raises(FileFormatError, match="got 'a' twice"):
         read_sheet(saved(tmp_path, [["a", "a"], [1, 2]]), "row")
-
-
-def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = saved(tmp_path, [["a"], [1]])
-    monkeypatch.setattr(workbooks, "find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'mislid\[xlsx\]'.*\.csv"):
-        read_sheet(place, "row")
-    with pytest.raises(MissingPackageError, match="openpyxl"):
-        workbook_bytes(["a"], [])
 
 
 def changed(content: bytes, part: str, change: Callable[[str], str]) -> bytes:

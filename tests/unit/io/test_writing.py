@@ -28,14 +28,6 @@ def test_a_draft_keeps_what_came_first(tmp_path):
     assert place.read_bytes() == b"theirs"
 
 
-def test_a_link_to_a_file_is_replaced(tmp_path):
-    (tmp_path / "a.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
-    write_whole(tmp_path / "link.csv", b"new")
-    assert not (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "a.csv").read_text() == "old"
-
-
 def test_a_pipe_or_a_device_is_written_to_and_stays(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -9,7 +9,6 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mislid import Instance, Model, identify
-from mislid.errors import ProblemError
 from mislid.plotting import plot_counts, plot_proved
 from mislid.plotting.theme import BEST, REST
 
@@ -39,11 +38,6 @@ def test_counts_are_drawn_best_first(axes: plt.Axes) -> None:
     assert sorted(labels(axes)) == ["even share: 25", "the 2 best", "the others"]
 
 
-def test_counts_of_another_instance_are_refused(axes: plt.Axes) -> None:
-    with pytest.raises(ProblemError, match="counts must have 4 entries"):
-        plot_counts(axes, INSTANCE, 2, [1, 2])
-
-
 def test_proved_pairs_are_drawn_over_samples(axes: plt.Axes) -> None:
     found = identify(INSTANCE, 2)
     unproved = identify(INSTANCE, 2, stopping="heuristic")
@@ -61,9 +55,3 @@ def test_proved_pairs_are_drawn_over_samples(axes: plt.Axes) -> None:
         f"cut: {cut.samples:,}, not proved",
         f"heuristic: {unproved.samples:,}",
     ]
-
-
-@pytest.mark.parametrize("runs", [{}, None, 5, "runs"])
-def test_nothing_to_draw_is_refused(axes: plt.Axes, runs: object) -> None:
-    with pytest.raises(ProblemError, match="runs must hold at least one run"):
-        plot_proved(axes, runs)  # type: ignore[arg-type]

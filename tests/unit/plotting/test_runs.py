@@ -9,8 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
-from mislid.errors import ProblemError
-from mislid.plotting import plot_runs, save_runs
+from mislid.plotting import plot_runs
 from mislid.plotting.runs import COLUMNS
 from mislid.plotting.theme import BEST, CONTRAST, INK
 from mislid.simulation.replicate import Row
@@ -63,27 +62,3 @@ def test_boxes_hold_the_middle_half_and_whiskers_nine_tenths(axes):
     np.testing.assert_allclose([end[:, 0] for end in across], [[5, 25], [75, 95]])
     np.testing.assert_allclose([end[:, 0] for end in caps], [[5, 5], [95, 95]])
     np.testing.assert_allclose(median[0][:, 0], [50, 50])
-
-
-def test_the_first_group_is_at_the_top_and_nothing_is_cut_off(axes):
-    plot_runs(axes, GROUPS, 0.05)
-    bottom, top = axes.get_ylim()
-    assert bottom > 1 > 0 > top
-    figure = axes.figure
-    figure.set_layout_engine("constrained")
-    figure.draw_without_rendering()
-    for text in [*axes.texts, *axes.get_yticklabels(), axes.title]:
-        extent = text.get_window_extent()
-        assert extent.x0 >= 0
-        assert extent.x1 <= figure.bbox.x1
-
-
-@pytest.mark.parametrize("groups", [{}, {"none": []}])
-def test_nothing_to_draw_is_refused(axes, groups):
-    with pytest.raises(ProblemError, match="at least one algorithm"):
-        plot_runs(axes, groups, 0.05)
-
-
-def test_a_picture_is_saved(tmp_path):
-    save_runs(tmp_path / "figure.png", GROUPS, 0.05)
-    assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"

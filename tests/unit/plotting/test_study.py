@@ -4,16 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from helpers.report_studies import changed, new_study, progress, what_if
 from mislid.forecast.overview import Overview
 from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
-from mislid.plotting.study import ROWS, apart
+from mislid.plotting.study import ROWS
 from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
-from mislid.report.style import as_markup
 
 
 def names(axes: Any) -> list[str]:
@@ -54,21 +52,6 @@ def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: 
     np.testing.assert_array_equal(estimates.get_xdata(), decided_overview.estimates[order])
     colours = [to_hex(group.get_colors()[0]) for group in left.collections[1:]]
     assert colours == [BEST, REST]
-
-
-def test_shares_stand_beside_the_optimal_ones(decided_overview: Overview) -> None:
-    (figure,) = draw_candidates(decided_overview)
-    right = figure.axes[1]
-    order = decided_overview.order
-    shares = [bar.get_width() for bar in right.patches]
-    np.testing.assert_allclose(shares, decided_overview.counts[order] / decided_overview.samples)
-    assert to_hex(right.patches[0].get_facecolor()) == BEST
-    optimal = next(line for line in right.lines if line.get_marker() == "d")
-    assert decided_overview.optimal is not None
-    np.testing.assert_allclose(optimal.get_xdata(), decided_overview.optimal[order])
-    assert to_hex(optimal.get_markeredgecolor()) == CONTRAST
-    without = changed(decided_overview, _optimum=(None, ""))
-    assert not any(line.get_marker() == "d" for line in draw_candidates(without)[0].axes[1].lines)
 
 
 def test_many_candidates_fill_several_figures_without_overlaps() -> None:
@@ -128,15 +111,6 @@ def test_the_decision_is_marked(decided_overview: Overview, running_overview: Ov
     assert not any("decided" in text.get_text() for text in other.axes[0].texts)
 
 
-@pytest.mark.parametrize("wanted", [[0.5] * 10, [0.0] * 10, [1.0] * 10, [0.1, 0.9, 0.11, 1.0]])
-def test_labels_are_moved_apart(wanted: list[float]) -> None:
-    heights = apart(np.array(wanted), 0.06, 0.0, 1.0)
-    assert np.min(np.diff(np.sort(heights))) >= 0.06 - 1e-12
-    assert heights.min() >= -1e-12
-    assert heights.max() <= 1.0 + 1e-12
-    assert np.all(np.argsort(heights, kind="stable") == np.argsort(wanted, kind="stable"))
-
-
 def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> None:
     others = (
         what_if(0, 0, 0, m=1),
@@ -170,20 +144,3 @@ def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> 
     assert marks["now: 30"] == 30
     assert marks["least for any method: 40"] == 40.0
     assert overlapping(figure) == []
-
-
-def test_there_is_no_picture_of_what_is_not_known() -> None:
-    overview = new_study().overview()
-    assert draw_evidence(overview) is None
-    assert draw_forecast(overview) is None
-
-
-@pytest.mark.parametrize("label", ["$x_1$", "<b>&\"'", "a\nb", "漢字", "x" * 200, "fill: #2a7f9e"])
-def test_any_label_can_be_drawn_as_it_is(label: str) -> None:
-    study = new_study(candidates=[label, "plain"])
-    study.add_observations([(label, 1.0), ("plain", 0.0)])
-    (figure,) = draw_candidates(study.overview())
-    assert names(figure.axes[0])[0] == shorten(label)
-    drawn = as_markup(figure, "x", "c")
-    escaped = shorten(label).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    assert f">{escaped}</text>" in drawn

@@ -49,13 +49,6 @@ def test_every_choice_is_a_point(at, solid, dashed, label):
     assert len(axes.get_legend().get_texts()) == 2
 
 
-def test_the_time_without_features_is_a_line():
-    _, axes, _ = draw_trade_off(TRADE_OFF).axes
-    assert [line.get_ydata()[0] for line in axes.lines if line.get_color() == INK] == [120.0]
-    assert axes.get_ylim()[1] > 120.0
-    assert "4 best" in axes.get_title("left")
-
-
 def test_what_is_infinite_is_left_out():
     rows = (*ROWS[:2], choice("variance", 3, pulls=math.inf), *ROWS[3:])
     _, times, pulls = draw_trade_off(TradeOff(4, rows, math.inf)).axes

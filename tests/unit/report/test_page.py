@@ -1,37 +1,30 @@
 """The page about a study, by parsing it."""
 
-import math
 import re
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import mislid
 from helpers.report_studies import (
     MEANS,
-    OBJECTS,
     changed,
     decided_study,
     dial,
     dial_row,
     new_study,
     progress,
-    ruled_by_objects,
     what_if,
 )
-from mislid.errors import ContradictedWarning, MissingPackageError, ProblemError
+from mislid.errors import ContradictedWarning, ProblemError
 from mislid.forecast.diagnostics import StudyWarning
 from mislid.forecast.overview import Overview
-from mislid.plotting import draw_candidates
 from mislid.report import page as page_module
 from mislid.report import report, write_report
 from mislid.report.page import page
-from mislid.report.style import COLOURS, as_markup
 from mislid.study import Study
 
 VOID = {"meta", "br"}
@@ -172,47 +165,6 @@ class TestAgreementWithTheDecision:
         assert sorted(labels) == list("abcde")
 
 
-def test_settings_versions_and_fingerprints_are_named(decided_overview: Overview) -> None:
-    rows = Page(page(decided_overview)).settings
-    assert rows["m"] == "1"
-    assert rows["misspecification"] == "0.1"
-    assert rows["stopping"].startswith("guaranteed (proven: ")
-    assert rows["candidates"] == "5, with 2 features"
-    assert f"mislid {mislid.__version__}, NumPy {np.__version__}" in rows["written by"]
-    assert rows["SHA-256 of the log"] == decided_overview.fingerprint
-    assert rows["SHA-256 of the candidates"] == decided_overview.candidates_fingerprint
-    assert "mean bound" not in rows
-
-
-def test_a_running_study(running_overview: Overview) -> None:
-    found = Page(page(running_overview))
-    assert "Not decided yet." in found.text()
-    assert "30 measurements so far" in found.text()
-    assert "2 trials are open." in found.text()
-    best = [running_overview.labels[arm] for arm in running_overview.best_now]
-    assert f"In front now: {' and '.join(best)}." in found.text()
-    marked = {row[0] for row in found.table("candidate") if row[-1] == "yes"}
-    assert marked == set(best)
-
-
-def test_an_empty_study() -> None:
-    found = read(new_study())
-    assert "Nothing has been measured yet." in found.text()
-    assert found.pictures == ["means with confidence intervals, and shares"]
-    assert [row[1:] for row in found.table("candidate")] == [["0", "", "", "", "", ""]] * 5
-
-
-def test_a_study_that_minimises() -> None:
-    study = decided_study(-1.0, direction="minimize")
-    found = read(study)
-    assert "has the smallest mean?" in found.text("h1")
-    first = found.table("candidate")[0]
-    assert first[0] == "c"
-    assert first[2].startswith("\N{MINUS SIGN}0.")
-    low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in first[3:5])
-    assert low < high < 0.0
-
-
 @pytest.mark.parametrize("stopping", ["heuristic", "paper-printed"])
 def test_a_rule_without_a_proof_is_labelled(stopping: str) -> None:
     for study in (new_study(stopping=stopping), decided_study(stopping=stopping)):
@@ -234,12 +186,6 @@ def test_later_data_that_disagree_are_reported() -> None:
     study = decided_study()
     study.add_observations([("c", MEANS["c"])])
     assert "1 measurement came later. They agree with the answer." in read(study).text()
-
-
-def test_ties_have_no_optimal_allocation() -> None:
-    study = new_study(candidates=["x", "y"])
-    study.add_observations([("x", 1.0), ("y", 1.0)])
-    assert "The optimal shares were left out: the mean at place m=1" in read(study).text()
 
 
 NASTY = ['<script>alert("1")</script>', "a & b", "'; --", "$\\frac{1}{0}$", "tab\there", "\x1b[31m"]
@@ -270,20 +216,6 @@ def test_nothing_is_fetched_and_nothing_runs(decided_overview: Overview) -> None
     assert not re.search(r"<(script|link|img|iframe|object)|@import|url\((?!#)|javascript:", text)
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
-
-
-def test_figures_in_a_page_follow_its_colours_and_share_no_names(
-    decided_overview: Overview,
-) -> None:
-    drawn = [as_markup(figure, "x", "c") for figure in draw_candidates(decided_overview)]
-    again = as_markup(draw_candidates(decided_overview)[0], "x", "d")
-    assert not any(colour in drawn[0] for colour in COLOURS.values())
-    assert "var(--best)" in drawn[0]
-    defined = [set(re.findall(r' id="([^"]*)"', text)) for text in (drawn[0], again)]
-    assert defined[0]
-    assert not defined[0] & defined[1]
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn[0]))
-    assert used <= defined[0]
 
 
 def test_the_same_study_gives_the_same_page(finished: Study, tmp_path: Path) -> None:
@@ -321,50 +253,6 @@ def test_a_page_is_of_one_moment_while_others_tell(
         opened._session.storage.close()
 
 
-def test_a_forecast_is_told_drawn_and_tabled(running_overview: Overview) -> None:
-    asked, other = progress(1234, 800, 2000, lower_bound=90.0), what_if(7, 5, 9, m=1)
-    found = read(changed(running_overview, progress=asked, what_ifs=(other,)))
-    assert "About 1,200 more are expected to be needed (between 800 and 2,000)." in found.text()
-    rows = found.table("question")
-    assert rows[0] == ["as asked", "1,234", "800", "2,000", ""]
-    assert rows[1] == ["the best instead of 2", "7", "5", "9", ""]
-    assert found.pictures[-1] == "forecast"
-    open_end = changed(running_overview, progress=progress(7, 5, None))
-    assert "About 7 more are expected to be needed (at least 5)." in read(open_end).text()
-    early = progress(None, 3, None, note="too early: 3 are missing")
-    text = read(changed(running_overview, progress=early)).text()
-    assert "There is no end in sight. Too early: 3 are missing" in text
-
-
-def test_the_sensitivity_is_a_table(decided_overview: Overview) -> None:
-    rows = [
-        dial_row(0.0, ("c",), 30.0, True),
-        dial_row(0.1, ("c",), 21.0, True),
-        dial_row(0.2, None, math.inf, False),
-    ]
-    given = dial(0.15, *rows, smallest=0.02)
-    found = read(changed(decided_overview, sensitivity=given))
-    assert f"By the present data: {given.statement}. Declared: 0.1." in found.text()
-    assert "and stands" not in found.text()
-    assert found.table("if it were") == [
-        ["0", "c", "30", "20", "contradicted by the data"],
-        ["0.1", "c", "21", "20", "yes"],
-        ["0.2", "", "∞", "20", "no"],
-    ]
-    for largest in (None, 0.05):
-        text = read(changed(decided_overview, sensitivity=dial(largest))).text()
-        assert "was made for the declared misspecification, and stands" in text
-
-
-def test_warnings_are_in_a_box(decided_overview: Overview) -> None:
-    warning = StudyWarning("noise", "It varies more than declared.", 0.05, 2.0, 1.0)
-    found = read(changed(decided_overview, warnings=(warning,)))
-    assert "Noise. It varies more than declared." in found.text("li")
-    assert any(given.get("class") == "box" for _, given in found.seen)
-    silent = read(decided_overview)
-    assert not any(given.get("class") == "box" for _, given in silent.seen)
-
-
 def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(overview: Overview) -> None:
         raise ProblemError("there are too few measurements")
@@ -374,50 +262,3 @@ def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.Mo
     found = read(running)
     assert found.text().count("there are too few measurements") == 2
     assert "forecast" not in found.pictures
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rules", OBJECTS)
-@pytest.mark.parametrize("n_trials", [0, 12])
-def test_rules_may_be_objects_also_ones_that_are_not_here(
-    rules: str, n_trials: int, tmp_path: Path
-) -> None:
-    study = ruled_by_objects(rules, n_trials, tmp_path)
-    elsewhere = mislid.load_study(storage=tmp_path / "lab.db")
-    found, without = read(study).text(), read(elsewhere).text()
-    assert "no forecast: the study's rules are written in Python" in without
-    assert "end in sight" not in without
-    assert "no forecast" not in found
-    for text in (found, without):
-        assert ("No guarantee." in text) is ("stopping" in OBJECTS[rules])
-        assert ("In front now:" in text) is (n_trials == 12)
-    for one in (study, elsewhere):
-        one._session.storage.close()
-
-
-@pytest.mark.parametrize("path", [".", "no/such/directory/report.html", 3])
-def test_a_place_that_cannot_be_is_refused_before_any_work(path: Any) -> None:
-    with pytest.raises(ProblemError, match="path must"):
-        write_report(None, path)  # type: ignore[arg-type]
-
-
-def test_without_matplotlib_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackageError, match=r"mislid\[plots\]"):
-        report(new_study())
-
-
-@pytest.mark.slow
-def test_large_studies_stay_small_pages() -> None:
-    K = 103
-    rng = np.random.default_rng(5)
-    study = new_study(candidates={f"artist {k}": rng.normal(size=8) for k in range(K)}, m=4)
-    arms = np.concatenate([np.arange(K), rng.integers(K, size=20_000 - K)])
-    values = rng.normal(size=K)[arms] * 0.01 + 0.1 * rng.standard_normal(arms.size)
-    pairs = zip(arms.tolist(), values.tolist(), strict=True)
-    study.add_observations([(f"artist {k}", value) for k, value in pairs])
-    text = report(study)
-    assert len(text.encode()) < 3_000_000
-    found = Page(text)
-    assert len(found.table("candidate")) == K
-    assert len(found.pictures) == 5

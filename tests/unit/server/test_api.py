@@ -2,19 +2,16 @@
 
 import json
 import os
-import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import mislid
-from helpers.serving import MEANS, Site, logged, new_study, running, serving, tell_some
+from helpers.serving import MEANS, Site, new_study, running, tell_some
 from mislid.errors import ContradictedWarning
-from mislid.server import live
 from mislid.study import Study
 from mislid.study.storage import Storage, as_storage
 
@@ -44,21 +41,6 @@ def test_answers_are_what_the_objects_say(site: Site, study: Study) -> None:
     assert set(forecast) == set(plain(study.progress().to_dict()))
     what_if = site.json(f"{STUDY}/what-if?m=2&delta=0.1")
     assert (what_if["m"], what_if["delta"]) == (2, 0.1)
-
-
-def test_studies_are_found_by_id_and_by_name(site: Site, study: Study, storage: Storage) -> None:
-    for name in ("a & b ?", "3", "2"):
-        new_study(storage, name)
-    rows = site.json("/api/studies")["studies"]
-    assert {row["name"]: row["id"] for row in rows} == {"assay": 1, "a & b ?": 2, "3": 3, "2": 4}
-    for row in rows:
-        (found,) = site.client.get("/api/studies", params={"name": row["name"]}).json()["studies"]
-        assert (found["id"], found["status"], found["candidates"]) == (row["id"], "running", 4)
-        assert site.json(f"/api/studies/{row['id']}")["state"]["study"] == row["name"]
-    assert site.json("/api/studies?name=none")["studies"] == []
-    assert site.json("/api/studies/a%20&%20b%20%3F")["state"]["study"] == "a & b ?"
-    # A number is an id, also where a study has it for a name.
-    assert site.json("/api/studies/2")["state"]["study"] == "a & b ?"
 
 
 def test_a_certificate_comes_with_the_decision(site: Site, study: Study) -> None:
@@ -98,24 +80,6 @@ def test_errors_say_what_is_wrong(site: Site, path: str, status: int, part: str)
     answer = site.get(path)
     assert answer.status_code == status
     assert part in answer.json()["error"]["message"]
-
-
-def test_all_revisions_are_listed_however_old(site: Site, study: Study) -> None:
-    tell_some(study, 2)
-    study.correct(row=0, value=0.4, reason="typing")
-    study.void(row=1, reason="spilled")
-    tell_some(study, 120)
-    found = site.json(f"{STUDY}/revisions")
-    assert (found["count"], found["events"]) == (2, len(study.events()))
-    assert [one["kind"] for one in found["revisions"]] == ["voided", "corrected"]
-    assert found["revisions"][1] == site.json(f"{STUDY}/events?after=5&most=1")["events"][0]
-    study.void(row=2)
-
-    def newest() -> list[int]:
-        return [one["number"] for one in site.json(f"{STUDY}/revisions")["revisions"]]
-
-    newest()
-    assert newest() == [249, 7, 6]
 
 
 def test_pages_escape_names(storage: Storage) -> None:
@@ -159,38 +123,6 @@ def test_a_storage_that_was_deleted_or_replaced_is_told_of(
         # However often somebody asks; the minute may change meanwhile.
         assert caplog.text.count(f"{place}' was changed while it was open") in (1, 2)
         storage.close()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="files that are open cannot be moved elsewhere")
-def test_a_storage_that_comes_back_is_shown_again(
-    site: Site, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live, "AGAIN", 0.05)
-    away = tmp_path / "away"
-    away.mkdir()
-    with site.stream(1) as told:
-        assert next(told).name == "state"
-        for file in tmp_path.glob("lab.db*"):
-            file.rename(away / file.name)
-        assert next(told).name == "trouble"
-        assert site.get("/api/studies").status_code == 503
-        for file in away.iterdir():
-            file.rename(tmp_path / file.name)
-        assert next(one for one in told if one.name == "recovered")
-        tell_some(study, 1)
-        assert [one.id for one in logged(told, 2)] == [2, 3]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM elsewhere")
-def test_the_storage_is_closed_however_the_server_is_ended(tmp_path: Path) -> None:
-    storage = as_storage(tmp_path / "lab.db")
-    new_study(storage)
-    storage.close()
-    with serving(tmp_path / "lab.db") as server:
-        answer = httpx.get(f"{server.url}{STUDY}/events", trust_env=False)
-        assert answer.status_code == 200
-    assert server.process.returncode == -signal.SIGTERM
-    assert [file.name for file in tmp_path.glob("lab.db*")] == ["lab.db"]
 
 
 def test_a_damaged_study_does_not_hide_others(site: Site, study: Study, tmp_path: Path) -> None:

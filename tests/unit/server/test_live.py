@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from helpers.serving import Message, Site, logged, new_study, running, tell_some, wait_for
-from mislid.errors import StorageError
+from helpers.serving import Message, Site, logged, running, tell_some, wait_for
 from mislid.server import live
 from mislid.server.views import Views
 from mislid.study import Study, delete_study
@@ -37,15 +36,6 @@ def test_events_of_another_process_come_by_themselves(site: Site, study: Study) 
     assert [one["number"] for one in found] == [2, 3, 4, 5]
     assert [one["kind"] for one in found] == ["asked", "told"] * 2
     assert found == site.json(f"{STUDY}/events?after=1")["events"]
-
-
-def test_the_state_comes_first_and_after_every_event(site: Site, study: Study) -> None:
-    with site.stream(1) as told:
-        first = next(told)
-        assert (first.name, first.data["events"], first.id) == ("state", 1, None)
-        tell_some(study, 1)
-        state = next(one for one in told if one.name == "state" and one.data["events"] == 3)
-    assert state.data["state"]["samples"] == 1
 
 
 def test_a_listener_who_is_ahead_of_the_channel_gets_nothing_twice(
@@ -96,28 +86,6 @@ def test_a_deleted_study_ends_its_streams(site: Site, study: Study, storage: Sto
     assert site.get(STUDY).status_code == 404
 
 
-def test_streams_end_with_the_server(study: Study, storage: Storage) -> None:
-    with ThreadPoolExecutor(1) as pool, running(storage) as site:
-        listening = threading.Event()
-
-        def listen() -> None:
-            with site.stream(1) as told:
-                for one in told:
-                    assert one.name == "state"
-                    listening.set()
-
-        ended = pool.submit(listen)
-        assert listening.wait(30)
-    assert ended.exception() is None
-
-
-def test_a_stream_is_asked_for_by_its_type(site: Site) -> None:
-    wanted = {"accept": "text/event-stream"}
-    answer = site.client.head(f"{STUDY}/events", headers=wanted)
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert site.get(f"{STUDY}/events").headers["content-type"] == "application/json"
-
-
 def test_there_are_not_more_streams_than_allowed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,24 +94,6 @@ def test_there_are_not_more_streams_than_allowed(
         next(told)
         answer = site.get(f"{STUDY}/events", headers={"accept": "text/event-stream"})
     assert answer.status_code == 503
-
-
-def test_trouble_is_told_once_and_taken_back(
-    site: Site, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> Any:
-        raise StorageError("the disk is gone")
-
-    monkeypatch.setattr(live, "AGAIN", 0.05)
-    with site.stream(1) as told:
-        next(told)
-        monkeypatch.setattr(storage, "read", broken)
-        trouble = next(told)
-        assert trouble.name == "trouble"
-        assert "the disk is gone" not in str(trouble.data)
-        time.sleep(0.4)  # several looks, which have nothing new to say
-        monkeypatch.undo()
-        assert next(told).name == "recovered"
 
 
 def test_an_event_that_cannot_be_read_doubles_nothing(
@@ -169,28 +119,6 @@ def test_an_event_that_cannot_be_read_doubles_nothing(
         damaged[1] = Entry(3, 1.0, "told", "{}")
         assert [one.id for one in logged(told, 2)] == [2, 3]
         assert site.numbers(1, 3, after="0") == [1, 2, 3]
-
-
-def test_trouble_with_one_log_does_not_delay_others(
-    site: Site, study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = new_study(storage, "other")
-    read = storage.read
-
-    def found(key: int, after: int = 0, most: int | None = None) -> list[Entry]:
-        if key == 1:
-            raise OSError
-        return read(key, after, most)
-
-    monkeypatch.setattr(live, "AGAIN", 30.0)
-    with site.stream(1) as first, site.stream(2) as second:
-        next(second)
-        monkeypatch.setattr(storage, "read", found)
-        assert any(one.name == "trouble" for one in first)
-        begun = time.monotonic()
-        tell_some(other, 1)
-        logged(second, 2)
-        assert time.monotonic() - begun < 15.0
 
 
 def test_streams_go_on_from_any_number(
@@ -262,13 +190,6 @@ def test_many_viewers_cost_what_one_does(
     assert len(found) == len(set(found))
 
 
-def test_views_come_to_those_who_want_them(site: Site) -> None:
-    with site.stream(1, views="1") as told:
-        newest_views(told, 1)
-        with site.stream(1, after="0") as plain:
-            assert {next(plain).name for _ in range(2)} == {"logged", "state"}
-
-
 def test_who_asks_after_a_tell_sees_it(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,31 +210,3 @@ def test_who_asks_after_a_tell_sees_it(
         release.set()
         assert first.result()["events"] == 1
         assert second.result()["events"] == 3
-
-
-def test_slow_views_are_shown_as_they_were_until_they_are_new(
-    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = threading.Event()
-    release.set()
-    computed(monkeypatch, lambda _: release.wait(30))
-    with running(storage) as site:
-        assert site.json(f"{STUDY}/evidence")["events"] == 1
-        tell_some(study, 1)
-        release.clear()
-        kept = site.get(f"{STUDY}/evidence")
-        assert kept.json()["events"] == 1
-        assert int(kept.headers["age"]) >= 0
-        release.set()
-        wait_for(lambda: site.json(f"{STUDY}/evidence")["events"] == 3)
-
-
-def test_polling_with_a_tag_is_a_fallback(site: Site, study: Study) -> None:
-    paths = ("/api/studies", STUDY, f"{STUDY}/events?after=0")
-    tags = [{"if-none-match": site.get(path).headers["etag"]} for path in paths]
-    for path, known in zip(paths, tags, strict=True):
-        again = site.get(path, headers=known)
-        assert (again.status_code, again.content) == (304, b"")
-    tell_some(study, 1)
-    for path, known in zip(paths, tags, strict=True):
-        assert site.get(path, headers=known).status_code == 200

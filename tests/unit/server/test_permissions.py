@@ -97,14 +97,3 @@ def test_it_is_shown_and_followed(folder: Path, visit: subprocess.Popen[str]) ->
         go_on(visit)
         assert said(visit) == "1 7 3 503"
     go_on(visit)
-
-
-def test_a_file_that_may_not_be_read_is_refused_in_a_sentence(
-    folder: Path, visit: subprocess.Popen[str]
-) -> None:
-    (folder / "lab.db").chmod(0o600)
-    said(visit)
-    said(visit)
-    found = said(visit)
-    assert "cannot be opened: check the address" in found
-    assert "may be read" in found

@@ -17,7 +17,7 @@ from mislid.errors import ProblemError
 from mislid.server import access, answers
 from mislid.server import running as run
 from mislid.server.access import Policy, Rates
-from mislid.server.running import listen, policy_for, read_token
+from mislid.server.running import policy_for, read_token
 from mislid.study import Study
 from mislid.study.storage import Storage
 
@@ -67,15 +67,6 @@ def test_a_foreign_name_is_refused_everywhere(site: Site, host: str) -> None:
     for path in (*PAGES, *READS):
         answer = site.get(path, headers={"host": host})
         assert refused(answer) == 421
-
-
-def test_names_that_the_server_knows(site: Site) -> None:
-    port = urlsplit(site.url).port
-    for name in (f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
-        assert site.get("/", headers={"host": name}).status_code == 200
-    # Browsers leave out the usual port.
-    assert {"localhost", "localhost:80", "lab"} <= access.host_names("127.0.0.1", 80, ["Lab"])
-    assert "localhost" not in access.host_names("127.0.0.1", 8600)
 
 
 FOREIGN = [
@@ -322,16 +313,6 @@ def test_writing_and_other_addresses_need_a_token(host: str, write: bool) -> Non
     assert policy_for("127.0.0.1", 8600, write=False, token=None).token is None
 
 
-def test_an_address_that_is_taken_is_refused_in_one_sentence() -> None:
-    with (
-        listen("127.0.0.1", 0) as taken,
-        pytest.raises(ProblemError, match="no other program listens to"),
-    ):
-        listen("127.0.0.1", taken.getsockname()[1])
-    with pytest.raises(ProblemError, match="an address of this computer"):
-        listen("192.0.2.1", 0)
-
-
 # --- too much, too slow, too often ----------------------------------------------------------
 
 
@@ -358,21 +339,6 @@ def test_a_long_head_is_refused(site: Site) -> None:
     host = urlsplit(site.url).netloc.encode()
     said = raw(site, b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nX: " + b"x" * 100_000)
     assert said.startswith(b"HTTP/1.1 400")
-
-
-def test_what_is_not_http_is_refused(site: Site) -> None:
-    assert raw(site, b"\x16\x03\x01\x02 nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
-
-
-def test_slow_heads_end(study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the first request of a connection, and of a later one."""
-    monkeypatch.setattr(run, "PATIENCE", 0.5)
-    with running(storage) as site:
-        begun = time.monotonic()
-        assert raw(site, b"GET / HTT") == b""
-        first = _head(site, "GET", "/static/icon.svg")
-        assert raw(site, first + b"GET / HTTP").startswith(b"HTTP/1.1 200")
-        assert time.monotonic() - begun < 4.0
 
 
 def _trickle(line: socket.socket, seconds: float) -> None:
@@ -409,32 +375,6 @@ def test_slow_bodies_end(
     assert said.startswith(b"HTTP/1.1 408")
 
 
-@pytest.mark.slow
-def test_who_does_not_read_is_left(
-    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def small(host: str, port: int) -> socket.socket:
-        made = listen(host, port)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
-        return made
-
-    monkeypatch.setattr("helpers.serving.listen", small)
-    monkeypatch.setattr(run, "STALLED", 0.5)
-    for _ in range(8):
-        study.add_observations([("a", 0.1)] * 20_000)
-    with running(storage) as site:
-        place = urlsplit(site.url)
-        with socket.socket() as line:
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            line.connect((place.hostname, place.port))
-            line.sendall(_head(site, "GET", f"{STREAM}?after=0", "Accept: text/event-stream"))
-            time.sleep(1.5)
-            line.settimeout(5)
-            with contextlib.suppress(ConnectionResetError):
-                while line.recv(2**20):  # what was on its way, and then the end
-                    pass
-
-
 def test_rates_are_bounded_by_address() -> None:
     rates = Rates(rate=10.0, burst=20.0)
     assert sum(rates.allow("a", 0.0) for _ in range(50)) == 20
@@ -444,16 +384,6 @@ def test_rates_are_bounded_by_address() -> None:
     for number in range(20_000):
         rates.allow(str(number), 1001.0)
     assert len(rates._left) <= 10_001
-
-
-def test_too_many_requests_are_told_to_wait(
-    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(access.Rates.__init__, "__defaults__", (0.1, 3.0))
-    with running(storage) as site:
-        last = [site.get("/static/icon.svg") for _ in range(5)][-1]
-    assert refused(last) == 429
-    assert last.headers["retry-after"] == "1"
 
 
 # --- paths ----------------------------------------------------------------------------------

@@ -23,15 +23,6 @@ def kinds(study: Study) -> list[str]:
     return [type(event.fact).__name__ for event in study.events()]
 
 
-def test_ask_and_tell(writing: Site, study: Study) -> None:
-    (trial,) = done(writing.post(ASK))["trials"]
-    assert set(trial) == {"id", "arm", "features", "worker", "expires"}
-    told = done(writing.post(TELL, {"trial": trial["id"], "value": 0.5}))
-    assert told == {"status": "running", "samples": 1, "warnings": []}
-    assert study.observation_rows()[0].value == 0.5
-    assert len(done(writing.post(ASK, {"n": 3}))["trials"]) == 3
-
-
 def test_a_retried_call_counts_once(writing: Site, study: Study) -> None:
     key = {"idempotency-key": "7"}
     asked = [done(writing.post(ASK, {"n": 2}, headers=key)) for _ in range(3)]
@@ -83,27 +74,6 @@ def test_two_servers_of_one_file(writing: Site, study: Study, tmp_path: Path) ->
         assert other.post(TELL, another).status_code == 422
 
 
-def test_values_are_mended(writing: Site, study: Study) -> None:
-    tell_some(study, 2)
-    done(writing.post("/api/studies/1/correct", {"row": 0, "value": 0.4, "reason": "typing"}))
-    assert study.observation_rows()[0].value == 0.4
-    done(writing.post("/api/studies/1/void", {"row": 1}))
-    assert study.samples == 1
-
-
-def test_doubts_come_with_the_answer_of_their_call(writing: Site, study: Study) -> None:
-    for _ in range(12):
-        tell_some(study, 1)
-    trials = done(writing.post(ASK, {"n": 6}))["trials"]
-    bodies = [
-        {"trial": one["id"], "value": 5e4 if number == 3 else 0.5}
-        for number, one in enumerate(trials)
-    ]
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda body: done(writing.post(TELL, body)), bodies))
-    assert [bool(one["warnings"]) for one in answers] == [n == 3 for n in range(6)]
-
-
 def test_a_study_is_begun_once_for_a_key(writing: Site) -> None:
     body = {"candidates": ["a", "b"], "m": 1, "noise": 1.0}
     key = {"idempotency-key": "first"}
@@ -114,16 +84,6 @@ def test_a_study_is_begun_once_for_a_key(writing: Site) -> None:
     named = {**body, "study_name": "assay"}
     assert writing.post("/api/studies", named).status_code == 409
     assert writing.post("/api/studies", named, headers=key).status_code == 422  # other settings
-
-
-def test_a_range_of_values_is_declared(writing: Site) -> None:
-    body: dict[str, Any] = {"candidates": ["a", "b"], "m": 1, "study_name": "range"}
-    done(writing.post("/api/studies", body | {"noise_range": [0, 10]}))
-    created = writing.json("/api/studies/range/events")["events"][0]["body"]
-    assert "[0.0, 10.0]" in str(created)
-    for wrong in (3, [0, 1, 2], None):
-        answer = writing.post("/api/studies", body | {"noise_range": wrong})
-        assert "noise_range must be [low, high]" in answer.json()["error"]["message"]
 
 
 NASTY: list[Any] = [

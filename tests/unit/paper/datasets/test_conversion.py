@@ -11,7 +11,7 @@ import pytest
 from mislid.errors import FileFormatError
 from mislid.model import load_instance
 from mislid.paper.datasets.catalogue import CATALOGUE, sha256
-from mislid.paper.datasets.conversion import instance_digest, instance_file, run_table
+from mislid.paper.datasets.conversion import instance_digest, instance_file
 
 
 class AsMatrix(np.ndarray):
@@ -147,27 +147,6 @@ def test_other_pickles(content, problem, capsys):
     with pytest.raises(FileFormatError, match=problem):
         instance_file([content])
     assert not capsys.readouterr().out
-
-
-RESULTS = b",complexity,regret,linearity,running time\n0,21069,0,1.0,60.18635392189026\n"
-
-
-def test_results_become_one_table():
-    other = b",complexity,regret,linearity,running time\n0,365,1,0.0,3.8004419803619385\n"
-    table = run_table([RESULTS, other], labels=[("D", "LinGapE"), ("C", "MisLid empirical")])
-    assert table == (
-        b"experiment,method,samples,error,seconds\r\n"
-        b"D,LinGapE,21069,0,60.186\r\nC,MisLid empirical,365,1,3.8\r\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"<html>", b"a,b\n1,2\n", RESULTS.replace(b"21069", b"many"), RESULTS[:-25], b"\xff\xfe"],
-)
-def test_other_results(content):
-    with pytest.raises(FileFormatError, match="the results of LinGapE on D are not the table"):
-        run_table([content], labels=[("D", "LinGapE")])
 
 
 def test_published_runs_from_imitated_results(shared_data):

@@ -1,22 +1,16 @@
 """Where data are; how they are downloaded, converted and checked; each problem has a way out."""
 
 import io
-import os
-import sys
 import zipfile
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from helpers.homeless import take_home
 from helpers.web_server import Page
-from mislid.errors import DownloadError, MissingDataError, MissingPackageError, ProblemError
+from mislid.errors import DownloadError, MissingDataError
 from mislid.paper.datasets import (
     CATALOGUE,
-    cache_directory,
     conversion,
-    data_directory,
     fetch,
     locate,
 )
@@ -87,15 +81,6 @@ def test_what_was_saved_by_hand_is_used(site, lastfm, tmp_path):
     assert files_below(tmp_path) == [PLACE]
 
 
-def test_a_failed_download_is_tried_again(site, lastfm, tmp_path, monkeypatch):
-    monkeypatch.setattr(subject, "RETRIES", 1)
-    monkeypatch.setattr("time.sleep", lambda _: setattr(site.pages[ARCHIVE], "status", None))
-    site.pages[ARCHIVE].status = 503
-    (place,) = fetch("lastfm", tmp_path)
-    assert len(site.requests) == 2
-    assert place.read_bytes() == LISTENINGS
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -150,81 +135,9 @@ def test_an_archive_that_claims_too_much_is_refused(lastfm, tmp_path, monkeypatc
         fetch("lastfm", tmp_path)
 
 
-def break_page(site, folder):
-    site.pages[ARCHIVE].cut = 10
-
-
-def lose_page(site, folder):
-    del site.pages[ARCHIVE]
-
-
-def block_folder(site, folder):
-    (folder / "lastfm").write_text("in the way")
-
-
-@pytest.mark.parametrize("happens", [break_page, lose_page, block_folder])
-def test_every_problem_names_the_way_out(site, lastfm, tmp_path, happens):
-    happens(site, tmp_path)
-    with pytest.raises(DownloadError) as caught:
-        fetch("lastfm", tmp_path)
-    by_hand = tmp_path / "downloads" / "lastfm.zip"
-    assert f"by hand: save {site.url(ARCHIVE)} as {str(by_hand)!r}" in str(caught.value)
-    assert f"a directory that has {PLACE} with --data or MISLID_DATA" in str(caught.value)
-
-
-def test_without_pooch_it_says_what_to_install(lastfm, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'mislid\[cli\]'"):
-        fetch("lastfm", tmp_path)
-
-
-def test_unknown_names(tmp_path):
-    for name in ("music", ["lastfm"]):
-        with pytest.raises(ProblemError, match=r"name must be one of instances, .*; got"):
-            fetch(name, tmp_path)
-
-
-def test_the_catalogue():
-    files = [file for collection in CATALOGUE.values() for file in collection.files]
-    downloads = {wanted for file in files for wanted in file.downloads}
-    assert len({wanted.name for wanted in downloads}) == len(downloads)
-    assert all(wanted.url.startswith("https://") for wanted in downloads)
-    assert all("/" not in wanted.name for wanted in downloads)
-    assert len({file.path for file in files}) == len(files) == 10
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_published_files_have_the_checksums(shared_data, name):
     assert CATALOGUE[name].is_complete(shared_data)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the places of Linux")
-def test_the_cache(monkeypatch, tmp_path):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert data_directory() == cache_directory() == tmp_path / ".cache" / "mislid"
-    monkeypatch.setenv("XDG_CACHE_HOME", "/scratch")
-    assert cache_directory() == Path("/scratch/mislid")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="users of Windows have a home")
-def test_without_a_home_the_way_out_is_named(monkeypatch, tmp_path):
-    take_home(monkeypatch)
-    with pytest.raises(MissingDataError, match="name a folder for them in MISLID_DATA"):
-        data_directory()
-    monkeypatch.setenv("MISLID_DATA", str(tmp_path))
-    assert data_directory() == tmp_path
-
-
-def test_the_argument_comes_first_then_the_variable_then_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("MISLID_DATA", "~/data")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert data_directory("given") == Path("given")
-    assert data_directory() == tmp_path / "data"
-    monkeypatch.setenv("MISLID_DATA", "")
-    assert data_directory() == cache_directory()
-    with pytest.raises(ProblemError, match="data must be a string or a path; got 3"):
-        data_directory(3)
 
 
 def test_files_come_from_the_one_directory_that_is_named(monkeypatch, tmp_path):

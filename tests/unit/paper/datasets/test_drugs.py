@@ -1,11 +1,9 @@
 """Drugs: read, restricted to those of known effect, and experiment D's means."""
 
-import shutil
-
 import numpy as np
 import pytest
 
-from mislid.errors import FileFormatError, MissingDataError, ProblemError
+from mislid.errors import FileFormatError
 from mislid.model import load_instance
 from mislid.paper.datasets import epilepsy
 from mislid.paper.datasets.catalogue import DataFile
@@ -40,45 +38,6 @@ def folder(tmp_path, rng, monkeypatch):
     return tmp_path
 
 
-def test_drugs_of_known_effect_and_all(folder):
-    everything = epilepsy(folder, known_only=False)
-    assert everything.signatures.shape == (509, 67)
-    assert everything.genes[:2] == ("GENE0", "GENE1")
-    known = epilepsy(folder)
-    assert known.drugs == tuple(REWARDED)
-    assert known.scores.tolist() == [1] * 5 + [-1] * 5
-    assert known.pubchem.tolist() == list(range(1000, 1010))
-    np.testing.assert_array_equal(known.signatures, everything.signatures[:10])
-    assert known.rewards.shape == (18, 10)
-    assert not known.rewards.flags.writeable
-
-
-def test_rewards_drawn_again(folder, rng):
-    drugs = epilepsy(folder)
-    chosen = ["Brucine", "Topiramate"]
-    table = drugs.environment(chosen)
-    np.testing.assert_allclose(table.means, drugs.means[[6, 3]], rtol=1e-14)
-    assert set(table.sample(0, 200, rng).tolist()) <= set(drugs.rewards[:, 6].tolist())
-    assert drugs.environment().K == 10
-
-
-def test_instances_of_the_rewarded_drugs(folder):
-    drugs = epilepsy(folder)
-    features = np.ones((10, 1))
-    instance = drugs.to_instance(features)
-    assert instance.names == tuple(REWARDED)
-    half = (drugs.means.max() - drugs.means.min()) / 2
-    assert instance.model.misspecification == pytest.approx(half, rel=1e-9)
-    two = drugs.to_instance([[1.0], [2.0]], ["Dmcm", "Diazepam"], misspecification=1, noise=0.3)
-    assert (two.names, two.noise.tolist()) == (("Dmcm", "Diazepam"), [0.3, 0.3])
-    np.testing.assert_array_equal(two.means, drugs.means[[5, 4]])
-    assert drugs.signatures_of(["Dmcm"]).shape == (1, 67)
-    with pytest.raises(ProblemError, match=r"drugs must be among Hydroxyzine, .*; got 'Aspirin'"):
-        drugs.environment(["Aspirin", "Dmcm"])
-    with pytest.raises(ProblemError, match=r"drugs must be among .*; got 'drug 1'"):
-        drugs.signatures_of(["drug 1"])
-
-
 @pytest.mark.parametrize("name", [SIGNATURES, SCORES, REWARDS])
 def test_files_that_are_not_the_published_ones(folder, name, monkeypatch):
     right = {f"epilepsy/{name}" for name in (SIGNATURES, SCORES, REWARDS)} - {f"epilepsy/{name}"}
@@ -86,12 +45,6 @@ def test_files_that_are_not_the_published_ones(folder, name, monkeypatch):
     with pytest.raises(FileFormatError, match="fetch epilepsy") as caught:
         epilepsy(folder)
     assert str(folder / "epilepsy" / name) in str(caught.value)
-
-
-def test_no_files(folder):
-    shutil.rmtree(folder / "epilepsy")
-    with pytest.raises(MissingDataError, match=r"no epilepsy/.*csv in .* fetch epilepsy"):
-        epilepsy(folder)
 
 
 def test_the_published_files(shared_data):

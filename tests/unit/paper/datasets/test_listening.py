@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mislid.errors import FileFormatError, MissingDataError, ProblemError
+from mislid.errors import FileFormatError, ProblemError
 from mislid.model import load_instance
 from mislid.paper.datasets import ListeningCounts, lastfm, read_counts
 
@@ -71,22 +71,6 @@ def test_features_are_the_best_approximation_of_their_rank(counts, rank):
     assert (music.artist_features.max(axis=0) == np.abs(music.artist_features).max(axis=0)).all()
 
 
-@pytest.mark.parametrize("rank", [0, 13, 1.5])
-def test_ranks_that_are_not(counts, rank):
-    with pytest.raises(ProblemError, match=rf"rank must be from 1 to 12 .*; got {rank!r}"):
-        counts.represent(rank)
-
-
-def test_pairs_put_the_users_features_beside_the_artists(counts):
-    music = counts.represent(4)
-    features, rewards = music.pairs()
-    assert features.shape == (360, 8)
-    pair = 7 * 12 + 5
-    np.testing.assert_array_equal(features[pair, :4], music.user_features[7])
-    np.testing.assert_array_equal(features[pair, 4:], music.artist_features[5])
-    assert rewards[pair] == music.rewards[7, 5]
-
-
 def test_a_users_instance(counts):
     music = counts.represent(4)
     instance = music.to_instance(21, noise=0.5)
@@ -125,19 +109,9 @@ def test_a_file_that_is_not_the_published_one(write, tmp_path):
         lastfm(tmp_path)
 
 
-def test_no_file(tmp_path):
-    with pytest.raises(MissingDataError, match=r"no lastfm/user_artists.dat in .* fetch lastfm"):
-        lastfm(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def published(shared_data):
     return read_counts(shared_data / "lastfm" / "user_artists.dat")
-
-
-def test_the_published_file_is_as_its_readme_says(published):
-    assert published.counts.shape == (1892, 17632)
-    assert published.counts.nnz == 92834
 
 
 def test_sizes_of_the_paper(published):

@@ -1,27 +1,20 @@
 """The demonstration and its picture, by what they find, say and show."""
 
-import io
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from mislid import characteristic_time
 from mislid.cli import main
-from mislid.cli.demo import Live
 from mislid.paper.experiments.demo import (
     BUDGET,
     DELTA,
-    EVERY,
     METHODS,
     M,
     draw_demo,
     run_demo,
 )
-from mislid.plotting import save
 from mislid.simulation.progress import Progress
 
 BEST = {6, 3, 11}
@@ -35,13 +28,6 @@ def told():
 @pytest.fixture(scope="module")
 def demo(told):
     return run_demo(lambda name, progress: told.append((name, progress)))
-
-
-def test_every_method_is_run_and_heard(demo, told) -> None:
-    assert list(demo.found) == list(METHODS)
-    for name, found in demo.found.items():
-        samples = [progress.samples for heard, progress in told if heard == name]
-        assert samples == [*range(EVERY, found.samples, EVERY), found.samples]
 
 
 def test_the_features_help_and_mislead() -> None:
@@ -79,43 +65,6 @@ def test_the_picture_shows_counts_and_what_was_proved(demo) -> None:
         assert (len(times), max(times)) == (27, demo.found[name].samples)
 
 
-def test_an_interrupted_save_leaves_what_was_there(demo, tmp_path, monkeypatch) -> None:
-    picture = tmp_path / "demo.png"
-    picture.write_bytes(b"an older picture")
-
-    def press(self, place, **options):
-        place.write(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Figure, "savefig", press)
-    with pytest.raises(KeyboardInterrupt):
-        save(draw_demo(demo), picture)
-    assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
-    assert picture.read_bytes() == b"an older picture"
-
-
-def test_an_interrupted_demonstration_leaves_nothing(tmp_path, monkeypatch, capsys) -> None:
-    def press(self, name, progress):
-        if name == "LUCB":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Live, "__call__", press)
-    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.endswith("Interrupted.\n")
-    assert not list(tmp_path.iterdir())
-
-
-def test_without_matplotlib_there_is_an_answer(monkeypatch, capsys, tmp_path) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["demo", "--output", str(tmp_path / "demo.png")]) == 0
-    said = capsys.readouterr()
-    assert "answer        MX-07, MX-04, MX-12" in said.out
-    assert "pip install 'mislid[plots]'" in said.err
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys) -> None:
     """A rival that ran out of budget, LinGapE right for once, and no answer at all."""
     nothing = {"answer": None, "correct": None, "certificate": None, "status": "budget exhausted"}
@@ -137,53 +86,6 @@ def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys
     assert not any("wrong" in str(line.get_label()) for line in draw_demo(other).axes[1].lines)
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def progress(samples: int, statistic: float, *, finished: bool = False) -> Progress:
     none = np.zeros(0)
     return Progress(samples, none, none, None, statistic, 4.0, None, samples, finished)
-
-
-def test_a_terminal_sees_one_line_painted_over(monkeypatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with Live() as live:
-        live("mislid", progress(20, 1.0))
-        live("mislid", progress(4_000, 3.999))
-        live("mislid", progress(4_001, 4.1, finished=True))
-        live("LinGapE", progress(20, np.nan))
-    said = sys.stderr.getvalue()
-    assert said.count("\n") == 2
-    assert said.endswith("20 measurements\n")
-    _, first, almost, last, own = said.split("\r\033[K")
-    assert "25%" in first
-    assert " 99%" in almost
-    assert "100%    4,001 measurements\n" in last
-    assert "%" not in own
-
-
-def test_elsewhere_a_run_is_one_line(monkeypatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Live() as live:
-        live("mislid", progress(20, 1.0))
-        live("mislid", progress(40, 4.1, finished=True))
-    (line,) = sys.stderr.getvalue().splitlines()
-    assert line.startswith("mislid  ")
-    assert line.endswith("100%       40 measurements")
-
-
-@pytest.mark.parametrize(
-    ("output", "sentence"),
-    [
-        ("demo.pdf", "--output must end in .png; got"),
-        ("none/demo.png", "--output must name a file in an existing directory; got"),
-    ],
-)
-def test_a_picture_that_cannot_be_saved(output, sentence, tmp_path: Path, capsys) -> None:
-    assert main(["demo", "--output", str(tmp_path / output)]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(f"Error: {sentence}")
-    assert said.err.count("\n") == 1

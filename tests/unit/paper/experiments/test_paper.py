@@ -54,17 +54,6 @@ def test_cases_fit_the_published_instances(case, shared_data):
         assert (case.recipe.K, case.recipe.d, case.recipe.m) == (instance.K, instance.d, case.m)
 
 
-def test_options_are_those_of_replicate():
-    method = Method("x", "lucb", GUARANTEED, tolerance=0.1, max_samples=7)
-    assert method.options(0.2) == {
-        "algorithm": "lucb",
-        "stopping": "guaranteed",
-        "delta": 0.2,
-        "tolerance": 0.1,
-        "gamma": 1.0,
-        "max_samples": 7,
-    }
-    assert "max_samples" not in Method("x", "lucb").options(0.05)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +76,3 @@ def test_nonsense_is_refused(make, message):
         make()
 
 
-def test_names_that_differ_in_case_only_would_share_a_directory():
-    with pytest.raises(ProblemError, match="different names"):
-        replace(ONE, methods=(Method("MisLid", "lucb"), Method("mislid", "lucb")))

@@ -1,6 +1,5 @@
 """What a report says and shows, from runs that were made up."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -9,22 +8,18 @@ import numpy as np
 import pytest
 
 mpl.use("Agg")
-from matplotlib.colors import to_hex
 
 from mislid import Instance, Model
 from mislid.paper.experiments import Case, Experiment, Method, Result
-from mislid.paper.experiments.figure import draw_result
 from mislid.paper.experiments.report import (
     page_text,
     report_text,
-    settings_of,
     table_text,
     write_page,
     write_report,
 )
 from mislid.paper.experiments.runner import Outcome
 from mislid.paper.experiments.spec import GUARANTEED
-from mislid.plotting.theme import BEST, CONTRAST, GREY, INK
 from mislid.simulation.replicate import Row, replicate_settings
 
 INSTANCE = Instance(Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1), [0.1, 0.5, 0.9])
@@ -121,70 +116,6 @@ def test_what_is_not_comparable_gets_no_verdict(tmp_path):
 def closed_up(text):
     """Tables without the spaces that align them."""
     return re.sub(" +", " ", text)
-
-
-def test_every_file_is_written(result, tmp_path):
-    write_report(result)
-    names = {"settings.json", "runs.csv", "table.md", "report.md", "figure.png", "figure.svg"}
-    assert {file.name for file in tmp_path.iterdir()} == names
-    assert "![" not in (tmp_path / "table.md").read_text()
-    assert "](figure.png)" in (tmp_path / "report.md").read_text()
-
-
-def test_the_same_runs_give_the_same_files(result, tmp_path):
-    contents = []
-    for _ in range(2):
-        write_report(result)
-        contents.append({file.name: file.read_bytes() for file in tmp_path.iterdir()})
-    assert contents[0] == contents[1]
-
-
-def test_settings_hold_seed_versions_and_options(result):
-    settings = json.loads(json.dumps(settings_of(result)))
-    assert settings["seed"] == 7
-    assert {"mislid", "numpy", "numba"} <= set(settings["versions"])
-    method = settings["cases"]["A_eps0"]["LUCB, standard width, guaranteed"]
-    assert method["options"]["max_samples"] == 900
-    assert method["K"] == 3
-
-
-def boxes(axes):
-    """Edge colour and style of every box."""
-    return [(to_hex(patch.get_edgecolor()), patch.get_linestyle()) for patch in axes.patches]
-
-
-def test_published_runs_stand_beside_ours_with_dashed_boxes(tmp_path):
-    earlier = {("A_eps0", "LinGapE"): rows(577), ("A_eps0", "LUCB"): rows(25_804)}
-    (axes,) = draw_result(made_up(tmp_path, RUNS, published_runs=earlier)).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "LinGapE",
-        "LinGapE as published",
-        "LUCB",
-        "LUCB as published",
-        "our default, guaranteed",
-    ]
-    assert boxes(axes) == [(BEST, "-"), (BEST, "--"), (CONTRAST, "-"), (BEST, "--"), (BEST, "-")]
-    assert axes.get_xscale() == "log"
-    assert axes.get_title("left") == ("a case; red: wrong more often than 0.05; dashed: published")
-    assert axes.get_xlabel() == (
-        "samples until stopping\n"
-        "not shown, with runs that gave up: LUCB, standard width, guaranteed"
-    )
-
-
-def test_where_only_a_published_mean_is_known_it_is_a_line(result):
-    (axes,) = draw_result(result).axes
-    assert boxes(axes) == [(BEST, "-"), (CONTRAST, "-"), (BEST, "-")]
-    lines = [line for line in axes.lines if line.get_color() == GREY]
-    np.testing.assert_allclose([line.get_xdata()[0] for line in lines], [576.87, 25_804.12])
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels[1] == "LUCB\npublished mean 25,804"
-    assert labels[2] == "our default, guaranteed"
-    assert [to_hex(label.get_color()) for label in axes.get_yticklabels()] == [
-        INK,
-        CONTRAST,
-        INK,
-    ]
 
 
 def test_a_page_has_a_summary_and_the_figures(result, tmp_path):

@@ -1,15 +1,11 @@
 """Representations: what they predict, and what a reduction keeps or loses."""
 
-from dataclasses import replace
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 import mislid
 from mislid.errors import ProblemError
 from mislid.paper.representation import Representation, learn
-from mislid.paper.representation.learned import represent
 from mislid.paper.representation.network import Network
 
 
@@ -50,22 +46,6 @@ def test_features_and_theta_are_the_network(data, intercept, d):
     np.testing.assert_allclose(learned.predictions, network, rtol=0, atol=1e-12)
 
 
-def test_means_are_averages_over_equal_rows(data):
-    learned = learn(*data, **SMALL)
-    np.testing.assert_allclose(learned.means, data[1].reshape(30, 3).mean(axis=1), rtol=1e-14)
-    error = np.abs(learned.means - learned.predictions).max()
-    assert learned.misspecification == pytest.approx(error, rel=1e-14)
-
-
-def test_candidates_of_ones_own(data):
-    X, y = data
-    some = learn(X, y, candidates=X[[0, 3, 6]], names=["a", "b", "c"], **SMALL)
-    assert (some.K, some.names) == (3, ("a", "b", "c"))
-    np.testing.assert_allclose(some.means[1], y[3:6].mean(), rtol=1e-14)
-    new = learn(X, y, candidates=[[0, 0, 0], [1, 1, 1]], means=[0.1, 0.9], **SMALL)
-    assert new.means.tolist() == [0.1, 0.9]
-
-
 @pytest.mark.parametrize("order", ["variance", "prediction"])
 @pytest.mark.parametrize("whiten", [False, True])
 def test_a_reduction_to_the_rank_loses_nothing(given, order, whiten):
@@ -81,16 +61,6 @@ def test_a_reduction_to_the_rank_loses_nothing(given, order, whiten):
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), rtol=0, atol=1e-10)
 
 
-def test_fewer_features_are_the_nearest_there_are(given):
-    singular = np.linalg.svd(given.features, compute_uv=False)
-    for d in (1, 2, 3):
-        kept = given.reduce(d).features
-        np.testing.assert_allclose(np.linalg.norm(kept, axis=0), singular[:d], rtol=1e-10)
-        basis = kept / np.linalg.norm(kept, axis=0)
-        lost = given.features - basis @ (basis.T @ given.features)
-        assert np.linalg.norm(lost, 2) == pytest.approx(singular[d], rel=1e-10)
-
-
 @pytest.mark.parametrize("order", ["variance", "prediction"])
 def test_as_few_features_as_a_chosen_loss_allows(given, order):
     errors = [given.reduce(d, order=order).misspecification for d in (1, 2, 3, 4)]
@@ -103,18 +73,6 @@ def test_as_few_features_as_a_chosen_loss_allows(given, order):
     assert white.misspecification == pytest.approx(
         given.reduce(within=errors[1] + 1e-12, order=order).misspecification, abs=1e-9
     )
-
-
-def test_predictions_first_keep_the_predictions(given):
-    for d in (1, 2, 3, 4):
-        kept = given.reduce(d, order="prediction")
-        np.testing.assert_allclose(kept.predictions, given.predictions, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("order", ["variance", "prediction"])
-def test_more_features_never_fit_worse(given, order):
-    least = [given.reduce(d, order=order).least_misspecification for d in (1, 2, 3, 4)]
-    assert all(after <= before + 1e-10 for before, after in pairwise(least))
 
 
 def test_whitening_shortens_the_published_initial_design(shared_data):
@@ -135,32 +93,6 @@ def test_an_instance_declares_what_was_measured(given, tmp_path):
     again = mislid.load_instance(tmp_path / "arms.npz")
     np.testing.assert_array_equal(again.model.features, instance.model.features)
     assert given.to_instance(misspecification=3).model.misspecification == 3.0
-
-
-def test_a_dead_layer_is_refused(data):
-    network = learn(*data, **SMALL).network
-    dead = replace(network, biases=(network.biases[0], np.full(4, -1e9)))
-    with pytest.raises(ProblemError, match="all units of its last layer are 0 for them"):
-        represent(dead, data[0][:2], data[1][:2], None, "feature")
-    flat = replace(network, theta=np.zeros(4))
-    with pytest.raises(ProblemError, match="needs a network that is not constant"):
-        represent(flat, data[0], data[1], None, "fold")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"d": 5}, "d must be at most 4, the features' rank; got 5"),
-        ({"d": 0}, "d must be an integer at least 1; got 0"),
-        ({"d": 2, "within": 0.1}, "d or within must be given, not both; got 2 and 0.1"),
-        ({"within": -1.0}, "within must be a finite number at least 0; got -1.0"),
-        ({"within": 1e-9}, "within must be at least 0.0[0-9]+, the misspecification of the best"),
-        ({"order": "size"}, 'order must be "variance" or "prediction"; got \'size\''),
-    ],
-)
-def test_wrong_reductions_are_refused(given, arguments, sentence):
-    with pytest.raises(ProblemError, match=sentence):
-        given.reduce(**arguments)
 
 
 @pytest.mark.parametrize(

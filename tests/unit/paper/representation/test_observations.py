@@ -27,17 +27,6 @@ def test_repeated_lines_of_a_candidate_are_averaged(write):
     assert (seen.names, seen.repeats, seen.columns) == (("a", "b"), (2, 1), ("x", "y"))
 
 
-def test_without_names_equal_features_are_one_candidate(write):
-    seen = read_observations(write("x,reward\n0.0,1\n-0.0,2\n1,5\n"), target="reward")
-    assert seen.names is None
-    assert seen.means.tolist() == [1.5, 5.0]
-
-
-def test_another_column_can_hold_the_names(write):
-    seen = read_observations(write("x,drug,reward\n1,u,1\n2,v,2\n"), target="reward", name="drug")
-    assert seen.names == ("u", "v")
-
-
 def test_only_chosen_lines_make_candidates(write):
     text = "name,user,age,x,reward\na,1,30,5,1\nb,1,30,6,2\na,2,40,5,3\nb,2,40,6,4\n"
     seen = read_observations(write(text), target="reward", where=("user", "2"))
@@ -70,9 +59,3 @@ def test_only_chosen_lines_make_candidates(write):
 def test_bad_files_get_one_sentence(write, text, options, sentence):
     with pytest.raises(MislidError, match=sentence):
         read_observations(write(text), target="reward", **options)
-
-
-def test_text_in_a_feature_column_hints_at_groups(write):
-    with pytest.raises(MislidError) as caught:
-        read_observations(write(LINES), target="reward")
-    assert caught.value.__notes__ == ["name columns that are no features as groups"]

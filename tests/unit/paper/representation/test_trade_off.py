@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import ProblemError
 from mislid.paper.representation import learn
 
 pytestmark = pytest.mark.slow
@@ -23,12 +22,6 @@ def trade_off(learned):
     return learned.trade_off(3, noise=0.5)
 
 
-def test_there_is_a_row_for_every_order_and_number(learned, trade_off):
-    rows = [(choice.order, choice.d) for choice in trade_off.choices]
-    numbers = range(1, learned.rank + 1)
-    assert rows == [(order, d) for order in ("variance", "prediction") for d in numbers]
-
-
 def test_numbers_are_those_of_the_functions(learned, trade_off):
     for choice in trade_off.choices:
         plain = learned.reduce(choice.d, order=choice.order)
@@ -42,15 +35,3 @@ def test_numbers_are_those_of_the_functions(learned, trade_off):
         assert choice.white_pulls == mislid.geometry.initial_pulls(white)
         time = mislid.characteristic_time(model, learned.means, 3, noise=0.5)
         assert choice.time == pytest.approx(time.value, rel=0.011)
-
-
-def test_a_wider_tube_never_takes_less(trade_off):
-    for choice in trade_off.choices:
-        assert choice.least_time <= choice.time * 1.01
-        assert choice.time <= trade_off.unstructured * 1.01
-
-
-@pytest.mark.parametrize("order", ["size", None, [1]])
-def test_orders_that_are_not(trade_off, order):
-    with pytest.raises(ProblemError, match=r'order must be "variance" or "prediction"; got'):
-        trade_off.of(order)
