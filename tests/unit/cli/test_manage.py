@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.study_calls import Call, question, refused
+from helpers.study_calls import Call, refused
 from mislid.study.events import Entry, seal_of
 
 
@@ -27,21 +27,6 @@ def test_deleting_takes_a_yes(created: Call, monkeypatch: pytest.MonkeyPatch) ->
     assert created("delete", "s").out == "deleted  s, 1 event\n"
     assert names(created) == []
     refused(created("delete", "s", "--yes"), 1, "study_name must be of a study in this storage")
-
-
-def test_the_same_on_postgresql(
-    study_command: Call, folder: Path, postgresql, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MISLID_STORAGE", postgresql.new_schema())
-    assert study_command("create", "s", *question()).status == 0
-    assert study_command("ask", "s", "-n", 2, "--csv", "plate.csv").status == 0
-    sheet = folder / "plate.csv"
-    sheet.write_text(sheet.read_text().replace(",,,s", ",0.5,,s"))
-    assert study_command("tell", "s", "--csv", "plate.csv").status == 0
-    assert study_command("copy", "s", "--to", "lab.db").status == 0
-    for storage in ([], ["--storage", "lab.db"]):
-        (line,) = json.loads(study_command("list", *storage, "--format", "json").out)
-        assert (line["study"], line["measurements"]) == ("s", 2)
 
 
 def test_check_names_what_was_changed(created: Call, folder: Path) -> None:

@@ -12,9 +12,7 @@ from mislid.engine import Verdict, View
 @pytest.mark.parametrize(
     ("words", "misspelt", "meant"),
     [
-        (["tell", "p", "0", "--fial"], "--fial", "--fail"),
         (["tell", "p", "0", "-0.5", "--formt=csv"], "--formt", "--format"),
-        (["threshold", "p", "-1.5", "--fromat", "json"], "--fromat", "--format"),
         (["correct", "p", "0", "-0.4", "--raeson", "typo"], "--raeson", "--reason"),
     ],
 )

@@ -24,27 +24,6 @@ class Chosen:
         self.distributions = {name: KINDS[name] for name in self.params} | self.distributions
 
 
-def features_of(trials, names):
-    columns, features = as_features(trials, trials, names)
-    return dict(zip(columns, features.T.tolist(), strict=True))
-
-
-def test_missing_ones_allow_the_same_means_whatever_is_filled_in():
-    rng = np.random.default_rng(0)
-    trials = [
-        Chosen({"depth": int(rng.integers(2, 11))} | ({"momentum": rng.uniform()} if k % 3 else {}))
-        for k in range(9)
-    ]
-    got = features_of(trials, ["depth", "momentum"])
-    assert list(got) == ["depth", "momentum given", "momentum"]
-    assert got["momentum given"] == [0, 1, 1] * 3
-    spans = []
-    for filled in (0.0, 0.5, -7.0):
-        momentum = [trial.params.get("momentum", filled) for trial in trials]
-        spans.append(np.column_stack([np.ones(9), got["depth"], got["momentum given"], momentum]))
-    assert np.linalg.matrix_rank(np.hstack(spans)) == 4
-
-
 def random_trials(rng, K):
     trials = []
     for _ in range(K):

@@ -40,12 +40,8 @@ def test_everything_a_spreadsheet_program_does_at_once(read):
     ("content", "headings"),
     [
         ("trial;value\n0;1.5\n", ["trial", "value"]),
-        ("trial\tvalue\n0\t1.5\n", ["trial", "value"]),
-        ("arm\na\nb\n", ["arm"]),
         ('"mass, kg";value\n1;2\n', ["mass, kg", "value"]),
-        ("sample,400,450\na,0.1,0.2\n", ["sample", "400", "450"]),
     ],
-    ids=["semicolons", "tabs", "one column", "quoted", "wavelengths"],
 )
 def test_the_separator_is_found(read, content, headings):
     assert read(content).headings == headings
@@ -58,18 +54,10 @@ def test_the_separator_is_found(read, content, headings):
             "trial;arm, long;value\n0;a;1\n",
             "in its heading line; got commas and semicolons",
         ),
-        (
-            "sep=|\ntrial|value\n0|1\n",
-            "by one of them in its heading line; got 'sep=|'",
-        ),
         ("trial,value\n0,0,31\n", "2 cells in every line, one per heading; got 3 in line 2"),
-        ("trial,value\n", "a heading line and one line per trial"),
-        ("trial,,value\n0,1,2\n", "column 2 has none"),
         ("trial,trial\n0,1\n", "distinct headings; got 'trial' twice"),
-        ("1,2\n2,1\n", "must begin with a line of headings, such as 'name' for labels; got '1', "),
         ("0.7\n0.2\n", "got '0.7', which look like values: put headings above"),
         (b"trial,value\n\xfc,1\n", "must be UTF-8 text"),
-        ("", "a file with one line per trial"),
     ],
 )
 def test_what_cannot_be_read_is_refused(read, content, complaint):
@@ -80,7 +68,7 @@ def test_what_cannot_be_read_is_refused(read, content, complaint):
 
 @pytest.mark.parametrize(
     "cell",
-    ["nan", "inf", "-Infinity", "1e999", "1_000", "n/a", "1 000", "0x1", "1.2.3", "--1", "٣"],
+    ["nan", "1e999", "1_000", "1 000", "٣"],
 )
 def test_what_is_no_finite_number_is_said_per_cell(read, cell):
     (good, wrong) = read(f"trial,value\n0,1\n1,{cell}\n").decimals("value")

@@ -33,15 +33,6 @@ def test_what_is_written_is_read(tmp_path: Path, label: str, value: float) -> No
     assert table.numbers("x").tolist() == [value, 1.0]
 
 
-def test_empty_rows_and_columns_facts_and_lines(tmp_path: Path) -> None:
-    rows = [["# names=integers"], ["#misspecification=0.2"], [], ["name", "x ", None], [7.0, 2]]
-    table = read_sheet(saved(tmp_path, [*rows, [None, None], [8, 2.5]]), "candidate")
-    assert table.facts == {"names": "integers", "misspecification": "0.2"}
-    assert table.headings == ["name", "x"]
-    assert [line for line, _ in table.rows] == [5, 7]
-    assert table.texts("name") == ["7", "8"]
-
-
 def test_files_that_are_no_workbooks(tmp_path: Path) -> None:
     (tmp_path / "s.xlsx").write_text("a,b\n1,2\n")
     with pytest.raises(FileFormatError, match="must be an Excel workbook"):

@@ -1,15 +1,14 @@
 """The pictures of a report, by what they show."""
 
-import math
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from helpers.report_studies import changed, new_study, progress, what_if
+from helpers.report_studies import new_study
 from mislid.forecast.overview import Overview
-from mislid.plotting import as_png, draw_candidates, draw_evidence, draw_forecast
+from mislid.plotting import as_png, draw_candidates, draw_evidence
 from mislid.plotting.study import ROWS
 from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
 
@@ -96,51 +95,4 @@ def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Ov
     _, statistics, thresholds = seen.closest.of_pair(0)
     np.testing.assert_array_equal(below.lines[0].get_ydata(), statistics)
     np.testing.assert_array_equal(below.lines[1].get_ydata(), thresholds)
-    assert overlapping(figure) == []
-
-
-def test_the_decision_is_marked(decided_overview: Overview, running_overview: Overview) -> None:
-    decision = decided_overview.decision
-    assert decision is not None
-    figure, other = draw_evidence(decided_overview), draw_evidence(running_overview)
-    assert figure is not None
-    assert other is not None
-    marks = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
-    assert [list(line.get_xdata()) for line in marks] == [[decision.samples] * 2]
-    assert any("decided after" in text.get_text() for text in figure.axes[0].texts)
-    assert not any("decided" in text.get_text() for text in other.axes[0].texts)
-
-
-def test_a_forecast_has_a_row_for_every_question(running_overview: Overview) -> None:
-    others = (
-        what_if(0, 0, 0, m=1),
-        what_if(20, 10, None, delta=0.005),
-        what_if(None, 900, None, tolerance=0.25, misspecification=math.inf),
-    )
-    asked = progress(100, 50, 300, lower_bound=40.0)
-    figure = draw_forecast(changed(running_overview, progress=asked, what_ifs=others))
-    assert figure is not None
-    (axes,) = figure.axes
-    assert names(axes) == [
-        "as asked",
-        "the best instead of 2",
-        "error rate 0.005",
-        "tolerance 0.25, misspecification ∞",
-    ]
-    texts = [text.get_text() for text in axes.texts]
-    assert texts == [
-        "100 more (50 to 300)",
-        "enough by now",
-        "20 more (at least 10)",
-        "at least 900 more",
-    ]
-    ranges = [group.get_segments()[0][:, 0].tolist() for group in axes.collections]
-    end = axes.get_xlim()[1]
-    assert end > 930.0
-    assert ranges == [[80.0, 330.0], [40.0, end], [930.0, end]]
-    arrows = [list(line.get_ydata()) for line in axes.lines if line.get_marker() == ">"]
-    assert arrows == [[2], [3]]
-    marks = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
-    assert marks["now: 30"] == 30
-    assert marks["least for any method: 40"] == 40.0
     assert overlapping(figure) == []

@@ -1,12 +1,9 @@
 """Pictures of a trade-off, by what they show."""
 
-import math
-
 import pytest
 
 from mislid.paper.representation import Choice, TradeOff
 from mislid.plotting import draw_trade_off
-from mislid.plotting.theme import INK
 from mislid.plotting.trade_off import COLOURS
 
 
@@ -47,10 +44,3 @@ def test_every_choice_is_a_point(at, solid, dashed, label):
     assert axes.get_xlabel() == "number of features d"
     assert list(axes.get_xticks()) == [1, 2, 3]
     assert len(axes.get_legend().get_texts()) == 2
-
-
-def test_what_is_infinite_is_left_out():
-    rows = (*ROWS[:2], choice("variance", 3, pulls=math.inf), *ROWS[3:])
-    _, times, pulls = draw_trade_off(TradeOff(4, rows, math.inf)).axes
-    assert drawn(pulls)[COLOURS["variance"], "-"] == [10.0, 20.0]
-    assert INK not in [line.get_color() for line in times.lines]

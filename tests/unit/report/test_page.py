@@ -19,7 +19,7 @@ from helpers.report_studies import (
     progress,
     what_if,
 )
-from mislid.errors import ContradictedWarning, ProblemError
+from mislid.errors import ContradictedWarning
 from mislid.forecast.diagnostics import StudyWarning
 from mislid.forecast.overview import Overview
 from mislid.report import page as page_module
@@ -251,14 +251,3 @@ def test_a_page_is_of_one_moment_while_others_tell(
     assert report(study) != before
     for opened in (study, other):
         opened._session.storage.close()
-
-
-def test_what_cannot_be_said_is_explained(running: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(overview: Overview) -> None:
-        raise ProblemError("there are too few measurements")
-
-    for part in ("progress", "what_ifs", "sensitivity"):
-        monkeypatch.setattr(Overview, part, property(unknown))
-    found = read(running)
-    assert found.text().count("there are too few measurements") == 2
-    assert "forecast" not in found.pictures

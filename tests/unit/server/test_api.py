@@ -64,15 +64,9 @@ def test_a_certificate_comes_with_the_decision(site: Site, study: Study) -> None
     ("path", "status", "part"),
     [
         ("/api/studies/9", 404, "no study '9'"),
-        ("/api/studies/9/events", 404, "no study '9'"),
         ("/api/studies/%3Cb%3E", 404, "no study '<b>'"),
-        (f"{STUDY}/nothing", 404, "Not Found"),
-        (f"{STUDY}/what-if?m=x", 422, "m must be a number"),
-        (f"{STUDY}/what-if?m=99", 422, "m must be"),
         (f"{STUDY}/what-if?delta=nan", 422, "delta"),
         (f"{STUDY}/events?after=-1", 422, "after must be a whole number"),
-        (f"{STUDY}/events?most=1e9", 422, "most must be a whole number"),
-        (f"{STUDY}/events?after=%C2%B2", 422, "after must be a whole number"),
         (f"{STUDY}/events?after={'9' * 5000}", 422, "after must be a whole number"),
     ],
 )

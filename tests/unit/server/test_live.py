@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helpers.serving import Message, Site, logged, running, tell_some, wait_for
+from helpers.serving import Site, logged, running, tell_some, wait_for
 from mislid.server import live
 from mislid.server.views import Views
 from mislid.study import Study, delete_study
@@ -149,45 +149,6 @@ def computed(monkeypatch: pytest.MonkeyPatch, slow: Any = None) -> list[tuple[st
 
     monkeypatch.setattr(Views, "_compute", counted)
     return found
-
-
-def newest_views(told: Any, events: int) -> dict[str, Message]:
-    """The views that a stream brings, until all are of so many events."""
-    newest: dict[str, Message] = {}
-    while not all(k in newest and newest[k].data["events"] >= events for k in live.LATER):
-        one = next(told)
-        newest[one.name] = one
-    return newest
-
-
-@pytest.mark.slow
-def test_many_viewers_cost_what_one_does(
-    study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each makes one request, however much happens, and what all see is computed once."""
-    monkeypatch.setattr(live, "REST", 0.1)
-    found = computed(monkeypatch)
-    tell_some(study, 2)
-    begun = threading.Semaphore(0)
-
-    def watch(_: int) -> dict[str, Message]:
-        with site.stream(1, views="1") as told:
-            next(told)
-            begun.release()
-            return newest_views(told, 15)
-
-    with running(storage) as site, ThreadPoolExecutor(20) as pool:
-        kinds = ("", "/estimates", "/forecast")
-        list(pool.map(site.json, [f"{STUDY}{kind}" for kind in kinds * 20]))
-        assert len(found) == 3
-        watching = [pool.submit(watch, number) for number in range(20)]
-        for _ in range(20):
-            assert begun.acquire(timeout=30)
-        tell_some(study, 5)
-        seen = [one.result(60) for one in watching]
-        for kind in live.LATER:
-            assert seen[0][kind].data == site.json(f"{STUDY}/{kind}"), kind
-    assert len(found) == len(set(found))
 
 
 def test_who_asks_after_a_tell_sees_it(

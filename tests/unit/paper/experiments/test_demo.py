@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mislid import characteristic_time
 from mislid.cli import main
 from mislid.paper.experiments.demo import (
     BUDGET,
-    DELTA,
     METHODS,
     M,
     draw_demo,
@@ -40,29 +38,6 @@ def test_the_features_help_and_mislead() -> None:
     samples = {name: np.mean([demo.found[name].samples for demo in demos]) for name in METHODS}
     assert samples["mislid"] < 0.8 * min(samples["uniform"], samples["LUCB"])
     assert max(samples.values()) < BUDGET
-
-
-def test_the_bounds_are_those_of_the_instance(demo) -> None:
-    instance = demo.instance
-    time = characteristic_time(instance.model, instance.means, M, noise=0.5)
-    assert demo.time.value == time.value
-    assert demo.time_without_features.value > 2.0 * time.value
-    assert demo.time.samples(DELTA) < demo.found["mislid"].samples
-
-
-def test_the_picture_shows_counts_and_what_was_proved(demo) -> None:
-    left, right = draw_demo(demo).axes
-    assert sum(bar.get_height() for bar in left.patches) == demo.found["mislid"].samples
-    assert [label.get_text() for label in left.get_xticklabels()][:3] == ["MX-07", "MX-04", "MX-12"]
-    legend = [text.get_text() for text in right.get_legend().get_texts()]
-    counts = {name: f"{found.samples:,}" for name, found in demo.found.items()}
-    assert legend == [
-        *(f"{name}: {counts[name]}" for name in ("mislid", "LUCB", "uniform")),
-        f"LinGapE, wrong answer: {counts['LinGapE']}",
-    ]
-    for name in ("mislid", "LUCB", "uniform"):  # every pair, the last one when the run stopped
-        times = demo.found[name].settled.values()
-        assert (len(times), max(times)) == (27, demo.found[name].samples)
 
 
 def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys) -> None:

@@ -12,11 +12,8 @@ mpl.use("Agg")
 from mislid import Instance, Model
 from mislid.paper.experiments import Case, Experiment, Method, Result
 from mislid.paper.experiments.report import (
-    page_text,
     report_text,
     table_text,
-    write_page,
-    write_report,
 )
 from mislid.paper.experiments.runner import Outcome
 from mislid.paper.experiments.spec import GUARANTEED
@@ -116,17 +113,3 @@ def test_what_is_not_comparable_gets_no_verdict(tmp_path):
 def closed_up(text):
     """Tables without the spaces that align them."""
     return re.sub(" +", " ", text)
-
-
-def test_a_page_has_a_summary_and_the_figures(result, tmp_path):
-    write_report(result)
-    page = tmp_path / "docs" / "reproduction.md"
-    write_page([result], page)
-    text = page.read_text()
-    assert text.split() == page_text([result], "reproduction").split()
-    assert all(len(line) < 120 or line.startswith("|") for line in text.splitlines())
-    text = " ".join(closed_up(text).split())
-    assert "| A_eps0 | LinGapE | 40 | 577 ± 27 | 577 ± 16 | +0.0% [" in text
-    assert "](reproduction/A.png)" in text
-    assert "1 minutes of one processor" in text  # 160 runs of a quarter of a second
-    assert (page.parent / "reproduction" / "A.png").read_bytes()[1:4] == b"PNG"

@@ -84,10 +84,8 @@ def test_the_forward_pass_is_that_of_scikit_learn(data, monkeypatch):
 @pytest.mark.parametrize(
     ("X", "y", "sentence"),
     [
-        (np.ones((20, 2)), np.arange(20.0), "all 2 are constant, so there is nothing to learn"),
         (np.eye(20), np.ones(20), "y must vary; got 1 in all rows"),
         (np.eye(4), np.arange(4.0), "enough rows for 2 in each part of the split; got 4 rows"),
-        (np.empty((0, 3)), np.empty(0), r"X must have rows and columns; got shape \(0, 3\)"),
     ],
 )
 def test_data_without_anything_to_learn_are_refused(X, y, sentence):

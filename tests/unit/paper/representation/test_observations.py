@@ -38,16 +38,9 @@ def test_only_chosen_lines_make_candidates(write):
 @pytest.mark.parametrize(
     ("text", "options", "sentence"),
     [
-        ("", {}, "must be a file with one line per observation; got .*, empty"),
-        ("name,x,reward\n", {}, "must have a heading line and one line per observation"),
         ("name,x,reward\na,1,nan\n", {}, "line 2, column 'reward': .* got 'nan'"),
-        ("name,x,reward\na,red,1\n", {}, "line 2, column 'x': .* got 'red'"),
-        ("name,x,reward\na,1\n", {}, "must have 3 cells in every line.*got 2 in line 2"),
         ("name,x,gain\na,1,1\n", {}, "must have a column 'reward'; got the headings 'name', 'x'"),
-        ("name,reward\na,1\n", {}, "must have a feature column besides target, name and groups"),
         ("name,x,reward\n,1,1\n", {}, "must name every candidate; the name in line 2 is empty"),
-        (LINES, {}, "line 2, column 'day': .* got 'mon'"),
-        (LINES, {"groups": ["day", "week"]}, "must have a column 'week'"),
         (LINES, {"where": ("day", "sun")}, "a cell of column 'day'.*such as 'mon'; got 'sun'"),
         (
             "name,x,reward\na,1,1\nb,2,1\na,3,1\n",
