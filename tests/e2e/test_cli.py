@@ -37,12 +37,12 @@ def refused(done, status, sentence):
     assert sentence in done.stderr
 
 
-@pytest.mark.parametrize("name", ["", "run", "demo"])
+@pytest.mark.parametrize("name", ["", "run", "study", "demo"])
 def test_help_loads_neither_compiler_nor_arrays(name):
     code = (
         "import sys\nfrom mislid.cli import main\n"
         "status = main(sys.argv[1:])\n"
-        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'sklearn', 'tqdm'}\n"
+        "heavy = {'numba', 'numpy', 'pandas', 'matplotlib', 'scipy', 'sklearn', 'sqlalchemy'}\n"
         "heavy &= set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else status)"
     )
@@ -112,22 +112,6 @@ def test_ctrl_c_says_what_is_kept(ask, tmp_path):
     assert process.returncode == 1
     assert said.startswith("Error: interrupted after ")
     assert f"kept in '{output}'" in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            ["fly"],
-            "run, bound, study, serve, reproduce, data, represent, demo; got 'fly'",
-        ),
-        (["bound", "a.npz"], "Missing option '--m'"),
-        (["run", "a.npz", "--m", "1", "--speed", "9"], "No such option"),
-        (["run", "a.npz", "--m", "1", "--gamma", "0.9"], "'--gamma': 0.9 is not in the range"),
-    ],
-)
-def test_wrong_calls_exit_with_2(arguments, sentence):
-    refused(command(*arguments), 2, sentence)
 
 
 def test_a_reader_that_leaves_early_is_no_error(ask):

@@ -91,15 +91,6 @@ def test_documents_import_published_names_only():
             importlib.import_module(f"{module}.{name}")
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_tutorial_is_kept_without_outputs(path):
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        assert not cell.get("outputs"), cell.id
-        assert cell.get("execution_count") is None, cell.id
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_tutorial_runs_and_leaves_nothing_behind(path, tmp_path):

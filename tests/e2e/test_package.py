@@ -47,27 +47,6 @@ def test_public_names_are_there_and_nothing_else():
         assert getattr(mislid, name).__doc__, name
 
 
-@pytest.mark.slow
-def test_type_checkers_see_what_is_loaded_lazily(tmp_path):
-    uses = "\n".join(f"reveal_type(mislid.{name})" for name in mislid.__all__)
-    (tmp_path / "uses.py").write_text(f"import mislid\n{uses}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports"]
-    seen = subprocess.run(
-        [*command, "uses.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    ).stdout
-    assert "error" not in seen.replace('errors"', "")
-    assert seen.count("Revealed type") == len(mislid.__all__)
-    assert 'Revealed type is "Any"' not in seen
-
-
-def test_the_release_has_changes_and_a_citation():
-    version = mislid.__version__
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
-    assert any(line.startswith(f"## [{version}] - ") for line in changes)
-    assert any(line.startswith(f"[{version}]: https://") for line in changes)
-    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text().splitlines()
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     pytest.importorskip("hatchling")

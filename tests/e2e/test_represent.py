@@ -9,7 +9,6 @@ import pytest
 
 import mislid
 from helpers.command_line import ENVIRONMENT, SOURCE, command
-from mislid.cli import main
 
 SMALL = ["--hidden", "16", "--width", "3", "--epochs", "80", "--m", "2", "--noise", "0.2"]
 
@@ -59,24 +58,6 @@ def assert_begins_a_study(folder, create, instance):
     assert study.settings.misspecification == instance.model.misspecification
     assert study.settings.deviations(instance.K).tolist() == instance.noise.tolist()
     study._session.storage.close()
-
-
-@pytest.mark.parametrize(
-    ("change", "status", "sentence"),
-    [
-        (["--m", "10"], 1, "m must be an integer from 1 to 9 with K=10 arms; got m=10"),
-        (["--d", "1", "--within", "0.1"], 1, "d or within must be given, not both"),
-        (["--output", "there/x.npz"], 1, "whose directory does not exist"),
-        (["--where", "plate=C"], 1, "where must name a cell of column 'plate'"),
-    ],
-)
-def test_wrong_calls_get_one_sentence(folder, change, status, sentence, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    assert main(["represent", *ASK, *change]) == status
-    said = capsys.readouterr()
-    assert not said.out
-    assert sentence in said.err
-    assert "epoch" not in said.err
 
 
 @pytest.mark.slow

@@ -136,49 +136,6 @@ def test_a_killed_server_leaves_no_gap(server: Command, study: Study, opened: Wi
     opened.complaints.clear()
 
 
-def test_a_walk_with_the_keyboard_alone(server: Command, study: Study, opened: Window) -> None:
-    tell_some(study, 5)
-    page = opened.page
-    page.goto(server.url)
-    page.wait_for_selector("main a")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-    _tab_to(opened, "a", "assay")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/studies/1")
-    opened.wait(f"{SHOWN} === '11'")
-    page.wait_for_selector("details summary")
-    seen = _all_stops(opened)
-    assert any("As a table" in text for text in seen), seen
-    # Everything that has focus shows it.
-    page.keyboard.press("Tab")
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    assert page.evaluate(outline) != "none"
-
-
-def _tab_to(opened: Window, name: str, text: str) -> None:
-    for _ in range(60):
-        opened.page.keyboard.press("Tab")
-        found = opened.page.evaluate(
-            "[document.activeElement.tagName.toLowerCase(), document.activeElement.textContent]"
-        )
-        if found[0] == name and text in found[1]:
-            return
-    raise AssertionError(f"no Tab leads to {text}")
-
-
-def _all_stops(opened: Window) -> list[str]:
-    """All that Tab stops at, to the end of the page."""
-    found = []
-    for _ in range(80):
-        opened.page.keyboard.press("Tab")
-        here = "document.activeElement.textContent || document.activeElement.getAttribute('name')"
-        found.append(str(opened.page.evaluate(here)))
-    return found
-
-
 def test_hostile_names_are_text(lab: Path, chromium: Any, opened: Window) -> None:
     storage = as_storage(lab)
     for at, name in enumerate(HOSTILE.values()):

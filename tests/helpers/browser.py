@@ -53,7 +53,7 @@ class Window:
         """What somebody reads there."""
         return str(self.page.inner_text(place))
 
-    def wait(self, condition: str, seconds: float = 30.0) -> None:
+    def wait(self, condition: str, seconds: float = 120.0) -> None:
         """Until a condition in JavaScript holds, asked from outside: pages may not eval."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition):

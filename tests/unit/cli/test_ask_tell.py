@@ -34,19 +34,6 @@ def sheet(created: Call, folder: Path) -> Path:
     return folder / "plate.csv"
 
 
-def test_trials_in_three_formats(created: Call, opened) -> None:
-    table = created("ask", "s", "-n", 2, "--worker", "w", "--lease", "1h").out.splitlines()
-    assert [line.split()[:2] for line in table] == [["trial", "arm"], ["0", "A12"], ["1", "B07"]]
-    said = json.loads(created("ask", "s", "-n", 2, "--worker", "w", "--format", "json").out)
-    assert [trial["trial"] for trial in said] == [0, 1]
-    assert said[1]["features"] == {"mass": 0.0, "charge": 1.0}
-    assert [row["trial"] for row in rows(created("ask", "s", "-n", 2, "--format", "csv").out)] == [
-        "2",
-        "3",
-    ]
-    assert len(opened().pending) == 4
-
-
 def test_a_sheet_is_not_overwritten(sheet: Path, created: Call, opened) -> None:
     before = sheet.read_bytes()
     refused(created("ask", "s", "--csv", "plate.csv"), 1, "'plate.csv' is there already")

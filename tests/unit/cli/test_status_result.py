@@ -10,11 +10,7 @@ import pytest
 
 from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
-from mislid.forecast import (
-    StudyProgress,
-    StudyWarning,
-    overview,
-)
+from mislid.forecast import StudyProgress, StudyWarning, overview
 from mislid.forecast.overview import Overview
 from mislid.forecast.simulate import Forward
 

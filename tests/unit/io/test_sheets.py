@@ -76,13 +76,6 @@ def test_what_is_no_finite_number_is_said_per_cell(read, cell):
     assert wrong == f"a finite number is needed; got {cell!r}"
 
 
-def test_commas_and_points_in_one_column_are_refused(read):
-    table = read("trial;x;value\n0;1.5;0,31\n1;1.5;0.31\n")
-    assert table.numbers("x").tolist() == [1.5, 1.5]
-    with pytest.raises(FileFormatError, match="a comma in line 2 and a point in line 3"):
-        table.decimals("value")
-
-
 @pytest.mark.parametrize("separator", [";", "\t"])
 @pytest.mark.parametrize("cell", ["1.234", "-12.345", "+123.456"])
 def test_a_point_is_refused_where_it_may_be_thousands(read, separator, cell):

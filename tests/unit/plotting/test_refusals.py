@@ -8,12 +8,7 @@ import pytest
 
 import mislid
 from mislid.errors import MissingPackageError, ProblemError
-from mislid.plotting import (
-    as_png,
-    draw_candidates,
-    save,
-    save_runs,
-)
+from mislid.plotting import as_png, draw_candidates, save, save_runs
 from mislid.plotting.theme import new_figure
 from mislid.simulation.replicate import Row
 

@@ -6,11 +6,9 @@ import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from helpers.report_studies import new_study
 from mislid.forecast.overview import Overview
 from mislid.plotting import as_png, draw_candidates, draw_evidence
-from mislid.plotting.study import ROWS
-from mislid.plotting.theme import BEST, CONTRAST, REST, shorten
+from mislid.plotting.theme import BEST, CONTRAST, REST
 
 
 def names(axes: Any) -> list[str]:
@@ -51,27 +49,6 @@ def test_means_intervals_and_estimates_are_in_rows_best_first(decided_overview: 
     np.testing.assert_array_equal(estimates.get_xdata(), decided_overview.estimates[order])
     colours = [to_hex(group.get_colors()[0]) for group in left.collections[1:]]
     assert colours == [BEST, REST]
-
-
-def test_many_candidates_fill_several_figures_without_overlaps() -> None:
-    K = 103
-    study = new_study(candidates=[f"a rather long label, {k}" for k in range(K)], m=4, noise=1.0)
-    rng = np.random.default_rng(0)
-    labels = study.candidates.labels
-    study.add_observations([(labels[k % K], k % K / K + rng.normal()) for k in range(2 * K)])
-    overview = study.overview()
-    figures = draw_candidates(overview)
-    rows = [names(figure.axes[0]) for figure in figures]
-    assert [len(row) for row in rows] == [22, 41, 40]
-    assert max(map(len, rows)) <= ROWS
-    assert [name for row in rows for name in row] == [
-        shorten(overview.labels[arm]) for arm in overview.order
-    ]
-    assert len({figure.axes[0].get_xlim() for figure in figures}) == 1
-    evidence = draw_evidence(overview)
-    assert evidence is not None
-    for figure in (*figures, evidence):
-        assert overlapping(figure) == []
 
 
 def test_every_pair_has_a_line_and_the_limiting_one_is_bold(running_overview: Overview) -> None:

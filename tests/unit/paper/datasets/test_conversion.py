@@ -55,14 +55,6 @@ def test_pickled_instances(rng, tmp_path, protocol, order):
     same_instance(instance_file([content], bonus_of_fourth=5.0), features, means, names, tmp_path)
 
 
-def test_old_names_of_numpy_modules(rng, tmp_path):
-    features, scores = rng.standard_normal((3, 2)), [0.5, 0.25, 0.125]
-    content = pickled(3, X=features.T, scores=scores, names=["a", "b", "c"])
-    old = content.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
-    assert old != content
-    same_instance(instance_file([old]), features, [0.5, 0.25, 0.125], ("a", "b", "c"), tmp_path)
-
-
 # The linear instance of A as its authors published it, under the MIT licence.
 PUBLISHED_A = base64.b85decode(
     "fCQC^0{{R30001elqie=Sd@$vZgp*Nc`jpba%C=Ub!>ELVRCX|d6bL{Uvgz*Z*FsRa&=>Ll#`T<1#We1aCwxB25n(<a%"

@@ -8,12 +8,7 @@ import pytest
 
 from helpers.web_server import Page
 from mislid.errors import DownloadError, MissingDataError
-from mislid.paper.datasets import (
-    CATALOGUE,
-    conversion,
-    fetch,
-    locate,
-)
+from mislid.paper.datasets import CATALOGUE, conversion, fetch, locate
 from mislid.paper.datasets import directory as subject
 from mislid.paper.datasets.catalogue import Collection, DataFile, Download, sha256
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from mislid.cli import main
-from mislid.paper.experiments.demo import (
-    BUDGET,
-    METHODS,
-    M,
-    draw_demo,
-    run_demo,
-)
-from mislid.simulation.progress import Progress
+from mislid.paper.experiments.demo import BUDGET, METHODS, M, draw_demo, run_demo
 
 BEST = {6, 3, 11}
 
@@ -59,8 +52,3 @@ def test_what_is_said_follows_what_was_found(demo, tmp_path, monkeypatch, capsys
     assert "own test    MX-07, MX-04, MX-12\n" in said
     assert "wrong" not in said
     assert not any("wrong" in str(line.get_label()) for line in draw_demo(other).axes[1].lines)
-
-
-def progress(samples: int, statistic: float, *, finished: bool = False) -> Progress:
-    none = np.zeros(0)
-    return Progress(samples, none, none, None, statistic, 4.0, None, samples, finished)

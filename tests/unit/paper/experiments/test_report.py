@@ -11,10 +11,7 @@ mpl.use("Agg")
 
 from mislid import Instance, Model
 from mislid.paper.experiments import Case, Experiment, Method, Result
-from mislid.paper.experiments.report import (
-    report_text,
-    table_text,
-)
+from mislid.paper.experiments.report import report_text, table_text
 from mislid.paper.experiments.runner import Outcome
 from mislid.paper.experiments.spec import GUARANTEED
 from mislid.simulation.replicate import Row, replicate_settings

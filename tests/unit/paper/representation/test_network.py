@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mislid.errors import ProblemError
 from mislid.paper.representation import network as subject
 from mislid.paper.representation.network import Recipe, train
 
@@ -79,15 +78,3 @@ def test_the_forward_pass_is_that_of_scikit_learn(data, monkeypatch):
     scaled, regressor, _ = kept[0]
     theirs = regressor.predict(scaled) * y[network.train].std() + y[network.train].mean()
     np.testing.assert_allclose(network.predict(X[network.train]), theirs, rtol=0, atol=2e-5)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "sentence"),
-    [
-        (np.eye(20), np.ones(20), "y must vary; got 1 in all rows"),
-        (np.eye(4), np.arange(4.0), "enough rows for 2 in each part of the split; got 4 rows"),
-    ],
-)
-def test_data_without_anything_to_learn_are_refused(X, y, sentence):
-    with pytest.raises(ProblemError, match=sentence):
-        train(X, y, SMALL)
