@@ -5,8 +5,12 @@ a language and a file name, such as `csv plate.csv`, becomes that file. A consol
 `$ mislid ...`, `$ cat FILE` or `$ export NAME=VALUE`, and what they print on either stream.
 """
 
+import contextlib
 import doctest
+import io
+import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,8 @@ from sybil import Sybil
 from sybil.parsers.abstract.codeblock import AbstractCodeBlockParser
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
+
+from mislid.cli import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -39,6 +45,30 @@ class FileParser(AbstractCodeBlockParser):
 
     def evaluate(self, example):
         Path(example.region.lexemes["name"]).write_text(example.parsed, encoding="utf-8")
+
+
+def console(example):
+    """Run the calls of a block and compare what they print."""
+    for call, wanted in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", example.parsed):
+        got = printed(shlex.split(call))
+        if not doctest.OutputChecker().check_output(wanted, got, FLAGS):
+            return f"$ {call}\nexpected:\n{wanted}got:\n{got}"
+    return None
+
+
+def printed(words):
+    """Do what a shell would do with the few commands that pages show."""
+    if words[0] == "export":
+        name, _, value = words[1].partition("=")
+        os.environ[name] = value
+        return ""
+    if words[0] == "cat":
+        return Path(words[1]).read_text(encoding="utf-8")
+    assert words[0] == "mislid", f"{words[0]} is no command that pages may show"
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        main(words[1:])
+    return re.sub(r"(?m)^\r?mislid: compiling, .*\n", "", output.getvalue())
 
 
 PARSERS = [
