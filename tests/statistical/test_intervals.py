@@ -104,11 +104,6 @@ def interval_evidence(eps: float, runs: Runs, truth: Floats) -> Floats:
     )
 
 
-class Failures(NamedTuple):
-    ours: int
-    twins: int
-
-
 @pytest.mark.parametrize("eps", [0.0, 0.2, math.inf])
 def test_intervals_seldom_fail(eps: float) -> None:
     rng = np.random.default_rng(51)

@@ -73,15 +73,10 @@ def test_dependent_columns_are_dropped_without_changing_the_span(rng):
 
 
 @pytest.mark.parametrize("K", [10, 10_000, 1_000_000])
-def test_a_nearly_collinear_column_is_kept(rng, K):
+def test_a_column_is_kept_unless_it_is_collinear_up_to_rounding(rng, K):
     given = rng.standard_normal((K, 3))
     given[:, 2] = given[:, 0] + 1e-9 * given[:, 2]
     assert Model(given, 0.1).d == 3
-
-
-@pytest.mark.parametrize("K", [10, 10_000, 1_000_000])
-def test_a_column_collinear_up_to_rounding_is_dropped(rng, K):
-    given = rng.standard_normal((K, 3))
     given[:, 2] = given[:, :2] @ [0.3, -1.7]
     assert Model(given, 0.1).d == 2
 

@@ -7,7 +7,7 @@ import pytest
 
 from mislid import Model
 from mislid._jit import Matrix, kernel
-from mislid.algorithms import AdaHedge, ExponentialWeights, MisLid
+from mislid.algorithms import AdaHedge, MisLid
 from mislid.algorithms._learners import Learner, allocate, learn
 from mislid.algorithms.game import Game
 from mislid.algorithms.registry import compile_sampling
@@ -81,16 +81,4 @@ def test_the_regret_of_adahedge_is_bounded(seed: int) -> None:
     earned = np.sum(played(AdaHedge(), gains) * gains)
     spread = float(np.max(np.ptp(gains, axis=1)))
     bound = 2 * spread * math.sqrt(T * math.log(K)) + 16 * spread * (2 + math.log(K) / 3)
-    assert np.max(gains.sum(axis=0)) - earned <= bound
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_regret_of_exponential_weights_is_bounded(seed: int) -> None:
-    """2 B sqrt(t ln K / 2) + B sqrt(ln K / 8) for gains in [0, B] (Cesa-Bianchi and Lugosi)."""
-    rng = np.random.default_rng(seed)
-    K, T = int(rng.integers(2, 30)), int(rng.integers(10, 800))
-    gains = hard_gains(rng, K, T)
-    size = float(gains.max())
-    earned = np.sum(played(ExponentialWeights(size), gains) * gains)
-    bound = 2 * size * math.sqrt(T * math.log(K) / 2) + size * math.sqrt(math.log(K) / 8)
     assert np.max(gains.sum(axis=0)) - earned <= bound

@@ -155,27 +155,6 @@ class TestReset:
         assert_array_equal(seen.estimate, told.estimate)
         assert seen.propose() == told.propose()
 
-    def test_the_past_is_forgotten(self) -> None:
-        """But for what the sampling rule remembers, unless that is given too."""
-        fresh, used = engine_of("mislid-paper"), engine_of("mislid-paper")
-        nothing = fresh.memory()
-        measure(used, 60)
-        used.reset(np.full(5, 3), 3 * MEANS, nothing)
-        fresh.reset(np.full(5, 3), 3 * MEANS)
-        assert used.tests == used.last_judged == 0
-        assert not used.verdict.decided
-        # Searches begin elsewhere, and may end with other last bits.
-        verdicts = used.judge(), fresh.judge()
-        assert verdicts[0].statistic == pytest.approx(verdicts[1].statistic, rel=1e-12)
-        assert verdicts[0].threshold == verdicts[1].threshold
-        arms = [[engine.propose(position) for position in range(40)] for engine in (used, fresh)]
-        assert arms[0] == arms[1]
-        remembering = engine_of("mislid-paper")
-        measure(remembering, 60)
-        remembering.reset(np.full(5, 3), 3 * MEANS)
-        remembering.judge()
-        assert [remembering.propose(position) for position in range(40)] != arms[0]
-
 
 class TestCopy:
     @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -54,21 +54,3 @@ def test_pairs_are_settled_when_the_definition_says_so(question: Question) -> No
         assert not decided or len(engine.settled()) == 8
         some += 0 < len(expected) < 8
     assert some >= 5
-
-
-def test_a_copy_and_a_memory_go_on_as_the_first() -> None:
-    rng = np.random.default_rng(3)
-    engine = Engine(LINEAR)
-    n, sums, scatter = data(rng)
-    engine.reset(n, sums, scatter=scatter)
-    engine.judge()
-    other = engine.copy()
-    for one in (engine, other):
-        one.observe(1, 0.3)
-        one.judge()
-    assert engine.propose() == other.propose()
-    assert engine.settled() == other.settled()
-    assert engine.weights == pytest.approx(other.weights)
-    other.reset(n, sums, engine.memory(), scatter=scatter)
-    other.judge()
-    assert other.settled().keys() >= engine.settled().keys()

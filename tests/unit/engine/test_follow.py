@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from helpers.small import PAIRINGS, SMALL, Small
-from mislid.algorithms import ALGORITHMS
 from mislid.engine import Engine, EventBatch, Verdict, View
 from mislid.question import Question
 
@@ -135,24 +134,6 @@ def test_python_rules_follow_step_by_step_or_at_once() -> None:
     assert arms.tolist() == history.chosen
     assert same(verdict, history.verdict)
     assert engine.algorithm.calls == history.engine.algorithm.calls > 50
-
-
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "lingame"])
-def test_right_after_the_first_design_open_trials_return_the_estimate(algorithm: str) -> None:
-    """Also for rules that need no estimate and wait with their first test."""
-    small = SMALL["tube"]
-    for seed in range(10):
-        generator = np.random.default_rng(seed)
-        values = small.instance.means + generator.standard_normal(6)
-        script = EventBatch()
-        script.tell(list(range(6)), values.tolist())
-        script.ask(6, 3, [int(generator.integers(6))])
-        script.ask(9, 2, [0, 1, 1, 1, 2])
-        engines = [engine_of(small, algorithm, "heuristic") for _ in range(2)]
-        compiled = engines[0].follow(script)[1].tolist()
-        plain = in_python(engines[1]).follow(script)[1].tolist()
-        assert compiled == plain
-        np.testing.assert_array_equal(engines[0].estimate, engines[1].estimate)
 
 
 @pytest.mark.parametrize("algorithm", ["uniform", Counting()])

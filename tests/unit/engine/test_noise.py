@@ -93,11 +93,12 @@ def test_compiled_and_plain_scripts_agree(question: Question, monkeypatch) -> No
     assert plain.follow(script)[1].tolist() == chosen.tolist()
 
 
-def test_copies_and_memories_keep_what_is_settled() -> None:
-    engine = Engine(UNKNOWN)
+@pytest.mark.parametrize("question", [UNKNOWN, EQUAL], ids=lambda q: q.noise_model)
+def test_copies_and_memories_keep_what_is_settled(question: Question) -> None:
+    engine = Engine(question)
     engine.reset([90] * 4, [0.0, 90.0, 180.0, 270.0], scatter=[90.0] * 4)
     assert engine.judge(test=True).decided
-    again = Engine(UNKNOWN)
+    again = Engine(question)
     again.reset(engine.counts, engine.sums, engine.memory(), scatter=engine.scatter)
     again.judge(test=False)
     assert again.settled() == engine.settled() == engine.copy().settled()

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.engine import Engine, EventBatch, Verdict
+from mislid.engine import Engine, EventBatch
 from mislid.errors import ProblemError
 
 MODEL = mislid.Model([[1, 0], [0, 1], [1, 1]], misspecification=0.1)
 QUESTION = mislid.Question(MODEL, 1, noise=0.2)
-INSTANCE = mislid.Instance(MODEL, [0.4, 0.5, 0.8], noise=0.2)
 
 
 @pytest.mark.parametrize(("arms", "values"), [([10**7], [1.0]), ([-1], [1.0]), ([0], [np.nan])])
@@ -84,16 +83,6 @@ def test_more_measurements_than_can_be_counted_are_refused():
     engine.observe(0, 1.0, 2**53)
     with pytest.raises(ProblemError, match="times must leave at most"):
         engine.observe(0, 1.0)
-
-
-@pytest.mark.parametrize("verdict", [Verdict("no"), Verdict(True, "x", "y")])
-def test_verdicts_of_other_kinds_are_refused(verdict):
-    class Rule:
-        def judge(self, view):
-            return verdict
-
-    with pytest.raises(ProblemError, match="must return a Verdict whose"):
-        mislid.identify(INSTANCE, 1, stopping=Rule())
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from mislid.geometry.alternatives import closest_alternative
 from mislid.geometry.duality import (
     Proofs,
     feasible,
     membership_failures,
-    multiplier_failures,
     order_failures,
-    pair_bounds,
     proved_bounds,
-    rival_failures,
-    unstructured_bounds,
 )
 from mislid.model import Model
 from oracles.pair_qp import pair_cost_exact
@@ -47,38 +42,6 @@ def test_any_feasible_multipliers_bound_the_exact_cost(problem, rng):
     for (i, j), bound in zip(proofs.pairs.tolist(), bounds, strict=True):
         exact = pair_cost_exact(model.features, 0.1, means, weights, i, j, 0.05)
         assert bound <= exact.upper * (1 + 1e-9)
-
-
-def test_infeasible_multipliers_prove_nothing(problem):
-    model, means, weights = problem
-    pairs = np.array([[1, 0]])
-    free = unstructured_bounds(means, weights, pairs, 1.0)
-    for z, alpha in ((np.full(8, 100.0), 1.0), (np.zeros(8), -1.0), (np.full(8, NAN), 1.0)):
-        proofs = Proofs(pairs, z[None, :], np.array([alpha]))
-        assert not feasible(model, proofs)[0]
-        assert multiplier_failures(model, z, alpha, (1, 0))
-        assert pair_bounds(model, means, weights, pairs, 1.0, proofs).tolist() == free.tolist()
-    unstructured = Model(model.features, INF)
-    assert not multiplier_failures(unstructured, np.zeros(8), 1.0, (1, 0))
-    assert multiplier_failures(unstructured, np.ones(8), 1.0, (1, 0))
-
-
-@pytest.mark.parametrize("scale", [1.0, 10.0, 0.1])
-def test_rivals_are_cleared_up_to_their_cost_and_no_further(problem, scale):
-    model, means, weights = problem
-    found = closest_alternative(model, means, weights, 3)
-    assert found.floor is not None
-    # A floor is a direction: no scale of it may prove more than there is.
-    floor = scale * found.floor
-
-    def failures(target):
-        return rival_failures(
-            model, means, weights, found.incumbents, 0.0, target, floor, found.proofs
-        )
-
-    assert failures(found.cost * (1 - 1e-6)) == []
-    i, j = found.pair
-    assert any(f"pair ({i}, {j})" in failure for failure in failures(found.cost * (1 + 1e-6)))
 
 
 def test_membership_allows_rounding_and_nothing_else():

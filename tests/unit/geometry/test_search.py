@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from helpers.instances import Problem
 from mislid.errors import CertificateError
-from mislid.geometry import search as searches
 from mislid.geometry.alternatives import Alternative, AlternativeSearch, closest_alternative
 from mislid.model import Model
 from oracles.agreement import ABSOLUTE, HARD, WELL_CONDITIONED, drawn
@@ -155,26 +154,6 @@ class TestRegressions:
 
 
 class TestMemory:
-    def test_few_slots_change_no_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        rng = np.random.default_rng(2)
-        model = Model(rng.normal(size=(25, 4)), 1.0)
-        plenty, scarce = AlternativeSearch(model, 5), AlternativeSearch(model, 5)
-        means = model.features @ rng.normal(size=4) + rng.uniform(-1.0, 1.0, size=25)
-        most = 0
-        plenty.closest(means, np.ones(25))  # the first call makes room
-        monkeypatch.setattr(searches, "NEAR_SLOTS", 2)
-        monkeypatch.setattr(searches, "ROOM", 0)
-        for _ in range(30):
-            means = means + 0.3 * rng.normal(size=25)
-            weights = rng.dirichlet(np.ones(25))
-            one, other = plenty.closest(means, weights), scarce.closest(means, weights)
-            assert_allclose(one.cost, other.cost, rtol=1e-9)
-            assert one.check()
-            assert other.check()
-            assert scarce._space.kept_age.size == 2
-            most = max(most, len(one.proofs.pairs))
-        assert most > 10
-
     def test_answers_do_not_change_with_later_calls(self) -> None:
         rng = np.random.default_rng(3)
         search = AlternativeSearch(Model(rng.normal(size=(12, 3)), 0.1), 3)

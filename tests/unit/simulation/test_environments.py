@@ -5,13 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from mislid import Instance, Model, identify
+from mislid import Instance, Model
 from mislid.engine.loop import DRAWS, as_source
 from mislid.errors import ProblemError
 from mislid.simulation.environments import (
     Bernoulli,
     Bounded,
-    Environment,
     Gaussian,
     Table,
     as_environment,
@@ -103,25 +102,3 @@ def instance():
 def test_an_environment_that_does_not_fit_is_refused(instance, environment, sentence):
     with pytest.raises(ProblemError, match=sentence):
         as_environment(environment, instance)
-
-
-def test_a_run_draws_from_the_samples_of_others():
-    """Also of those who change an environment of the package."""
-
-    class Upside(Environment):
-        def sample(self, arm, size, generator):
-            return np.full(size, float(self.means[arm]))
-
-    class Exact(Gaussian):
-        def source(self):
-            return None
-
-        def sample(self, arm, size, generator):
-            return super().sample(arm, size, generator) * 0.0 + self.means[arm]
-
-    model = Model([[1.0], [2.0]], 10.0)
-    for exact in (Upside([0.3, 0.9], 0.5), Exact([0.3, 0.9], 0.5)):
-        found = identify(exact.instance(model), 1, environment=exact, max_samples=30)
-        np.testing.assert_allclose(found.means, [0.3, 0.9], rtol=1e-14)
-    with pytest.raises(NotImplementedError, match="Environment must override sample"):
-        Environment([0.3, 0.9], 0.5).sample(0, 1, np.random.default_rng(0))

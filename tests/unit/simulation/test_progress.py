@@ -8,7 +8,6 @@ import pytest
 
 from mislid import Instance, Model
 from mislid.algorithms import ALGORITHMS
-from mislid.errors import ProblemError
 from mislid.simulation.identify import identify
 
 FEATURES = np.random.default_rng(2).normal(size=(8, 3))
@@ -72,17 +71,3 @@ def test_ctrl_c_in_a_callback_interrupts() -> None:
 
     found = identify(INSTANCE, 2, callback=press, every=40)
     assert (found.status, found.answer, found.samples) == ("interrupted", None, 80)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"callback": 3}, "callback must be a function of one Progress; got 3"),
-        ({"every": 5}, "every needs a callback to call; got every=5 and no callback"),
-        ({"every": 0, "callback": print}, "every must be an integer at least 1; got 0"),
-        ({"every": 0.5, "callback": print}, "every must be an integer at least 1; got 0.5"),
-    ],
-)
-def test_bad_callbacks(options: dict, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
-        identify(INSTANCE, 2, **options)

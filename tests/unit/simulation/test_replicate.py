@@ -112,14 +112,6 @@ def test_what_cannot_travel_is_reported(option, sentence):
         rows(algorithm=option, jobs=2)
 
 
-def test_ctrl_c_while_compiling_ends_the_replication(monkeypatch):
-    """The warm-up is an identification, which reports its interruption."""
-    interrupted = fake_runs.FakeIdentification(1, None, "interrupted")
-    monkeypatch.setattr(fake_runs.FakeJob, "outcome", lambda self, run, **changes: interrupted)
-    with pytest.raises(Interrupted, match="interrupted after 0 of 20 runs"):
-        rows()
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failing_run_says_which(jobs, tmp_path):
     with pytest.raises(ProblemError, match="this run fails") as caught:

@@ -68,16 +68,3 @@ def test_walls_make_all_arms_the_aim() -> None:
     assert demo_engine()._state.aim == ALL_ARMS
     for eps in (0.6, 5.0, math.inf):
         assert demo_engine(eps)._state.aim == TWO_ARMS
-
-
-def test_settled_pairs_are_no_alternatives_any_more() -> None:
-    engine = demo_engine()
-    state, settled = engine._state, engine.settled()
-    exempt = state.test.exempt.reshape(-1, M)
-    challengers = state.test.challengers[: len(exempt)]
-    assert 0 < len(settled) < exempt.size
-    for a, i in enumerate(challengers):
-        for b, j in enumerate(state.incumbents):
-            assert exempt[a, b] == ((int(i), int(j)) in settled)
-    engine.reset(engine.counts, engine.sums)
-    assert not state.test.exempt.any()

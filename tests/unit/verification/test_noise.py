@@ -42,18 +42,6 @@ def test_tilted_processes_are_those_of_the_rules(noise_model: str) -> None:
         assert float(found.low) == pytest.approx(expected, 1e-9, close)
 
 
-def test_a_tilted_bound_is_below_all_nulls_and_near() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(15):
-        values = [rng.beta(0.5, 0.8, int(rng.choice([3, 30, 300]))) for _ in range(2)]
-        i, j = (tilted.Arm(one.size, Fraction(one.sum()), one.size * 0.05) for one in values)
-        tol = float(rng.choice(TOLERANCES))
-        grid = np.linspace(0.0, 1.0 - tol, 2001).tolist()
-        others = [j.nearly(x)[0] + i.reflected.nearly(1.0 - x - tol)[0] for x in grid]
-        found = float(tilted.by_two_arms(i, j, Fraction(tol)).low)
-        assert min(others) - 1e-3 * (1 + abs(found)) < found <= min(others) + 1e-9
-
-
 def test_processes_of_any_variance_are_those_of_the_rules() -> None:
     rng, given = np.random.default_rng(2), shifts()
 
