@@ -20,7 +20,7 @@ from mislid.algorithms._rounds import search_around
 from mislid.algorithms.registry import Algorithm
 from mislid.geometry.linalg import fill, times
 from mislid.geometry.newton import STALLED
-from mislid.geometry.search import aim_at_projection, call_project
+from mislid.geometry.search import aim_at_projection, project_means
 from mislid.geometry.two_arms import ACCURACY, is_wide
 from mislid.stopping.state import Setting, State
 
@@ -85,9 +85,7 @@ def draw(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posteri
     for k in range(drawn.values.shape[0]):
         drawn.values[k] += state.means[k]
     space = state.play
-    status, _, _ = call_project(
-        space.project, setting.eps, drawn.values, state.weights, ACCURACY, space
-    )
+    status, _, _ = project_means(setting.eps, drawn.values, state.weights, ACCURACY, space)
     if status == STALLED:
         return False
     for k in range(drawn.shift.shape[0]):

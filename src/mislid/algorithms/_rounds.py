@@ -12,7 +12,7 @@ from mislid.algorithms._random import stream_of
 from mislid.algorithms._random import uniform as number_at
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
-from mislid.geometry.search import SearchSpace, aim_at_projection, call_search
+from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
 from mislid.geometry.two_arms import (
     ACCURACY,
     Closest,
@@ -76,9 +76,7 @@ def search_around(setting: Setting, state: State, weights: Vector, space: Search
     eps = setting.eps + setting.widening
     if is_wide(eps, state.projected, setting.tol):
         return closest_unstructured(state.projected, weights, state.incumbents, setting.tol, space)
-    status, cost, _, i, j, _, _ = call_search(
-        space.search, eps, state.incumbents, setting.tol, ACCURACY, space
-    )
+    status, cost, _, i, j, _, _ = search_pairs(eps, state.incumbents, setting.tol, ACCURACY, space)
     return status, cost, i, j
 
 

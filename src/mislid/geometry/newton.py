@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mislid._jit import Indices, Matrix, Vector, for_python, inner, kernel, linked
+from mislid._jit import Indices, Matrix, Vector, for_python, inner, kernel
 from mislid.geometry.descent import evaluate, gap_to_close, line_search, slope_ahead, unstructured
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times
-from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound, set_metric
+from mislid.geometry.problem import NewtonSpace, cost_scales, dual_bound
 from mislid.geometry.steps import (
     forget_information,
     graded_newton_step,
@@ -235,9 +235,6 @@ def minimise(
 ATTEMPTS = 1 + 2 * len(PROXIMITIES)
 
 
-_minimise = linked(minimise)
-
-
 @inner
 def solve(theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
     """`minimise`, by normal equations or, where these do not certify, by rotations.
@@ -260,8 +257,7 @@ def solve(theta: Vector, rtol: float, space: NewtonSpace) -> Outcome:
             copy(space.start, theta)
             accuracy = LOOSE if loose else rtol
             atol = rounding + ROUNDING * scale + (LOOSE_ABSOLUTE * worst if loose else 0.0)
-            outcome = _minimise(
-                space.minimise,
+            outcome = minimise(
                 theta,
                 proximity,
                 True,
@@ -309,8 +305,6 @@ def newton_space(X: Matrix, units: tuple[Indices, Indices] | None = None) -> New
         X=X,
         spanner=spanner,
         rest=rest,
-        minimise=minimise.address,
-        set_metric=set_metric.address,
         pair=np.zeros(2),
     )
 

@@ -17,7 +17,6 @@ from mislid._jit import (
     inner,
     inner_loop,
     kernel,
-    linked,
 )
 from mislid.geometry.linalg import (
     cholesky,
@@ -45,8 +44,6 @@ class NewtonSpace(Struct):
     X: Matrix  # (K, d) features in spanner coordinates
     spanner: Indices  # (d,), or (0,) where X has no such arms
     rest: Indices  # (K - d,) the other arms
-    minimise: int  # addresses of the kernels
-    set_metric: int
     # The problem; `set_metric` fills the weights.
     mu: PerArm  # means
     w: PerArm  # weights
@@ -107,9 +104,6 @@ def set_metric(w: Vector, space: NewtonSpace) -> None:
         metric[a, a] += 1e-12 * largest
     copy_matrix(metric, space.factor)
     cholesky(space.factor, d)
-
-
-call_set_metric = linked(set_metric)
 
 
 @inner

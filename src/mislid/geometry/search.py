@@ -23,12 +23,11 @@ from mislid._jit import (
     inner,
     inner_loop,
     kernel,
-    linked,
 )
 from mislid.geometry.linalg import cholesky_solve, copy, dot, fill, times, transposed_times
 from mislid.geometry.newton import SOLVED, STALLED, means_below, newton_space, solve
 from mislid.geometry.order import ROOT, heapify, sift_down
-from mislid.geometry.problem import NOBODY, NewtonSpace, call_set_metric, set_problem
+from mislid.geometry.problem import NOBODY, NewtonSpace, set_metric, set_problem
 
 CRUDE, GOOD, DONE = 0, 1, 2
 
@@ -47,8 +46,6 @@ class SearchSpace(Struct):
     """
 
     newton: NewtonSpace
-    project: int  # addresses of the kernels
-    search: int
     linear: PerArm  # linear part of the projection
     projected: PerArm  # projection less that
     floor: PerArm  # the projection's multipliers: they bound every pair
@@ -154,7 +151,7 @@ def _centre_means(mu: Vector, space: SearchSpace) -> None:
 @inner
 def _aim(mu: Vector, w: Vector, space: SearchSpace) -> None:
     """Get ready to project the means, from the last projection on."""
-    call_set_metric(space.newton.set_metric, w, space.newton)
+    set_metric(w, space.newton)
     level = 0.0
     for k in range(mu.shape[0]):
         level = max(level, abs(mu[k]))
@@ -180,7 +177,7 @@ def aim_at_projection(w: Vector, found: SearchSpace, space: SearchSpace) -> None
 
     A model is its own projection, at no cost.
     """
-    call_set_metric(space.newton.set_metric, w, space.newton)
+    set_metric(w, space.newton)
     copy(found.linear, space.linear)
     copy(found.projected, space.projected)
     copy(found.middle, space.middle)
@@ -350,10 +347,6 @@ def search_pairs(
     return SOLVED, cost, bound, best_i, best_j, best_alpha, solves
 
 
-call_project = linked(project_means)
-call_search = linked(search_pairs)
-
-
 def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None) -> SearchSpace:
     """A workspace for the m(K - m) pairs of the features X (K, d)."""
     K, d = X.shape
@@ -363,7 +356,5 @@ def search_space(X: Matrix, m: int, units: tuple[Indices, Indices] | None = None
     return SearchSpace.zeros(
         {"K": K, "d": d, "P": count, "slots": slots},
         newton=newton_space(X, units),
-        project=project_means.address,
-        search=search_pairs.address,
         kept_challenger=np.full(slots, -1, np.int64),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner, kernel
 from mislid.geometry.newton import SOLVED
-from mislid.geometry.search import SearchSpace, aim_at_projection, call_search
+from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
 from mislid.geometry.two_arms import closest_unstructured
 from mislid.stopping.diagonal import Diagonal, leave_out_settled
 from mislid.stopping.families import Families
@@ -53,8 +53,8 @@ def _answer(
     """
     if walls:
         aim_at_projection(weights, state.test, space)
-        status, cost, _, _, _, _, _ = call_search(
-            space.search, setting.eps, state.incumbents, setting.tol, ROUGHLY, space
+        status, cost, _, _, _, _, _ = search_pairs(
+            setting.eps, state.incumbents, setting.tol, ROUGHLY, space
         )
     else:
         status, cost, _, _ = closest_unstructured(

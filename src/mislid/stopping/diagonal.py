@@ -13,7 +13,7 @@ import numpy as np
 
 from mislid._jit import PerArm, Struct, Vector, inner, inner_loop, kernel
 from mislid.geometry.newton import SOLVED, STALLED
-from mislid.geometry.search import SearchSpace, call_project, call_search
+from mislid.geometry.search import SearchSpace, project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY
 from mislid.stopping.families import Family
 from mislid.stopping.settled import Settled, is_settled
@@ -92,12 +92,10 @@ def _search(
         diagonal.q[k] = weights[k] * expected / (1.0 + expected)
     leave_out_settled(setting, state, settled, space)
     bound = 0.0
-    status, _, _ = call_project(
-        space.project, setting.eps, state.means, diagonal.q, ACCURACY, space
-    )
+    status, _, _ = project_means(setting.eps, state.means, diagonal.q, ACCURACY, space)
     if status != STALLED:
-        status, _, bound, _, _, _, _ = call_search(
-            space.search, setting.eps, state.incumbents, setting.tol, ACCURACY, space
+        status, _, bound, _, _, _, _ = search_pairs(
+            setting.eps, state.incumbents, setting.tol, ACCURACY, space
         )
     if status != SOLVED:
         state.stalls += status == STALLED

@@ -10,7 +10,7 @@ import numpy as np
 
 from mislid._jit import Vector, inner
 from mislid.geometry.newton import STALLED
-from mislid.geometry.search import call_project, call_search
+from mislid.geometry.search import project_means, search_pairs
 from mislid.geometry.two_arms import ACCURACY, Closest, closest_unstructured, is_wide
 from mislid.stopping.state import Setting, State, set_estimate
 
@@ -28,9 +28,7 @@ def estimate(setting: Setting, state: State) -> bool:
     state.judged = state.samples
     if not np.isinf(setting.eps):
         space = state.test
-        status, _, _ = call_project(
-            space.project, setting.eps, state.means, state.weights, ACCURACY, space
-        )
+        status, _, _ = project_means(setting.eps, state.means, state.weights, ACCURACY, space)
         if status == STALLED:
             state.stalls += 1
             return False
@@ -54,9 +52,7 @@ def closest(eps: float, given: Vector, tol: float, state: State) -> Closest:
     space = state.test
     if is_wide(eps, given, tol):
         return closest_unstructured(given, state.weights, state.incumbents, tol, space)
-    status, cost, _, i, j, _, _ = call_search(
-        space.search, eps, state.incumbents, tol, ACCURACY, space
-    )
+    status, cost, _, i, j, _, _ = search_pairs(eps, state.incumbents, tol, ACCURACY, space)
     return status, cost, i, j
 
 
