@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mislid
-from faults import checker, judge, twins
+from faults import checker, judge
 from faults.alone import work
 from faults.calls import new_study
 from faults.checker import Model, Row
@@ -74,17 +74,3 @@ def test_what_is_broken_is_found(history: History) -> None:
             (folder / name).unlink(missing_ok=True)
         for file, content in kept.items():
             file.write_bytes(content)
-
-
-def test_other_choices_than_those_of_the_rules_are_found(history: History) -> None:
-    _, rows, _, _ = history
-    bodies = [json.loads(row.body) for row in rows]
-    place = max(
-        n for n, row in enumerate(rows) if row.kind == "asked" and None in bodies[n]["again"]
-    )
-    begin, body = rows[: place + 1], bodies[place]
-    assert list(judge._choices(begin, Model())) == []
-    body["arms"] = [0 if arm else 1 for arm in body["arms"]]
-    begin[place] = rows[place]._replace(body=json.dumps(body))
-    changed = judge._choices(twins.resealed(begin), Model())
-    assert [one.what for one in changed] == ["choices"]

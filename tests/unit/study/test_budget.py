@@ -1,16 +1,12 @@
 """A budget of measurements: what it can be expected to prove, and where loops end."""
 
-import json
 import time
 from typing import Any
 
 import pytest
 
 import mislid
-from mislid.errors import ProblemError
 from mislid.study import Study
-from mislid.study.events import entry_of
-from mislid.study.storage import MemoryStorage
 
 CLOSE = {"a": 0.0, "b": 0.01, "c": 0.02}
 
@@ -49,17 +45,6 @@ def test_failures_cost_nothing_of_it() -> None:
 
     study.optimize(measure, catch=(OSError,))
     assert (study.samples, len(calls)) == (5, 10)
-
-
-def test_it_is_in_the_log_only_where_it_was_given() -> None:
-    for budget in (None, 7):
-        settings = json.loads(entry_of(study_of(budget).events()[0]).body)["settings"]
-        assert settings.get("budget", "left out") == (budget or "left out")
-    again = {"study_name": "s", "storage": MemoryStorage(), "load_if_exists": True}
-    study_of(7, **again)
-    assert study_of(7, **again).settings.budget == 7
-    with pytest.raises(ProblemError, match="where budget was 7 and now is 8"):
-        study_of(8, **again)
 
 
 class TestCheck:

@@ -7,7 +7,6 @@ import mislid
 from helpers.engines import assert_same, numbers_of
 from mislid import Model, characteristic_time
 from mislid.errors import ContradictedWarning
-from mislid.forecast.progress import FEW_SIMULATIONS, SIMULATIONS, summed_up
 from mislid.study import Study
 
 FEATURES = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1.0, 0.5], "e": [0.5, 0.5]}
@@ -103,18 +102,6 @@ class TestProgress:
         assert not refuted.what_if(misspecification=0.02, simulations=FEW).decided_now
         left = 1.05 * refuted.sensitivity().smallest
         assert "contradict" not in refuted.what_if(misspecification=left, simulations=FEW).note
-
-
-class TestSummedUp:
-    def test_one_more_run_is_in_the_range_in_four_fifths_of_all_cases(self) -> None:
-        rng = np.random.default_rng(3)
-        for count in (SIMULATIONS, FEW_SIMULATIONS):
-            inside = 0
-            for _ in range(4000):
-                *runs, more = rng.permutation(count + 1)
-                said = summed_up([float(run) for run in runs], count, 10**6)
-                inside += said.more_low < more < float(said.more_high or 0)
-            assert inside / 4000 == pytest.approx(0.8, abs=0.03)
 
 
 class TestWhatIf:

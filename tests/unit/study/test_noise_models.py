@@ -42,17 +42,7 @@ def test_to_the_end_and_again(model: str, opener: Callable[[], Storage]) -> None
     assert (again.status, again.result.answer) == ("decided", ("c",))
     assert again._session.replay.diverged == 0
     assert again.ask().arm == mislid.load_study(storage=opener()).pending[-1].arm
-    assert (
-        mislid.create_study(
-            study_name="s",
-            candidates=list(RATES),
-            m=1,
-            storage=opener(),
-            load_if_exists=True,
-            **MODELS[model],  # type: ignore[arg-type]
-        ).settings.noise_model
-        == model
-    )
+    assert new_study(model, opener(), load_if_exists=True).settings.noise_model == model
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -101,3 +91,20 @@ class TestCounts:
         assert by_mean.samples == 18
         with pytest.raises(ProblemError, match="told 9 at once"):
             by_mean.correct(0, 0.5)
+
+    @pytest.mark.parametrize(
+        ("model", "call", "words"),
+        [
+            ("bernoulli", lambda s: s.add_counts("a", 10, 11), "whole number of ones from 0 to 10"),
+            ("bernoulli", lambda s: s.add_observations([("a", 0.5)]), "0 or 1"),
+            ("bounded", lambda s: s.tell(s.ask(), 0.5, n=3, sd=0.1), "one by one"),
+            ("unknown", lambda s: s.add_counts("a", 10, 50, 3.0), "sumsq must be at least"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(
+        self, model: str, call: Callable[[Study], object], words: str
+    ) -> None:
+        study = new_study(model)
+        with pytest.raises(ProblemError, match=words):
+            call(study)
+        assert study.samples == 0

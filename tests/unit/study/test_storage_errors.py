@@ -96,21 +96,6 @@ def test_a_database_that_someone_else_holds(storage: SQLStorage, file: Path) -> 
     storage.create("second", ONE)
 
 
-def test_a_full_disk_adds_nothing(storage: SQLStorage) -> None:
-    key = storage.create("first", ONE)
-
-    @sa.event.listens_for(storage._database.engine, "begin")
-    def shrink(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1")
-
-    with (
-        pytest.raises(FullStorageError, match="no room left, and nothing was added"),
-        storage.locked(key) as log,
-    ):
-        log.append([Entry(2, 0.0, "told", "x" * 100_000, "seal")])
-    assert storage.read(key) == ONE
-
-
 def small_study(storage: SQLStorage) -> Study:
     return mislid.create_study(
         study_name="s", candidates=list("abc"), m=1, storage=storage, noise=1.0

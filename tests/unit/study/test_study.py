@@ -1,7 +1,6 @@
 """Asking and telling, whatever the storage."""
 
 import dataclasses
-import pickle
 from collections.abc import Callable
 from contextlib import contextmanager
 
@@ -217,12 +216,6 @@ class TestStrangers:
             study.tell(Trial(0, "c", None), 0.5)
         study.tell(Trial(0, "a", None), 0.5)  # made by hand
         assert study.samples == 1
-
-    def test_another_handle_knows_its_trials(self, opener: Callable[[], Storage]) -> None:
-        trial = new_study(opener()).ask()
-        other = mislid.load_study(study_name="s", storage=opener())
-        other.tell(pickle.loads(pickle.dumps(trial)), 0.5)
-        assert other.samples == 1
 
 
 class Failing(MemoryStorage):
