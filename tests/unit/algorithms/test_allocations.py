@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
@@ -12,40 +13,22 @@ from mislid import Instance, Model, Question
 from mislid._jit import for_python
 from mislid.algorithms._rounds import LEAST_SHARE, closest_at_plan
 from mislid.engine import Engine
+from oracles.rational import fractions, solution
 
 closest = for_python(closest_at_plan)
 Floats = NDArray[np.float64]
 
 
-def exact(matrix: Floats, weights: Floats) -> list[list[Fraction]]:
-    """X' diag(weights) X."""
-    rows = [[Fraction(float(x)) for x in row] for row in matrix]
-    shares = [Fraction(float(weight)) for weight in weights]
-    size = range(matrix.shape[1])
-    return [
-        [sum(w * row[a] * row[b] for w, row in zip(shares, rows, strict=True)) for b in size]
-        for a in size
-    ]
-
-
-def solved(matrix: list[list[Fraction]], right: Floats) -> list[Fraction]:
-    """By elimination."""
-    rows = [[*row, Fraction(float(y))] for row, y in zip(matrix, right, strict=True)]
-    for a in range(len(rows)):
-        pivot = max(range(a, len(rows)), key=lambda r: abs(rows[r][a]))
-        rows[a], rows[pivot] = rows[pivot], rows[a]
-        rows[a] = [entry / rows[a][a] for entry in rows[a]]
-        for r in range(len(rows)):
-            if r != a:
-                factor = rows[r][a]
-                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[a], strict=True)]
-    return [row[-1] for row in rows]
-
-
 def moved(features: Floats, weights: Floats, means: Floats, i: int, j: int) -> Floats:
     """How far the closest alternative to linear means that reverses a pair is below them (K,)."""
     towards = features[j] - features[i]
-    step = [float(x) for x in solved(exact(features, weights), towards)]
+    rows, shares = [fractions(row) for row in features], fractions(weights)
+    columns = list(zip(*rows, strict=True))
+    weighted = [[w * x for w, x in zip(shares, column, strict=True)] for column in columns]
+    information = [
+        [sum(map(mul, one, other), Fraction(0)) for other in columns] for one in weighted
+    ]
+    step = [float(x) for (x,) in solution(information, [[y] for y in fractions(towards)])]
     return features @ step * (means[j] - means[i]) / float(towards @ step)
 
 

@@ -20,7 +20,6 @@ from mislid.algorithms import (
     TopTwo,
 )
 from mislid.engine import Engine
-from mislid.errors import ProblemError
 from mislid.question import Question
 from mislid.stopping import LikelihoodRatio
 from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
@@ -84,11 +83,3 @@ def test_the_same_arms_until_a_pair_is_settled(rule: object, m: int) -> None:
             engine.observe(arm, value)
     assert t > 9
     assert selective.settled()
-
-
-def test_refuses_rules_that_know_no_pairs() -> None:
-    with pytest.raises(ProblemError, match="chooses among pairs"):
-        Selective("uniform")
-    with pytest.raises(ProblemError, match="growth"):
-        Engine(Question(Model(np.eye(2), 0.0), 1, noise=1.0), LinGapE(growth=-1.0), "glr")
-    assert Selective("lingape") == Selective(LinGapE())

@@ -14,6 +14,8 @@ from oracles.pair_qp import closest_brute, pair_cost, pair_cost_exact
 INF = math.inf
 THREE = Model([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 0.1)
 MEANS, WEIGHTS = [0.4, 0.5, 0.8], [1.0, 2.0, 3.0]
+# The judge is slow.
+SURVEYS = [(0, 50), *(pytest.param(seed, 250, marks=pytest.mark.slow) for seed in range(5))]
 
 
 def pair_of(problem: Problem, pair: tuple[int, int]) -> Alternative:
@@ -50,24 +52,24 @@ def brute(problem: Problem, found: Alternative) -> list[str]:
 
 @pytest.mark.parametrize("hard", [False, True])
 class TestAgainstTheJudge:
-    @pytest.mark.parametrize("seed", range(5))
-    def test_pairs(self, seed: int, hard: bool) -> None:
+    @pytest.mark.parametrize(("seed", "count"), SURVEYS)
+    def test_pairs(self, seed: int, count: int, hard: bool) -> None:
         def judge(problem: Problem, rng: np.random.Generator) -> list[str]:
             return judged(problem, pair_of(problem, problem.random_pair(rng)))
 
-        assert survey(seed, 250, judge, hard=hard) == []
+        assert survey(seed, count, judge, hard=hard) == []
 
     @pytest.mark.parametrize("seed", range(3))
     def test_closest(self, seed: int, hard: bool) -> None:
         found = survey(100 + seed, 100, lambda p, _: brute(p, closest_of(p)), largest=14, hard=hard)
         assert found == []
 
-    @pytest.mark.parametrize("seed", range(4))
-    def test_certificates_hold(self, seed: int, hard: bool) -> None:
+    @pytest.mark.parametrize(("seed", "count"), SURVEYS)
+    def test_certificates_hold(self, seed: int, count: int, hard: bool) -> None:
         """Up to 900 pairs each: no brute force, but every answer proves itself in plain NumPy."""
         failures = survey(
             200 + seed,
-            250,
+            count,
             lambda p, _: list(closest_of(p).check().failures),
             lambda p, rng: list(pair_of(p, p.random_pair(rng)).check().failures),
             hard=hard,

@@ -95,6 +95,7 @@ def test_warm_is_cold(seed: int, hard: bool) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hard", [False, True])
 def test_warm_certificates_hold(hard: bool) -> None:
     wrong = []

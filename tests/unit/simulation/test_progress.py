@@ -55,14 +55,6 @@ def test_ties_are_broken_as_without_a_callback(algorithm: str) -> None:
         np.testing.assert_array_equal(found.means, alone.means)
 
 
-def test_calls_come_on_a_grid_and_at_the_end() -> None:
-    found, seen = watched(every=25)
-    samples = [progress.samples for progress in seen]
-    assert samples[:-1] == list(range(25, found.samples, 25))
-    assert samples[-1] == found.samples
-    assert [progress.finished for progress in seen] == [False] * (len(seen) - 1) + [True]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
 def test_ctrl_c_in_a_callback_interrupts() -> None:
     def press(progress):

@@ -35,15 +35,12 @@ def test_things_that_are_no_certificates(given: Any) -> None:
     [
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a":' * 100_000, "nested too deeply"),
-        (b"[" * 40 + b"]" * 40, "nested too deeply"),
         (b'{"a": ' + b"7" * 2_000_000 + b"}", "over 1000 digits"),
         (b'{"a": 0.' + b"7" * 2_000_000 + b"}", "over 1000 digits"),
-        (b'{"a": 1e' + b"7" * 5_000 + b"}", "over 1000 digits"),
         (b'{"a": 1, "b": 2, "a": 3}', "a key twice"),
         (b"[" * 20 + b"1" + b"]" * 20, "certificate must be an object"),
         (b'"' + b"\\" * 1_000_001, "not JSON"),
         (b'["' + b"[" * 100_000 + b'"]', "certificate must be an object"),
-        (b"\x00" * 1000, "not JSON"),
     ],
 )
 def test_files_that_would_take_long_to_parse(content: bytes, failure: str, tmp_path: Path) -> None:
