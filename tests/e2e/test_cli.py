@@ -1,17 +1,14 @@
 """The command line in a process of its own: what it prints where, and its exit status."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 import mislid
-from helpers.command_line import ENVIRONMENT, command, fake, slow, without_notice
+from helpers.command_line import ENVIRONMENT, command, fake, without_notice
 from mislid.simulation.replicate import replicate_rows
 
 FEATURES, MEANS = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.4, 0.5, 0.8]
@@ -99,19 +96,6 @@ def test_an_output_directory_is_filled_and_taken_up(ask, tmp_path):
     for option in ("--tolerance", "--gamma"):
         done = fake("run", *ask, "--runs", 8, "--output", output, option, 1.5)
         refused(done, 1, f'and now is {{"{option[2:]}": 1.5}}.')
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
-def test_ctrl_c_says_what_is_kept(ask, tmp_path):
-    output = tmp_path / "out"
-    process = slow("run", *ask, "--runs", "99", "--output", output, "--quiet")
-    while not (output / "runs.csv").exists() and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
-    assert process.returncode == 1
-    assert said.startswith("Error: interrupted after ")
-    assert f"kept in '{output}'" in said
 
 
 def test_a_reader_that_leaves_early_is_no_error(ask):

@@ -47,32 +47,6 @@ def test_public_names_are_there_and_nothing_else():
         assert getattr(mislid, name).__doc__, name
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("wheel")
-    flags = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
-    run(sys.executable, "-m", "pip", "wheel", *flags, "-w", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-def test_wheel_holds_the_package_and_nothing_else(wheel):
-    assert wheel.name == f"mislid-{mislid.__version__}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    info = f"mislid-{mislid.__version__}.dist-info"
-    assert {name.partition("/")[0] for name in names} == {"mislid", info}
-    assert f"{info}/licenses/LICENSE" in names
-    shipped = {name for name in names if name.startswith("mislid/")}
-    assert {"mislid/py.typed", "mislid/server/static/icon.svg"} <= shipped
-    source = ROOT / "src"
-    files = (
-        path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
-    assert shipped == {path.relative_to(source).as_posix() for path in files}
-
-
 def empty_environment(home):
     """An interpreter of its own, and where its packages are."""
     venv.create(home, with_pip=False, symlinks=True)
@@ -104,6 +78,24 @@ def built(tmp_path_factory):
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
     (sources,), (package,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sources, package
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_package_and_nothing_else(built):
+    wheel = built[1]
+    assert wheel.name == f"mislid-{mislid.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    info = f"mislid-{mislid.__version__}.dist-info"
+    assert {name.partition("/")[0] for name in names} == {"mislid", info}
+    assert f"{info}/licenses/LICENSE" in names
+    shipped = {name for name in names if name.startswith("mislid/")}
+    assert {"mislid/py.typed", "mislid/server/static/icon.svg"} <= shipped
+    source = ROOT / "src"
+    files = (
+        path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+    assert shipped == {path.relative_to(source).as_posix() for path in files}
 
 
 @pytest.mark.slow

@@ -49,10 +49,6 @@ class Window:
         if said.type in ("error", "warning"):
             self.complaints.append(said.text)
 
-    def text(self, place: str = "main") -> str:
-        """What somebody reads there."""
-        return str(self.page.inner_text(place))
-
     def wait(self, condition: str, seconds: float = 120.0) -> None:
         """Until a condition in JavaScript holds, asked from outside: pages may not eval."""
         end = time.monotonic() + seconds

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from mislid import Instance, Model, identify
+from mislid import Instance, Model
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine
 from mislid.geometry.spanner import spanner
@@ -108,27 +108,3 @@ def random_instance(rng: Generator, K: int, d: int, eps: float) -> Instance:
 def new_engine(instance: Instance, m: int, algorithm: Algorithm | str, **options: float) -> Engine:
     question = Question(instance.model, m, noise=instance.noise, **options)
     return Engine(question, algorithm, "heuristic")
-
-
-def assert_right(algorithm: Algorithm, rng: Generator, shape: Shape, runs: int = 5) -> None:
-    """Runs at a small delta end with the right answer."""
-    K, d, eps, m = shape
-    for seed in range(runs):
-        instance = random_instance(rng, K, d, eps)
-        while _lead(instance, m) < 0.5:
-            instance = random_instance(rng, K, d, eps)
-        found = identify(
-            instance,
-            m,
-            delta=1e-4,
-            algorithm=algorithm,
-            stopping="heuristic",
-            seed=seed,
-            max_samples=20_000,
-        )
-        assert (found.status, found.correct) == ("stopped", True)
-
-
-def _lead(instance: Instance, m: int) -> float:
-    ordered = np.sort(instance.means)[::-1]
-    return float(ordered[m - 1] - ordered[m])

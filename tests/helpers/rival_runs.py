@@ -121,37 +121,6 @@ def assert_decides_like(
         assert_allclose(choice.index, expected.index, rtol=accuracy, atol=accuracy)
 
 
-def assert_unmeasured_first(algorithm: Algorithm) -> None:
-    """Arms that were never measured come before all others."""
-    run = new_run(np.eye(4), 2, algorithm)
-    arms = []
-    for _ in range(4):
-        arms.append(run.choose())
-        run.measure(arms[-1], 5.0)
-    assert sorted(arms) == [0, 1, 2, 3]
-
-
-def assert_free_of_units(
-    algorithm: Algorithm,
-    shape: tuple[int, int],
-    m: int,
-    unit: float,
-    rng: Generator,
-    *,
-    noise: float | Floats = 1.0,
-) -> None:
-    """Rewards in other units lead to the same arms."""
-    features, means = rng.normal(size=shape), rng.normal(size=shape[0])
-    seed = int(rng.integers(2**32))
-    runs = []
-    for scale in (1.0, unit):
-        run = new_run(features, m, algorithm, noise=scale * noise)
-        runs.append(list(steps(run, features, scale * means, np.random.default_rng(seed), 300)))
-    for one, other in zip(*runs, strict=True):
-        assert one.choice.arm == other.choice.arm
-        assert_allclose(unit * one.choice.index, other.choice.index, rtol=1e-9, atol=1e-9 * unit)
-
-
 def published(folder: Path, name: str) -> tuple[Floats, Floats]:
     """Features (K, d) and means (K,) of a published instance."""
     with np.load(folder / "instances" / f"{name}.npz", allow_pickle=False) as arrays:

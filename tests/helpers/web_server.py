@@ -9,8 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 @dataclass
 class Page:
     content: bytes
-    cut: int | None = None  # close the connection after so many bytes of an answer
-    status: int | None = None  # answer with this error
 
 
 class WebServer:
@@ -24,14 +22,13 @@ class WebServer:
     def answer(self, request):
         self.requests.append(request.path)
         page = self.pages.get(request.path)
-        if page is None or page.status is not None:
-            request.send_error(404 if page is None else page.status)
+        if page is None:
+            request.send_error(404)
             return
         request.send_response(200)
         request.send_header("Content-Length", str(len(page.content)))
         request.end_headers()
-        request.wfile.write(page.content if page.cut is None else page.content[: page.cut])
-        request.close_connection = True
+        request.wfile.write(page.content)
 
 
 @contextlib.contextmanager

@@ -15,13 +15,6 @@ from mislid.errors import MislidError
 NO_TEXT = "a\udcff"
 
 
-@pytest.mark.parametrize("lease", ["1e9d", "inf", "-1"])
-def test_leases_that_no_calendar_has(created: Call, lease: str) -> None:
-    done = created("ask", "s", "--lease", lease)
-    assert done.status == 2
-    assert f"{lease!r} is no time such as 90, 30m, 1h or 2d, of at most 100 years" in done.err
-
-
 @pytest.mark.parametrize("call", ["tell s {} 0.5", "void s {}"])
 def test_trial_numbers_without_end(created: Call, call: str) -> None:
     done = created(*call.format("1" * 5000).split())

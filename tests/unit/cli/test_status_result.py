@@ -1,38 +1,21 @@
 """`mislid study status`, `result`, `verify`, `export`, and what other parts of a release give."""
 
-import csv
-import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from helpers.report_studies import OBJECTS, ruled_by_objects
 from helpers.study_calls import POTENCY, Call, printed, question, refused
-from mislid.forecast import StudyProgress, StudyWarning, overview
+from mislid.forecast import StudyProgress
 from mislid.forecast.overview import Overview
-from mislid.forecast.simulate import Forward
-
-PROGRESS = StudyProgress(
-    *(2, 1234, 20, None, ""),
-    pair=("B07", "C33"),
-    statistic=3.25,
-    threshold=12.5,
-    lower_bound=99.0,
-    best_now=("C33",),
-)
 
 
 @pytest.fixture
-def forecast(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Parts that say what is wanted."""
-
-    def saying(progress: StudyProgress = PROGRESS, warnings: tuple[StudyWarning, ...] = ()) -> None:
-        monkeypatch.setattr(Overview, "progress", property(lambda _: progress))
-        monkeypatch.setattr(overview, "_warnings", lambda _, known: warnings)
-
-    return saying
+def foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is simulated."""
+    found = StudyProgress(2, 1234, 20, None, "", pair=("B07", "C33"), best_now=("C33",))
+    monkeypatch.setattr(Overview, "progress", property(lambda _: found))
 
 
 @pytest.fixture
@@ -48,34 +31,7 @@ def unproven(study_command: Call, opened) -> Call:
     return study_command
 
 
-def row(text: str) -> dict[str, str]:
-    (only,) = csv.DictReader(io.StringIO(text))
-    return only
-
-
-def told_some(call: Call, values: dict[str, float] = POTENCY) -> None:
-    """Measurements of every candidate, too few to decide."""
-    sheet = "".join(f"{arm},{value}\n" for arm, value in values.items())
-    Path("some.csv").write_text(f"arm,value\n{sheet}")
-    assert call("import", "s", "some.csv").status == 0
-
-
-class TestWithoutAForecast:
-    def test_nothing_is_simulated(self, created: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-        told_some(created)
-        known = json.loads(created("status", "s", "--format", "json").out)
-        monkeypatch.setattr(Forward, "run", None)  # to call it would be an error
-        rows = printed(created("status", "s", "--no-forecast"))
-        assert "forecast          no forecast: it was not asked for" in rows
-        said = json.loads(created("status", "s", "--no-forecast", "--format", "json").out)
-        assert (said["more"], said["more_low"], said["more_high"]) == (None, 0, None)
-        simulated = {"more", "more_low", "more_high", "note"}
-        assert known["more"] is not None
-        assert all(said[name] == known[name] for name in known.keys() - simulated)
-
-
-def test_the_exit_code_says_whether_it_has_decided(decided: Call, forecast) -> None:
-    forecast()
+def test_the_exit_code_says_whether_it_has_decided(decided: Call, foreseen) -> None:
     assert decided("status", "s", "--exit-code").status == 0
     decided("create", "t", *question())
     assert decided("status", "t", "--exit-code").status == 3
@@ -96,9 +52,8 @@ def test_a_study_without_an_answer_has_no_result(created: Call, opened) -> None:
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
 def test_an_answer_without_proof_is_labelled_everywhere(
-    unproven: Call, forecast, form: str
+    unproven: Call, foreseen, form: str
 ) -> None:
-    forecast()
     for words in (["result", "s"], ["status", "s"], ["status", "s", "--watch"], ["list"]):
         done = unproven(*words, "--format", form)
         assert done.status == 0, done.err

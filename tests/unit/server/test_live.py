@@ -135,33 +135,20 @@ def test_streams_go_on_from_any_number(
     assert told == [list(range(after + 1, 62)) for after in (0, 0, 1, 0, 20, 30)]
 
 
-def computed(monkeypatch: pytest.MonkeyPatch, slow: Any = None) -> list[tuple[str, int]]:
-    """The views that are computed from now on, and after how many events."""
-    found: list[tuple[str, int]] = []
-    real = Views._compute
-
-    def counted(self: Views, seen: Any, key: int, kind: str) -> Any:
-        view = real(self, seen, key, kind)
-        found.append((kind, view.events))
-        if slow is not None:
-            slow(kind)
-        return view
-
-    monkeypatch.setattr(Views, "_compute", counted)
-    return found
-
-
 def test_who_asks_after_a_tell_sees_it(
     study: Study, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even where a computation that began before it is still under way."""
     begun, release = threading.Event(), threading.Event()
+    compute = Views._compute
 
-    def slow(_: str) -> None:
+    def slow(self: Views, seen: Any, key: int, kind: str) -> Any:
+        view = compute(self, seen, key, kind)
         begun.set()
         release.wait(10)
+        return view
 
-    computed(monkeypatch, slow)
+    monkeypatch.setattr(Views, "_compute", slow)
     with running(storage) as site, ThreadPoolExecutor(2) as pool:
         first = pool.submit(site.json, STUDY)
         assert begun.wait(30)

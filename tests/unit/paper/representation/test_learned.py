@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mislid
-from mislid.errors import ProblemError
 from mislid.paper.representation import Representation, learn
 from mislid.paper.representation.network import Network
 
@@ -83,20 +82,3 @@ def test_whitening_shortens_the_published_initial_design(shared_data):
     plain = mislid.Model(features, 0.206)
     assert mislid.geometry.initial_pulls(plain) == 252_208
     assert mislid.geometry.initial_pulls(white) == 960
-
-
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"y": [np.nan] * 90}, "y must be finite; got nan at index 0"),
-        ({"y": [1.0] * 3}, "y must have 90 entries, one reward per row of X; got 3"),
-        ({"candidates": np.eye(3)}, "means must be given, because candidate 0 equals no row"),
-    ],
-)
-def test_wrong_data_are_refused_before_the_training(data, changed, sentence):
-    def never(*_):
-        raise AssertionError("trained")
-
-    arguments = {"X": data[0], "y": data[1], "progress": never} | changed
-    with pytest.raises(ProblemError, match=sentence):
-        learn(**arguments, **SMALL)
