@@ -49,10 +49,8 @@ def reproduce(*arguments):
     return main(["reproduce", *map(str, arguments), "--quiet"])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["C", *(pytest.param(name, marks=pytest.mark.slow) for name in ("A", "B", "D", "E"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_from_end_to_end(name, data, tmp_path, capsys):
     output = tmp_path / "out"
     assert reproduce(name, "--runs", 2, "--data", data, "--output", output) == 0

@@ -227,6 +227,7 @@ def test_the_same_study_gives_the_same_page(finished: Study, tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", "two.html"]
 
 
+@pytest.mark.slow
 def test_a_page_is_of_one_moment_while_others_tell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
