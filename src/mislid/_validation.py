@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import ProblemError
 
 Vector = npt.NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_flag, as_noise, as_number, as_top_m, as_vector, fill
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Model, as_model
 

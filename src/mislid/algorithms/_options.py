@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, get_args
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import ProblemError
 
 # The largest integer of 64 bits.

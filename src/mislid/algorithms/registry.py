@@ -24,7 +24,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.algorithms._options import Allowed, refuse_options
 from mislid.errors import ProblemError
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mislid import __version__
-from mislid._words import without_password
+from mislid._formatting import without_password
 from mislid.cli.output import did_you_mean
 from mislid.errors import Interrupted, MislidError
 

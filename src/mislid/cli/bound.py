@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mislid._words import the_best
+from mislid._formatting import the_best
 from mislid.cli.options import instance_options, load, setting
 from mislid.cli.output import as_csv, as_json, as_table, number
 

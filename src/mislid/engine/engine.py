@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
-from mislid._words import shown
 from mislid.algorithms import _published as published
 from mislid.algorithms.registry import as_algorithm
 from mislid.engine.cost import as_cost

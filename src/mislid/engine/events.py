@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_count
-from mislid._words import shown
 from mislid.engine.noise import refuse_values
 from mislid.errors import ProblemError
 from mislid.question import Question

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._jit import (
     Indices,
     Kernel,
@@ -20,7 +21,6 @@ from mislid._jit import (
     kernel,
     linked,
 )
-from mislid._words import shown
 from mislid.algorithms._random import uniform
 from mislid.errors import ProblemError
 from mislid.stopping.state import Setting, State, observe

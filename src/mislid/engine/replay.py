@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mislid._formatting import shown
 from mislid._jit import IndexTable, Indices, PerArm, Struct, Vector, for_python, inner, kernel
-from mislid._words import shown
 from mislid.engine.events import EventBatch, Step
 from mislid.engine.loop import Rules, estimate, judge, propose
 from mislid.engine.view import Verdict

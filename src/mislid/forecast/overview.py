@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_arm
-from mislid._words import shown
 from mislid.certificate.certificate import sha256_of
 from mislid.errors import CertificateError, ProblemError
 from mislid.forecast.diagnostics import StudyWarning, warnings_of

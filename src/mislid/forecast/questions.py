@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mislid._tables import as_frame
+from mislid._formatting import as_frame
 from mislid._validation import Vector, as_number
 from mislid.errors import ProblemError
 from mislid.forecast.evidence_summary import Claims

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mislid._tables import as_frame
+from mislid._formatting import as_frame
 from mislid.engine import Engine
 from mislid.errors import ProblemError
 from mislid.forecast.diagnostics import residuals_of

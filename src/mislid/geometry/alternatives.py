@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_arm, as_number, as_top_m
-from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.coordinates import coordinates
 from mislid.geometry.duality import (

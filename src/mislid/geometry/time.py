@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._tables import as_frame
+from mislid._formatting import as_frame, shown
 from mislid._validation import Matrix, Vector, as_means, as_noise, as_number, as_top_m
-from mislid._words import shown
 from mislid.errors import CertificateError, ProblemError
 from mislid.geometry.alternatives import PairSolver
 from mislid.geometry.duality import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import Matrix, Vector, as_count, as_top_m
-from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.manage import create_study
 from mislid.study.settings import UNKNOWN

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import FileFormatError, ProblemError
 
 LARGEST_FILE = 1 << 28

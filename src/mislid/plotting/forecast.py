@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mislid._words import number, roughly, the_best, whole
+from mislid._formatting import number, roughly, the_best, whole
 from mislid.forecast.overview import Overview
 from mislid.forecast.progress import StudyProgress, WhatIf
 from mislid.plotting.study import refuse_other_overviews

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from mislid._formatting import the_best
 from mislid._validation import as_top_m, as_weights
-from mislid._words import the_best
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.plotting.theme import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import Vector, as_number
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.plotting import theme
 from mislid.simulation.replicate import Row, summarise

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mislid._formatting import number, percent
 from mislid._validation import Vector
-from mislid._words import number, percent
 from mislid.forecast.history import Arms, EvidenceOverTime, History
 from mislid.forecast.overview import Overview
 from mislid.plotting import theme

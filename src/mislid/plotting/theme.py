@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mislid._formatting import shown, visible
 from mislid._validation import as_number
-from mislid._words import shown, visible
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.io import new_place, write_whole
 

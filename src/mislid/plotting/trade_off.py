@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mislid._words import the_best
+from mislid._formatting import the_best
 from mislid.paper.representation.trade_off import TradeOff
 from mislid.plotting import theme
 

@@ -12,8 +12,18 @@ from typing import Any
 import numpy as np
 
 from mislid import __version__
-from mislid._html import Html, element, markup, table
-from mislid._words import decimals, fixed, moment, number, rate, whole
+from mislid._formatting import (
+    Html,
+    decimals,
+    element,
+    fixed,
+    markup,
+    moment,
+    number,
+    rate,
+    table,
+    whole,
+)
 from mislid.errors import MislidError, ProblemError
 from mislid.forecast.overview import Overview
 from mislid.io import new_place, write_whole

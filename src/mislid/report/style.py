@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mislid._html import Html, element
+from mislid._formatting import Html, element
 from mislid.plotting.theme import BEST, CONTRAST, GREY, INK, PAPER, REST, RULE, as_svg
 
 if TYPE_CHECKING:

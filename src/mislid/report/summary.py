@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 
-from mislid._html import Html, element, markup
-from mislid._words import listed, measurements, number, percent, rate, roughly
+from mislid._formatting import (
+    Html,
+    element,
+    listed,
+    markup,
+    measurements,
+    number,
+    percent,
+    rate,
+    roughly,
+)
 from mislid.errors import MislidError
 from mislid.forecast.overview import Overview
 from mislid.plotting.forecast import AS_ASKED, Forecast

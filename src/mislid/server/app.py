@@ -21,8 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from mislid import __version__
-from mislid._html import Html, element
-from mislid._words import visible
+from mislid._formatting import Html, element, visible
 from mislid.errors import MislidError
 from mislid.report.style import style_sheet
 from mislid.server import api

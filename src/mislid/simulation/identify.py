@@ -11,10 +11,8 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mislid._html import facts
-from mislid._tables import as_frame
+from mislid._formatting import as_frame, facts, shown
 from mislid._validation import Matrix, Vector, as_costs, as_count, as_seed
-from mislid._words import shown
 from mislid.algorithms import Algorithm
 from mislid.engine import Engine, SamplingProtocol, StoppingProtocol, Verdict
 from mislid.engine.engine import EXHAUSTED, RUNNING, STOPPED

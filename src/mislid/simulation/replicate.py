@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mislid._tables import as_frame, require_pandas
+from mislid._formatting import as_frame, require_pandas
 from mislid._validation import LARGEST_SEED, as_count, as_flag, as_top_m
 from mislid.errors import Interrupted, MissingPackageError, ProblemError
 from mislid.model import Instance

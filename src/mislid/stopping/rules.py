@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import ProblemError
 
 NO_GUARANTEE = "no guarantee"

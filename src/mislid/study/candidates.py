@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import Labels, Matrix, as_array, as_labels, frozen, is_unicode
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.coordinates import set_late
 from mislid.model import Model

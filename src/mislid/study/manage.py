@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from mislid._formatting import shown
 from mislid._validation import as_number, as_text, fill, is_one_of
-from mislid._words import shown
 from mislid.errors import (
     CorruptStorageError,
     DuplicatedStudyError,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import as_count, as_number
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.stopping.noise import UNDECLARED
 from mislid.study.assumption_tests import (

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mislid._formatting import shown
 from mislid._validation import as_count, as_flag, as_number, as_text
-from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.measurements import as_value
 from mislid.study.results import Trial

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from mislid._html import facts
+from mislid._formatting import facts, shown
 from mislid._validation import Vector
-from mislid._words import shown
 from mislid.errors import UnknownTrialError
 from mislid.io import as_plain
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import ProblemError, StorageError, UnknownOutcomeError, UnknownTrialError
 from mislid.study.assumption_tests import refuted, tallies_of
 from mislid.study.events import Chain, Contradicted, Decided, Entry, Fact, entry_of, events_of

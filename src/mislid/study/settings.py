@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import (
     LARGEST_SEED,
     Vector,
@@ -21,7 +22,6 @@ from mislid._validation import (
     in_order,
     is_one_of,
 )
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.io import as_plain
 from mislid.question import NoiseModel, Question, parse_noise

@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from mislid._tables import as_frame
+from mislid._formatting import as_frame, shown
 from mislid._validation import as_count, as_number
-from mislid._words import shown
 from mislid.errors import ContradictedWarning, ImplausibleValueWarning, ProblemError
 from mislid.study import corrections, measurements, roster
 from mislid.study.assumption_tests import in_words

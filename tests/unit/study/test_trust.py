@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 import mislid
 from helpers.postgresql import Server
-from mislid._words import without_password
+from mislid._formatting import without_password
 from mislid.errors import CorruptStorageError, FullStorageError, MislidError, StorageError
 from mislid.study.events import Entry
 from mislid.study.storage import as_storage, database

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._words import shown as quoted
-from mislid._words import without_password
+from mislid._formatting import shown as quoted
+from mislid._formatting import without_password
 from mislid.cli.options import all_of, examples, format_option, warnings_as_lines
 from mislid.cli.output import did_you_mean
 from mislid.errors import MislidError, ProblemError, StorageError, UnknownStudyError

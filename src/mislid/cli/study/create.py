@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mislid._words import the_best, visible
+from mislid._formatting import the_best, visible
 from mislid.cli.options import (
     all_of,
     examples,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._words import moment, without_password
+from mislid._formatting import moment, without_password
 from mislid.cli.options import examples, file_argument, file_option, flag, format_option
 from mislid.cli.output import (
     as_csv,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._words import the_best
+from mislid._formatting import the_best
 from mislid.cli.options import flag
 from mislid.cli.output import listed, number, print_facts
 from mislid.cli.study._opening import CONTRADICTED, NO_PROOF, UNDECIDED, study_command

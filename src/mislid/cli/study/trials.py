@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mislid._words import in_ranges, moment
+from mislid._formatting import in_ranges, moment
 from mislid.cli.options import file_argument, file_option, flag, setting
 from mislid.cli.output import (
     as_csv,

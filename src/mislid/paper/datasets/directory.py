@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import (
     DownloadError,
     FileFormatError,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mislid._formatting import shown
 from mislid._validation import Matrix, Vector, frozen, is_one_of
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.model import Instance
 from mislid.paper.datasets.directory import published_bytes

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from mislid._formatting import shown
 from mislid._validation import Matrix, Vector, as_array, as_count, frozen, integer_from
-from mislid._words import shown
 from mislid.errors import FileFormatError, ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.io import Sheet, read_sheet

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import ProblemError
 from mislid.io import write_whole
 from mislid.paper.experiments.figure import save_figure

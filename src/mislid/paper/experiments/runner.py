@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mislid._formatting import shown
 from mislid._validation import as_count
-from mislid._words import shown
 from mislid.errors import MissingDataError, ProblemError
 from mislid.io import as_path
 from mislid.model import Instance, load_instance

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mislid._formatting import shown
 from mislid._validation import (
     Labels,
     Matrix,
@@ -22,7 +23,6 @@ from mislid._validation import (
     as_vector,
     is_one_of,
 )
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.tube import smallest_misspecification
 from mislid.model import Instance, Model, WithFeatures

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from mislid._formatting import shown
 from mislid._validation import (
     LARGEST_SEED,
     Matrix,
@@ -19,7 +20,6 @@ from mislid._validation import (
     as_number,
     is_one_of,
 )
-from mislid._words import shown
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.paper.representation.observations import Rows, numbered
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mislid._tables import as_frame
+from mislid._formatting import as_frame, shown
 from mislid._validation import Matrix, Vector, as_noise, as_top_m, is_one_of
-from mislid._words import shown
 from mislid.errors import ProblemError
 from mislid.geometry.spanner import initial_pulls
 from mislid.geometry.time import characteristic_curve, characteristic_time

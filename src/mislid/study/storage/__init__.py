@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mislid._words import shown, without_password
+from mislid._formatting import shown, without_password
 from mislid.errors import MissingPackageError, ProblemError
 from mislid.study.events import Entry, Log, refuse_gap
 from mislid.study.storage.interface import (

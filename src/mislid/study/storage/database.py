@@ -24,7 +24,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection, Engine, RootTransaction
 
-from mislid._words import without_password
+from mislid._formatting import without_password
 from mislid.errors import (
     CorruptStorageError,
     FullStorageError,

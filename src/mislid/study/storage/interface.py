@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, cast
 
-from mislid._words import shown
+from mislid._formatting import shown
 from mislid.errors import DuplicatedStudyError, StorageError, UnknownStudyError
 from mislid.study.events import Entry, Log
 

@@ -1,12 +1,18 @@
-"""Words that commands, pictures and reports share."""
+"""Numbers, times, tables and HTML for messages, commands, pictures and reports."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mislid.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Seconds since 1970 at the beginning of the year 1 and at the end of 9999.
 _CALENDAR = -62_135_596_800.0, 253_402_300_799.0
@@ -185,3 +191,103 @@ def listed(texts: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def require_pandas(what: str, instead: str) -> None:
+    """Raise an error that says what to install, or to use instead, where pandas is missing."""
+    try:
+        import pandas  # noqa: F401, ICN001 - whether it is there
+    except ImportError:
+        raise MissingPackageError(
+            f"{what} needs pandas (pip install 'mislid[cli]'); {instead} without it"
+        ) from None
+
+
+def as_frame(
+    rows: Sequence[Any] | Mapping[str, Any],
+    columns: Sequence[str] | None = None,
+    *,
+    what: str = "to_frame",
+    instead: str = "the fields say the same",
+) -> DataFrame:
+    """A DataFrame of rows, or of columns by their names."""
+    require_pandas(what, instead)
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=None if columns is None else list(columns))
+
+
+class Html(str):
+    """A text that is markup."""
+
+    __slots__ = ()
+
+
+def markup(*parts: str) -> Html:
+    """Parts one after the other, plain texts escaped.
+
+    >>> markup("a < b", Html("<br>"))
+    'a &lt; b<br>'
+    """
+    return Html(
+        "".join(part if isinstance(part, Html) else escape(visible(part)) for part in parts)
+    )
+
+
+def element(name: str, *parts: str, **attributes: str) -> Html:
+    """An element with these contents; a trailing underscore in an attribute's name is dropped.
+
+    >>> element("p", "1 < 2", class_="note")
+    '<p class="note">1 &lt; 2</p>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(visible(value))}"'
+        for key, value in attributes.items()
+    )
+    return Html(f"<{name}{written}>{markup(*parts)}</{name}>")
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    marks: Sequence[str] = (),
+    text: Sequence[int] = (),
+    **kind: str,
+) -> Html:
+    """A table whose first column names its rows, which may have a class each.
+
+    Other columns hold numbers, but for those in `text`.
+    """
+    classes = [{"class_": "text"} if at in text else {} for at in range(len(heads))]
+    head = element(
+        "tr",
+        *(element("th", name, scope="col", **at) for name, at in zip(heads, classes, strict=True)),
+    )
+    body = []
+    for at, (first, *rest) in enumerate(rows):
+        mark = {"class_": marks[at]} if marks and marks[at] else {}
+        cells = (element("td", cell, **of) for cell, of in zip(rest, classes[1:], strict=True))
+        body.append(element("tr", element("th", first, scope="row"), *cells, **mark))
+    content = element("table", element("thead", head), element("tbody", *body), **kind)
+    return element("div", content, class_="wide")
+
+
+def facts(known: Mapping[str, object]) -> Html:
+    """A table of names and values, as notebooks show a record.
+
+    >>> facts({"samples": 3, "answer": ("a", "b")})
+    '<table><tbody><tr><th scope="row">samples</th><td>3</td></tr><tr><th scope="row">...
+    """
+    rows = (
+        element("tr", element("th", name, scope="row"), element("td", _shown(value)))
+        for name, value in known.items()
+    )
+    return element("table", element("tbody", *rows))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(one) for one in value)
+    return "" if value is None else str(value)
