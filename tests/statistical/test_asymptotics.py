@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from mislid import Instance, Model, characteristic_time, identify
-from mislid.algorithms import Algorithm, CTracking, Empirical, MisLid, as_algorithm
+from mislid.algorithms import Algorithm, MisLid, as_algorithm
 
 RUNS = 12
 DELTAS = (1e-10, 1e-100, 1e-300)
@@ -43,7 +43,7 @@ QUESTIONS = {
     ),
 }
 PAPER = as_algorithm("mislid-paper")
-EMPIRICAL = MisLid(gain=Empirical(), sampling=CTracking(forced=True))
+EMPIRICAL = MisLid(gain="empirical", sampling="tracking", forced=True)
 
 
 class Ratio(NamedTuple):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mislid._jit import Matrix, PerArm, Struct, inner
-from mislid.algorithms import _published as published
 from mislid.algorithms.registry import Algorithm
 from mislid.stopping.state import Setting, State, take_best
 from mislid.stopping.thresholds import heuristic, logarithmic
@@ -52,12 +51,15 @@ def beta_of(rule: Index, state: State) -> float:
 
 
 @inner
-def interval(beta: float, variance: float, count: float, as_published: bool) -> float:
-    """Half the length, sqrt(2 beta sigma^2 / N); infinite before the first measurement."""
+def interval(beta: float, variance: float, count: float, published: bool) -> float:
+    """Half the length, sqrt(2 beta sigma^2 / N); infinite before the first measurement.
+
+    LUCB's published intervals were sigma beta^2 / (2 sqrt(N)), several times wider.
+    """
     if count == 0.0:
         return np.inf
-    if as_published:
-        return published.lucb_width(beta, variance, count)
+    if published:
+        return beta * beta / 2.0 * math.sqrt(variance / count)
     return math.sqrt(2.0 * beta * variance / count)
 
 

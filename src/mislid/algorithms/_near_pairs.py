@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from mislid._jit import Indices, Matrix, Struct, Vector, inner, kernel
-from mislid.algorithms._gains import set_slopes
+from mislid.algorithms._rounds import set_slopes
 from mislid.geometry.newton import INFEASIBLE, STALLED, means_below, solve
 from mislid.geometry.order import ROOT, heapify, sift_down
 from mislid.geometry.problem import set_problem
@@ -61,24 +61,6 @@ def _keep(
 
 
 @inner
-def _find_unstructured(
-    setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs
-) -> None:
-    """Costs of all pairs in closed form go to `bounds`, the cheapest pair to row 0."""
-    m, tol, given = setting.m, setting.tol, state.projected
-    list_challengers(given.shape[0], state.incumbents, space.challengers)
-    best, least = -1, np.inf
-    for p in range(space.bounds.shape[0]):
-        i, j = space.challengers[p // m], state.incumbents[p % m]
-        cost = near.extra[p] + pair_cost(given, weights, i, j, tol)
-        space.bounds[p] = np.inf if space.exempt[p] else cost
-        if space.bounds[p] < least:
-            best, least = p, space.bounds[p]
-    if best >= 0:
-        _take(setting, state, weights, space, near, best)
-
-
-@inner
 def _take(
     setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs, p: int
 ) -> None:
@@ -94,12 +76,21 @@ def _take(
 def _near_unstructured(
     setting: Setting, state: State, weights: Vector, space: SearchSpace, near: NearPairs
 ) -> None:
-    _find_unstructured(setting, state, weights, space, near)
-    if near.count == 0:
-        return
-    limit = near.costs[0] + near.reach
+    """All pairs in closed form: the cheapest goes to row 0, those within reach of it follow."""
+    m, tol, given = setting.m, setting.tol, state.projected
+    list_challengers(given.shape[0], state.incumbents, space.challengers)
+    best, least = -1, np.inf
     for p in range(space.bounds.shape[0]):
-        if space.bounds[p] < limit and near.count < near.costs.shape[0]:
+        i, j = space.challengers[p // m], state.incumbents[p % m]
+        cost = near.extra[p] + pair_cost(given, weights, i, j, tol)
+        space.bounds[p] = np.inf if space.exempt[p] else cost
+        if space.bounds[p] < least:
+            best, least = p, space.bounds[p]
+    if best < 0:
+        return
+    _take(setting, state, weights, space, near, best)
+    for p in range(space.bounds.shape[0]):
+        if space.bounds[p] < least + near.reach and near.count < near.costs.shape[0]:
             _take(setting, state, weights, space, near, p)
 
 

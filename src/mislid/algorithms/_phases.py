@@ -64,7 +64,6 @@ class Phases(Designs):
     fresh: bool  # whether a phase is judged by its own measurements only
     fixed: bool  # whether all arms stay open, and the design the same, until all are decided
     first: float  # XY-adaptive: measurements that the first phase is compared with
-    shrink: float  # and by how much variance over measurements shrinks in a phase
     number: int  # of the phase; 0 before the first
     repeats: int  # how often all arms were decided, and opened again with more certainty
     closed: bool  # whether the phase was judged
@@ -180,28 +179,18 @@ def estimate_phase(setting: Setting, phase: Phases, state: State) -> None:
 
 
 @inner
-def noise_width(setting: Setting, phase: Phases, i: int, j: int) -> float:
-    """What noise may add to the difference of two estimates."""
+def is_beyond(setting: Setting, phase: Phases, lead: float, i: int, j: int) -> bool:
+    """Whether a lead of one arm on the other is more than noise and bias explain."""
     if phase.linear:
         square = squared_distance(setting.X, phase.ridge.images, i, j)
     elif phase.information[i] == 0.0 or phase.information[j] == 0.0:
-        return np.inf
+        return False
     else:
         square = 1.0 / phase.information[i] + 1.0 / phase.information[j]
-    return math.sqrt(2.0 * phase.level * square)
-
-
-@inner
-def bias_of(setting: Setting, phase: Phases, i: int, j: int) -> float:
-    """The most that the misspecification may add to it."""
-    return pair_bias(setting, phase, i, j) if phase.linear else 0.0
-
-
-@inner
-def is_beyond(setting: Setting, phase: Phases, lead: float, i: int, j: int) -> bool:
-    """Whether a lead of one arm on the other is more than chance and bias explain."""
-    noise = noise_width(setting, phase, i, j)
-    return lead > noise and lead > noise + bias_of(setting, phase, i, j)
+    noise = math.sqrt(2.0 * phase.level * square)
+    if lead <= noise or not phase.linear:
+        return lead > noise
+    return lead > noise + pair_bias(setting, phase, i, j)
 
 
 @inner
@@ -241,14 +230,6 @@ def close(phase: Phases, arm: int, good: bool) -> None:
 
 
 @inner
-def close_rest(phase: Phases, good: bool) -> None:
-    """Decide about all open arms."""
-    for k in range(phase.candidates.shape[0]):
-        if phase.candidates[k] > 0.0:
-            close(phase, k, good)
-
-
-@inner
 def accept_tolerated(setting: Setting, phase: Phases) -> None:
     """Accept the best estimates if no other open arm can be ahead by more than the tolerance."""
     means, totals, candidates = phase.ridge.means, phase.totals, phase.candidates
@@ -278,7 +259,10 @@ def close_phase(setting: Setting, phase: Phases, state: State) -> None:
     while going and phase.left > 0:
         going = separate(setting, phase)
         if phase.wanted == 0 or phase.wanted == phase.left:
-            close_rest(phase, phase.wanted > 0)
+            good = phase.wanted > 0
+            for k in range(phase.candidates.shape[0]):
+                if phase.candidates[k] > 0.0:
+                    close(phase, k, good)
     if phase.left > 0 and setting.tol > 0.0:
         accept_tolerated(setting, phase)
     if phase.left > 0 and phase.fixed:
@@ -293,27 +277,6 @@ def open_all(setting: Setting, phase: Phases) -> None:
     fill(phase.accepted, 0.0)
 
 
-@inner
-def begin_again(setting: Setting, phase: Phases) -> None:
-    """Open all arms, with twice the certainty: another rule wants more than these phases did."""
-    phase.repeats += 1
-    phase.number = 0
-    open_all(setting, phase)
-
-
-@inner
-def needs_plan(setting: Setting, phase: Phases, state: State) -> bool:
-    """Whether another phase is to be planned; closes the one that is over."""
-    if phase.number > 0:
-        if state.waiting > 0 or not is_complete(phase, state):
-            return False
-        close_phase(setting, phase, state)
-        if phase.left == 0:
-            begin_again(setting, phase)
-    phase.number += 1
-    return True
-
-
 def _prepare(setting: Setting, phase: Phases, state: State) -> float:
     """Choose shares and level of a new phase; how many measurements it has."""
     raise NotImplementedError
@@ -325,8 +288,16 @@ _call_prepare = linked(_prepare)
 @kernel
 def phases_arm(setting: Setting, phase: Phases, state: State, uniform: float) -> int:
     """The arm that is farthest behind the plan of the phase."""
-    if needs_plan(setting, phase, state):
-        open_phase(phase, state, _call_prepare(phase.prepare, setting, phase, state))
+    if phase.number > 0:
+        if state.waiting > 0 or not is_complete(phase, state):
+            return planned_arm(phase, state)
+        close_phase(setting, phase, state)
+        if phase.left == 0:  # the stopping rule wants more: all arms again, with twice the evidence
+            phase.repeats += 1
+            phase.number = 0
+            open_all(setting, phase)
+    phase.number += 1
+    open_phase(phase, state, _call_prepare(phase.prepare, setting, phase, state))
     return planned_arm(phase, state)
 
 

@@ -1,15 +1,19 @@
-"""Rounds of rules that answer the closest alternative."""
+"""Rounds of rules that respond to the closest alternative, and gains of arms at an alternative.
+
+Gains are divided by the arm's variance: information per measurement, free of units.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from mislid._jit import Indices, Struct, Vector, inner
-from mislid.algorithms._gains import BONUSES, GAINS
-from mislid.algorithms._random import stream_of
-from mislid.algorithms._random import uniform as number_at
+from mislid._jit import Indices, PerArm, Struct, Vector, inner
+from mislid._validation import as_count
+from mislid.algorithms._draws import stream_of
+from mislid.algorithms._draws import uniform as number_at
 from mislid.geometry.linalg import fill
 from mislid.geometry.newton import STALLED
 from mislid.geometry.search import SearchSpace, aim_at_projection, search_pairs
@@ -46,7 +50,44 @@ class Round(Struct):
     pulls: int  # measurements a round
     subset: int  # challengers drawn at random besides the recent ones; 0 for all
     selective: bool  # whether pairs that are settled are left out
+    published: bool  # whether other details follow the published runs
     recent: Indices  # (n,) recent challengers, first in first out, -1 where there are fewer
+    gains: PerArm  # of the last round
+
+
+def check_round(rule: Any) -> None:
+    """Check the options `pulls` and `subset` of a record."""
+    if rule.pulls is not None:
+        as_count(rule.pulls, "pulls", 1)
+    if rule.subset is not None:
+        as_count(rule.subset, "subset", 0)
+
+
+def round_fields(rule: Any, setting: Setting) -> dict[str, Any]:
+    """Fields of `Round` for a record with the options pulls, subset and authors."""
+    d = setting.X.shape[1]
+    return {
+        "pulls": d if rule.pulls is None else rule.pulls,
+        "subset": d if rule.subset is None else rule.subset,
+        "published": rule.authors,
+        # As many recent challengers as the published runs kept.
+        "recent": np.full(setting.m + d + 2, -1, np.int64),
+    }
+
+
+@inner
+def set_slopes(setting: Setting, below: Vector, slopes: Vector) -> None:
+    """Fill slopes (K,) with (mu - lambda)^2 / 2 for `below` (K,), the estimate minus lambda."""
+    for k in range(below.shape[0]):
+        slopes[k] = 0.5 * below[k] * below[k] / setting.variance[k]
+
+
+@inner
+def clip_gains(state: State, gains: Vector) -> None:
+    """Clip gains at ln t, as the published runs and LinGame do."""
+    most = math.log(float(state.samples))
+    for k in range(gains.shape[0]):
+        gains[k] = min(gains[k], most)
 
 
 @inner
@@ -57,17 +98,6 @@ def least_measured(counts: Vector) -> int:
         if counts[k] < counts[best]:
             best = k
     return best
-
-
-@inner
-def least_explored(setting: Setting, counts: Vector) -> int:
-    """The arm with the fewest measurements of those that have any, of several the first."""
-    best = -1
-    for k in range(counts.shape[0]):
-        can = counts[k] > 0.0 and setting.price[k] < np.inf
-        if can and (best < 0 or counts[k] < counts[best]):
-            best = k
-    return max(best, 0)
 
 
 @inner
@@ -100,8 +130,29 @@ def keep_recent(rule: Round, challenger: int) -> None:
 
 @inner
 def leave_out(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
-    """Exempt pairs from a search: what the subset leaves out, and what is settled."""
-    _leave_out_others(rule, state, space, uniform)
+    """Exempt pairs from a search: those of challengers outside the subset, and settled ones.
+
+    The subset has the recent challengers and `subset` random ones. `uniform` seeds the choice, so
+    that a round depends on nothing else.
+    """
+    K, m, heap = state.counts.shape[0], state.incumbents.shape[0], state.heap
+    n, challengers, kept = K - m, space.challengers, state.work
+    if rule.subset > 0:
+        list_challengers(K, state.incumbents, challengers)
+        for a in range(n):
+            heap[a] = challengers[a]
+        fill(kept, 0.0)
+        for a in range(rule.recent.shape[0]):
+            if rule.recent[a] >= 0:
+                kept[rule.recent[a]] = 1.0
+        key = stream_of(uniform)
+        for a in range(min(rule.subset, n)):  # the first of a random order of the challengers
+            other = a + int(number_at(key, a) * (n - a))
+            heap[a], heap[other] = heap[other], heap[a]
+            kept[heap[a]] = 1.0
+        for a in range(n):
+            for b in range(m):
+                space.exempt[a * m + b] = kept[challengers[a]] == 0.0
     if rule.selective:
         leave_out_settled(state, space)
 
@@ -111,47 +162,6 @@ def leave_out_settled(state: State, space: SearchSpace) -> None:
     """Exempt pairs that are settled from a search."""
     list_challengers(state.counts.shape[0], state.incumbents, space.challengers)
     leave_out_pairs(state.left, state.incumbents, space.challengers, space.exempt)
-
-
-@inner
-def _leave_out_others(rule: Round, state: State, space: SearchSpace, uniform: float) -> None:
-    """Exempt the pairs of challengers that are neither recent nor among `subset` random ones.
-
-    `uniform` seeds the choice, so that a round depends on nothing else.
-    """
-    if rule.subset == 0:
-        return
-    K, m, heap = state.counts.shape[0], state.incumbents.shape[0], state.heap
-    n, challengers, kept = K - m, space.challengers, state.work
-    list_challengers(K, state.incumbents, challengers)
-    for a in range(n):
-        heap[a] = challengers[a]
-    fill(kept, 0.0)
-    for a in range(rule.recent.shape[0]):
-        if rule.recent[a] >= 0:
-            kept[rule.recent[a]] = 1.0
-    key = stream_of(uniform)
-    for a in range(min(rule.subset, n)):  # the first of a random order of the challengers
-        other = a + int(number_at(key, a) * (n - a))
-        heap[a], heap[other] = heap[other], heap[a]
-        kept[heap[a]] = 1.0
-    for a in range(n):
-        for b in range(m):
-            space.exempt[a * m + b] = kept[challengers[a]] == 0.0
-
-
-def round_fields(rule: Any, setting: Setting) -> dict[str, Any]:
-    """Fields of the structs `Gains` and `Round` for a record with gain, pulls, subset, authors."""
-    d = setting.X.shape[1]
-    return {
-        "gain": GAINS[type(rule.gain)],
-        "bonus": BONUSES[getattr(rule.gain, "bonus", "paper")],
-        "published": rule.authors,
-        "pulls": d if rule.pulls is None else rule.pulls,
-        "subset": d if rule.subset is None else rule.subset,
-        # As many recent challengers as the published runs kept.
-        "recent": np.full(setting.m + d + 2, -1, np.int64),
-    }
 
 
 @inner

@@ -9,22 +9,22 @@ that a stopping rule waits for. It is the sampling rule of the published runs' f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
-from mislid._jit import inner, kernel
-from mislid.algorithms._gains import EMPIRICAL, Empirical, Gain, Gains, set_gains, set_slopes
-from mislid.algorithms._options import NUMBER, Allowed, or_none, part, whole
+from mislid._jit import Vector, inner, kernel
+from mislid._validation import as_number
 from mislid.algorithms._rounds import (
     Round,
+    check_round,
+    clip_gains,
     keep_recent,
-    least_explored,
     least_measured,
     leave_out,
     round_fields,
     search_around,
+    set_slopes,
 )
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.newton import STALLED
@@ -42,35 +42,28 @@ class BestResponse(Algorithm):
     """Measure where the alternative closest to the data so far is told apart best.
 
     With the rule `guaranteed`, and where features say nothing, the arm is that which the proof asks
-    for; gain and exploration play no part then, unless the proof aims at all arms.
+    for; exploration plays no part then, unless the proof aims at all arms.
 
     Attributes
     ----------
-    gain
-        What an arm is worth, from `mislid.algorithms`.
     exploration
         An arm with fewer than `exploration` sqrt(t) measurements goes first.
-    every_arm
-        Whether all arms are measured once first, or a barycentric spanner.
     pulls, subset, authors
         As for `MisLid`.
     """
 
     can_select = True
     reads_costs = True
-    _permitted: ClassVar[dict[str, Allowed]] = {
-        "gain": part(Gain),
-        "exploration": NUMBER,
-        "pulls": or_none(whole(1)),
-        "subset": or_none(whole(0)),
-    }
 
-    gain: Gain = field(default_factory=Empirical)
     exploration: float = 0.3
-    every_arm: bool = False
     pulls: int | None = 1
     subset: int | None = 0
     authors: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_round(self)
+        as_number(self.exploration, "exploration", low=0.0, high=math.inf)
 
     @property
     def responds(self) -> bool:  # type: ignore[override]
@@ -83,11 +76,22 @@ class BestResponse(Algorithm):
 TURN = 0.125
 
 
-class BestResponseStruct(Gains, Round):
+class BestResponseStruct(Round):
     """The rule's options, and its gains."""
 
     exploration: float  # arms with fewer than this times sqrt(t) measurements come first
     aims: Aims
+
+
+@inner
+def least_explored(setting: Setting, counts: Vector) -> int:
+    """The arm with the fewest measurements of those that have any, of several the first."""
+    best = -1
+    for k in range(counts.shape[0]):
+        can = counts[k] > 0.0 and setting.price[k] < np.inf
+        if can and (best < 0 or counts[k] < counts[best]):
+            best = k
+    return max(best, 0)
 
 
 @inner
@@ -162,37 +166,25 @@ def _spared_arm(setting: Setting, rule: BestResponseStruct, state: State, unifor
 
 @kernel
 def best_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
-    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is.
-
-    The one that tells the closest alternative at the counts apart, by empirical gains and with all
-    challengers: what the default needs, and nothing else to compile.
-    """
-    if state.aim == NOTHING and is_wide(setting.eps, state.projected, setting.tol):
+    """The arm to measure next; `uniform` in [0, 1) is all the randomness there is."""
+    tricks = rule.subset > 0 or rule.selective
+    plain = not tricks and not rule.published and state.aim == NOTHING
+    if plain and is_wide(setting.eps, state.projected, setting.tol):
         find_overdue(setting, state)
         return lagging_arm(setting, state, uniform)
     arm = _spared_arm(setting, rule, state, uniform)
     if arm >= 0:
         return arm
-    i, j, found = _find_alternative(setting, rule, state)
-    if not found:
-        return least_measured(state.counts)
-    set_slopes(setting, state.test.below, rule.gains)
-    return most_telling_arm(setting, rule, state, i, j, uniform)
-
-
-@kernel
-def any_response(setting: Setting, rule: BestResponseStruct, state: State, uniform: float) -> int:
-    """`best_response` with any gains, and with the trick of few challengers."""
-    arm = _spared_arm(setting, rule, state, uniform)
-    if arm >= 0:
-        return arm
     leave_out(rule, state, state.test, uniform)
     i, j, found = _find_alternative(setting, rule, state)
-    leave_nothing_out(state.test)
+    if tricks:
+        leave_nothing_out(state.test)
     if not found:
         return least_measured(state.counts)
     keep_recent(rule, i)
-    set_gains(setting, rule, state, state.test.below)
+    set_slopes(setting, state.test.below, rule.gains)
+    if rule.published:
+        clip_gains(state, rule.gains)
     return most_telling_arm(setting, rule, state, i, j, uniform)
 
 
@@ -200,7 +192,7 @@ def any_response(setting: Setting, rule: BestResponseStruct, state: State, unifo
     {
         "mislid": BestResponse(),
         "mislid-authors-greedy": BestResponse(
-            exploration=0.0, every_arm=False, pulls=None, subset=None, authors=True
+            exploration=0.0, pulls=None, subset=None, authors=True
         ),
     }
 )
@@ -214,6 +206,4 @@ def _compile(rule: BestResponse, setup: Setup) -> CompiledSampling:
         aims=Aims.zeros({"K": K, "d": d}, fit=fit, listed=listed),
         **round_fields(rule, setting),
     )
-    plain = struct.gain == EMPIRICAL and struct.subset == 0 and not struct.published
-    propose = best_response if plain else any_response
-    return CompiledSampling(struct, propose, estimates=True, selective=any_response)
+    return CompiledSampling(struct, best_response, estimates=True)

@@ -197,30 +197,19 @@ def _furthest_behind(plan: Vector, counts: Vector, price: Vector) -> int:
 
 
 @inner
-def _answer_plan(
-    setting: Setting, state: State, plan: Vector, weights: Vector, near: NearPairs
-) -> bool:
-    """Fill `near` with the alternatives closest to the estimate where arms have these shares.
-
-    Whether there is one that tells: not where two arms of the closest are level, nor where the
-    search certified nothing.
-    """
-    set_weights(setting, plan, FLOORED if setting.eps == 0.0 else 0.0, weights)
-    aim_at_projection(weights, state.test, state.play)
-    if not find_near(setting, state, weights, state.play, near):
-        return False
-    state.rounds += 1
-    return near.costs[near.closest] > 0.0
-
-
-@inner
 def _look_around(setting: Setting, rule: FrankWolfeStruct, state: State) -> bool:
-    """The alternatives that are nearly the closest at the target; whether they tell anything."""
+    """Find the alternatives that are nearly the closest at the target; whether they tell anything.
+
+    They tell nothing where two arms of the closest are level, nor where the search certified none.
+    """
     if rule.selective:
         leave_out_settled(state, state.play)
-    found = _answer_plan(setting, state, rule.plan, rule.weights, rule.near)
+    set_weights(setting, rule.plan, FLOORED if setting.eps == 0.0 else 0.0, rule.weights)
+    aim_at_projection(rule.weights, state.test, state.play)
+    found = find_near(setting, state, rule.weights, state.play, rule.near)
     leave_nothing_out(state.play)
-    return found
+    state.rounds += found
+    return found and rule.near.costs[rule.near.closest] > 0.0
 
 
 @kernel

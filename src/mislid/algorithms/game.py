@@ -1,26 +1,30 @@
 """MisLid's game: a learner against the closest alternative (Reda, Tirinzoni and Degenne, 2021).
 
 In every round the learner plays an allocation omega, an arm is drawn from it or tracks it, the
-closest alternative lambda at omega answers, and the learner is shown gains of the arms at lambda:
+closest alternative lambda at omega answers, and the learner sees gains of the arms at lambda:
 Algorithm 1 of the paper. LinGame (Degenne, Menard, Shang and Valko, 2020) has one learner per
 answer, for m = 1 and linear means.
+
+The learner is AdaHedge (de Rooij et al. 2014): it plays omega (K,), sees gains U (K,) and receives
+omega'U. Its rate is ln K divided by the sum of its mixability gaps.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mislid._jit import PerArm, Vector, inner, kernel
-from mislid.algorithms._gains import Empirical, Gain, Gains, Optimistic, set_gains
-from mislid.algorithms._learners import LEARNERS, AdaHedge, Learner, Learners, allocate, learn
-from mislid.algorithms._options import Allowed, or_none, part, whole
-from mislid.algorithms._random import drawn
+from mislid._formatting import shown
+from mislid._jit import Matrix, PerArm, Struct, Vector, inner, kernel
+from mislid._validation import as_number, is_one_of
+from mislid.algorithms._draws import drawn
 from mislid.algorithms._rounds import (
     Round,
+    check_round,
+    clip_gains,
     closest_at_plan,
     keep_recent,
     least_measured,
@@ -29,64 +33,45 @@ from mislid.algorithms._rounds import (
 )
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.errors import ProblemError
+from mislid.geometry.linalg import cholesky_solve, dot
 from mislid.geometry.newton import STALLED
 from mislid.geometry.two_arms import leave_nothing_out
 from mislid.stopping.registry import Setup
 from mislid.stopping.state import Setting, State
+from mislid.stopping.thresholds import unstructured
 
 if TYPE_CHECKING:
     from mislid.question import Question
 
-# From an allocation to an arm.
-DIRECT, C_TRACKING, D_TRACKING = range(3)
-
-
-@dataclass(frozen=True)
-class Direct:
-    """Arms drawn from the allocation (the paper's choice)."""
-
-
-@dataclass(frozen=True)
-class CTracking:
-    """The arm furthest behind the sum of the allocations.
-
-    Attributes
-    ----------
-    forced
-        Whether arms with fewer than sqrt(t) - K/2 measurements go first.
-    """
-
-    forced: bool = False
-
-
-@dataclass(frozen=True)
-class DTracking:
-    """The arm furthest behind t times the present allocation.
-
-    Attributes
-    ----------
-    forced
-        As for `CTracking`; here by default.
-    """
-
-    forced: bool = True
-
-
-Sampling = Direct | CTracking | DTracking
-SAMPLINGS = {Direct: DIRECT, CTracking: C_TRACKING, DTracking: D_TRACKING}
+OPTIMISTIC, AGGRESSIVE, EMPIRICAL = range(3)
+PAPER, AUTHORS, LINEAR = range(3)
+GAINS = ("optimistic", "aggressive", "empirical")
+BONUSES = ("paper", "authors", "linear")
+SAMPLING = ("direct", "tracking")
 
 
 @dataclass(frozen=True)
 class MisLid(Algorithm):
-    """The paper's game between a learner and the closest alternative (Algorithm 1).
+    """The paper's game between AdaHedge and the closest alternative (Algorithm 1).
 
     Attributes
     ----------
-    learner, gain, sampling
-        Its parts, from `mislid.algorithms`.
-    steps, pulls
-        Updates of the learner and measurements a round; with pulls=None as many as there are
-        features.
+    gain
+        Of an arm at the closest alternative lambda: "optimistic" `(|mu - lambda| + sqrt(c))^2`;
+        "aggressive" (mu - lambda)^2 + c, within a factor 2 of the lower bound; or "empirical"
+        (mu - lambda)^2.
+    bonus
+        Whether c is that of the "paper" or of its "authors'" runs; "linear" for that of LinGame's
+        runs, `2 ln(t) |x|^2_{V^-1}` with gains of at most ln(t).
+    gap
+        The mixability gap that the learner starts with.
+    sampling
+        "direct" draws arms from the allocation (the paper's choice), "tracking" takes the arm
+        furthest behind the sum of the allocations.
+    forced
+        Whether tracking first takes arms with fewer than sqrt(t) - K/2 measurements.
+    pulls
+        Measurements a round; None for as many as there are features.
     subset
         The alternative uses only so many random challengers besides recent ones; 0 for all, None
         for as many as there are features.
@@ -99,46 +84,204 @@ class MisLid(Algorithm):
     """
 
     can_select = True
-    _permitted: ClassVar[dict[str, Allowed]] = {
-        "learner": part(Learner),
-        "gain": part(Gain),
-        "sampling": part(Sampling),
-        "steps": whole(0),
-        "pulls": or_none(whole(1)),
-        "subset": or_none(whole(0)),
-    }
 
-    learner: Learner = field(default_factory=AdaHedge)
-    gain: Gain = field(default_factory=Optimistic)
-    sampling: Sampling = field(default_factory=Direct)
-    steps: int = 1
+    gain: Literal["optimistic", "aggressive", "empirical"] = "optimistic"
+    bonus: Literal["paper", "authors", "linear"] = "paper"
+    gap: float = 0.0
+    sampling: Literal["direct", "tracking"] = "direct"
+    forced: bool = False
     pulls: int | None = 1
     subset: int | None = 0
     per_answer: bool = False
     authors: bool = False
     every_arm: bool = False
 
-    def _check_question(self, question: Question) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_round(self)
+        as_number(self.gap, "gap", low=0.0, high=math.inf)
+        for option, allowed in (("gain", GAINS), ("bonus", BONUSES), ("sampling", SAMPLING)):
+            if not is_one_of(getattr(self, option), allowed):
+                raise ProblemError(
+                    f"{option} must be one of {', '.join(map(repr, allowed))}; "
+                    f"got {shown(getattr(self, option))}"
+                )
+
+    def check(self, question: Question) -> None:  # noqa: D102 - the base class has it
         if self.per_answer and question.m != 1:
             raise ProblemError(
                 f"m must be 1 for an algorithm with a learner per answer; got {question.m}"
             )
 
 
-class Game(Gains, Round, Learners):
+class Learners(Struct):
+    """Memory of n learners, and the allocation of the one that plays."""
+
+    omega: PerArm  # the allocation
+    gains: PerArm  # of the round
+    cumulative: Matrix  # (n, K) sums of gains that each learner has seen
+    gaps: Vector  # (n,) their sums of mixability gaps
+
+
+@inner
+def _highest(values: Vector) -> float:
+    best = values[0]
+    for k in range(values.shape[0]):
+        best = max(best, values[k])
+    return best
+
+
+@inner
+def _leaders(cumulative: Vector, omega: Vector) -> None:
+    """An even allocation over the arms with the largest sum of gains."""
+    best, shared = _highest(cumulative), 0
+    for k in range(omega.shape[0]):
+        omega[k] = 1.0 if cumulative[k] == best else 0.0
+        shared += cumulative[k] == best
+    for k in range(omega.shape[0]):
+        omega[k] /= shared
+
+
+@inner
+def _exponential(cumulative: Vector, rate: float, omega: Vector) -> None:
+    """omega_k proportional to exp(rate * cumulative_k)."""
+    best, total = _highest(cumulative), 0.0
+    for k in range(omega.shape[0]):
+        omega[k] = math.exp(rate * (cumulative[k] - best))
+        total += omega[k]
+    for k in range(omega.shape[0]):
+        omega[k] /= total
+
+
+@inner
+def _mix_gain(omega: Vector, gains: Vector, rate: float) -> float:
+    """ln(sum_k omega_k exp(rate gains_k)) / rate; for an infinite rate, the best gain played."""
+    best = -math.inf
+    for k in range(omega.shape[0]):
+        if omega[k] > 0.0:
+            best = max(best, gains[k])
+    if math.isinf(rate):
+        return best
+    total = 0.0
+    for k in range(omega.shape[0]):
+        if omega[k] > 0.0:
+            total += omega[k] * math.exp(rate * (gains[k] - best))
+    return best + math.log(total) / rate
+
+
+@inner
+def _rate(game: Learners, which: int) -> float:
+    """How sharply the allocation follows the sums of gains; infinite to follow the leaders."""
+    gap = game.gaps[which]
+    return math.log(game.omega.shape[0]) / gap if gap > 0.0 else math.inf
+
+
+@inner
+def allocate(game: Learners, which: int) -> None:
+    """Fill game.omega (K,) with the allocation of learner `which`."""
+    rate = _rate(game, which)
+    if math.isinf(rate):
+        _leaders(game.cumulative[which], game.omega)
+    else:
+        _exponential(game.cumulative[which], rate, game.omega)
+
+
+@inner
+def learn(game: Learners, which: int) -> None:
+    """Show learner `which`, who played game.omega, the gains of the round."""
+    omega, gains, earned = game.omega, game.gains, 0.0
+    for k in range(omega.shape[0]):
+        earned += omega[k] * gains[k]
+    # Non-negative by Jensen's inequality; rounding must not shrink the sum.
+    mix = _mix_gain(omega, gains, _rate(game, which))
+    game.gaps[which] += max(mix - earned, 0.0)
+    for k in range(omega.shape[0]):
+        game.cumulative[which, k] += gains[k]
+
+
+class Game(Round, Learners):
     """The rule's options and its learners."""
 
-    steps: int  # learner updates a measurement
+    gain: int  # OPTIMISTIC, AGGRESSIVE or EMPIRICAL
+    bonus: int  # PAPER, AUTHORS or LINEAR
     per_answer: bool  # one learner per answer (m = 1) instead of one in all
-    tracking: int
+    tracking: bool
     forced: bool  # forced exploration with tracking
     weights: PerArm  # omega / variance
     tracked: PerArm  # sums of allocations
 
 
 @inner
+def _leverage(setting: Setting, state: State, k: int) -> float:
+    """|x_k|^2 in the inverse of X' diag(weights) X, whose factor the projection has left behind."""
+    newton = state.test.newton
+    cholesky_solve(newton.factor, newton.work.shape[0], setting.X[k], newton.work)
+    return dot(setting.X[k], newton.work)
+
+
+@inner
+def _paper_bonus(setting: Setting, state: State, k: int) -> float:
+    """c_t^k = min{8 (LK + 1)^2 eps^2 + 4 alpha_lin(t^2) |phi_k|^2, 2 alpha_uns(t^2) / N_k, 4 M^2}.
+
+    As printed; the factor LK + 1 rests on a lemma that is false (docs/geometry.md).
+    """
+    K, d = setting.X.shape
+    t = float(state.samples) ** 2
+    linear = math.log(5.0 * t * t) + d * math.log(1.0 + t / (2.0 * d))
+    deviation = (setting.largest_norm * K + 1.0) * setting.eps
+    bonus = 8.0 * deviation * deviation + 4.0 * linear * _leverage(setting, state, k)
+    if state.weights[k] > 0.0:
+        bonus = min(bonus, 2.0 * unstructured(t, K, math.log(5.0 * t**3)) / state.weights[k])
+    return min(bonus, 4.0 * setting.mean_bound * setting.mean_bound)
+
+
+@inner
+def _linear_bonus(setting: Setting, state: State, k: int) -> float:
+    """2 ln(t) |phi_k|^2, and what deviations add."""
+    spread = 2.0 * math.log(float(state.samples)) * _leverage(setting, state, k)
+    return 8.0 * setting.eps * setting.eps + spread
+
+
+@inner
+def _authors_bonus(setting: Setting, state: State, k: int) -> float:
+    """min{2 U / N_k, 4 M^2, 8 eps^2 + 2 ln(t) |phi_k|^2}, as in the published runs."""
+    t, bonus = float(state.samples), _linear_bonus(setting, state, k)
+    if state.weights[k] > 0.0:
+        confidence = unstructured(t, setting.X.shape[0], math.log(2.5 * t**3))
+        bonus = min(bonus, 2.0 * confidence / state.weights[k])
+    return min(bonus, 4.0 * setting.mean_bound * setting.mean_bound)
+
+
+@inner
+def _gain(setting: Setting, game: Game, state: State, k: int, below: float) -> float:
+    """Half of (|mu - lambda| + sqrt(c))^2, (mu - lambda)^2 + c or (mu - lambda)^2 for one arm."""
+    if game.gain == EMPIRICAL:
+        return 0.5 * below * below
+    if game.bonus == AUTHORS:
+        bonus = _authors_bonus(setting, state, k)
+    elif game.bonus == LINEAR:
+        bonus = _linear_bonus(setting, state, k)
+    else:
+        bonus = _paper_bonus(setting, state, k)
+    if game.gain == AGGRESSIVE:
+        # The published runs forget to halve these, which matters where gains are clipped.
+        return (1.0 if game.published else 0.5) * (below * below + bonus)
+    return 0.5 * (abs(below) + math.sqrt(bonus)) ** 2
+
+
+@inner
+def set_gains(setting: Setting, game: Game, state: State) -> None:
+    """Fill the gains (K,) from the alternative that has just been found."""
+    for k in range(game.gains.shape[0]):
+        gain = _gain(setting, game, state, k, state.play.below[k])
+        game.gains[k] = gain / setting.variance[k]
+    if game.published or game.bonus == LINEAR:
+        clip_gains(state, game.gains)
+
+
+@inner
 def tracked_arm(game: Game, counts: Vector, samples: float) -> int:
-    """The arm furthest behind the sums of allocations (C-tracking) or samples * omega (D-tracking).
+    """The arm furthest behind the sums of allocations (C-tracking).
 
     `forced` first serves an arm with fewer than sqrt(samples) - K / 2 measurements.
     """
@@ -149,9 +292,8 @@ def tracked_arm(game: Game, counts: Vector, samples: float) -> int:
             return least
     best, behind = 0, -math.inf
     for k in range(K):
-        goal = game.tracked[k] if game.tracking == C_TRACKING else samples * game.omega[k]
-        if goal - counts[k] > behind:
-            best, behind = k, goal - counts[k]
+        if game.tracked[k] - counts[k] > behind:
+            best, behind = k, game.tracked[k] - counts[k]
     return best
 
 
@@ -160,18 +302,9 @@ def allocated_arm(game: Game, state: State, uniform: float) -> int:
     """From the learner's allocation to an arm: drawn from it, or tracking it."""
     for k in range(game.omega.shape[0]):
         game.tracked[k] += game.omega[k]
-    if game.tracking == DIRECT:
-        return drawn(game.omega, uniform)
-    return tracked_arm(game, state.counts, float(state.samples))
-
-
-@inner
-def _answer(setting: Setting, game: Game, state: State) -> bool:
-    """Let the closest alternative answer the allocation; whether it could be certified."""
-    status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights, game.published)
-    if status != STALLED:
-        keep_recent(game, i)
-    return status != STALLED
+    if game.tracking:
+        return tracked_arm(game, state.counts, float(state.samples))
+    return drawn(game.omega, uniform)
 
 
 @kernel
@@ -180,8 +313,8 @@ def play(setting: Setting, game: Game, state: State, uniform: float) -> int:
 
     First an arm from the learner's allocation, then the closest alternative answers and the learner
     learns; with several learners, that of the present answer. With several pulls a round, the later
-    ones come from the same allocation. A round whose alternative could not be certified
-    teaches nothing; it is counted.
+    ones come from the same allocation. A round whose alternative could not be certified teaches
+    nothing; it is counted.
     """
     if state.queued > 0:
         state.queued -= 1
@@ -191,34 +324,27 @@ def play(setting: Setting, game: Game, state: State, uniform: float) -> int:
     allocate(game, which)
     arm = allocated_arm(game, state, uniform)
     leave_out(game, state, state.play, uniform)
-    for step in range(game.steps):
-        if step > 0:
-            allocate(game, which)
-        if not _answer(setting, game, state):
-            state.stalls += 1
-            break
-        set_gains(setting, game, state, state.play.below)
-        state.rounds += 1
-        learn(game, which)
+    status, _, i, _ = closest_at_plan(setting, state, game.omega, game.weights, game.published)
     leave_nothing_out(state.play)
+    if status == STALLED:
+        state.stalls += 1
+        return arm
+    keep_recent(game, i)
+    set_gains(setting, game, state)
+    state.rounds += 1
+    learn(game, which)
     return arm
 
 
 @register(
     {
         "mislid-paper": MisLid(),
-        "mislid-authors": MisLid(
-            learner=AdaHedge(gap=0.01), gain=Optimistic(bonus="authors"), authors=True
-        ),
+        "mislid-authors": MisLid(bonus="authors", gap=0.01, authors=True),
         "mislid-authors-tricks": MisLid(
-            learner=AdaHedge(gap=0.01), gain=Empirical(), pulls=None, subset=None, authors=True
+            gain="empirical", gap=0.01, pulls=None, subset=None, authors=True
         ),
         "lingame": MisLid(
-            learner=AdaHedge(gap=0.01),
-            gain=Optimistic(bonus="linear"),
-            sampling=CTracking(),
-            per_answer=True,
-            every_arm=True,
+            bonus="linear", gap=0.01, sampling="tracking", per_answer=True, every_arm=True
         ),
     }
 )
@@ -227,16 +353,14 @@ def _compile(rule: MisLid, setup: Setup) -> CompiledSampling:
     count = K if rule.per_answer else 1
     struct = Game.zeros(
         {"K": K},
-        learner=LEARNERS[type(rule.learner)],
-        range=getattr(rule.learner, "range", 1.0),
-        steps=rule.steps,
+        gain=GAINS.index(rule.gain),
+        bonus=BONUSES.index(rule.bonus),
         per_answer=rule.per_answer,
-        tracking=SAMPLINGS[type(rule.sampling)],
-        forced=getattr(rule.sampling, "forced", False),
+        tracking=rule.sampling == "tracking",
+        forced=rule.forced,
         omega=np.full(K, 1.0 / K),
         cumulative=np.zeros((count, K)),
-        gaps=np.full(count, getattr(rule.learner, "gap", 0.0), dtype=np.float64),
-        taught=np.zeros(count),
+        gaps=np.full(count, float(rule.gap)),
         **round_fields(rule, setup.setting),
     )
     return CompiledSampling(struct, play, estimates=True, plays=True)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import PerArm, Square, Struct, Vector, inner, kernel
-from mislid.algorithms._gains import set_slopes
-from mislid.algorithms._rounds import closest_at_plan, leave_out_settled
+from mislid.algorithms._rounds import closest_at_plan, leave_out_settled, set_slopes
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.linalg import cholesky, gram, is_above
 from mislid.geometry.newton import SOLVED, STALLED
@@ -37,17 +36,11 @@ class LazyTrackAndStop(Algorithm):
     """Lazy Track-and-Stop (Jedra and Proutiere 2020): the optimal allocation of the estimates.
 
     It is planned again whenever the number of samples has doubled, by 1,000 steps of Frank-Wolfe,
-    and the sum of the plans is followed.
-
-    Attributes
-    ----------
-    own_test
-        Whether its own threshold takes the place of that of the stopping rule "heuristic". It is
-        proved for linear means.
+    and the sum of the plans is followed. The threshold of its own test is proved for linear means.
     """
 
+    own_test = True
     can_select = True
-    own_test: bool = True
 
 
 class LazyTracking(Struct):
@@ -182,5 +175,4 @@ def _compile(rule: LazyTrackAndStop, setup: Setup) -> CompiledSampling:
         log_inverse=-math.log(setup.setting.delta),
         plan=np.full(K, 1.0 / K),
     )
-    own_test = lazy_test if rule.own_test else None
-    return CompiledSampling(struct, lazy_arm, own_test, estimates=True, plays=True)
+    return CompiledSampling(struct, lazy_arm, lazy_test, estimates=True, plays=True)

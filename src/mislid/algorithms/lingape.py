@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mislid._jit import inner, kernel
+from mislid._validation import as_number
 from mislid.algorithms._index_rules import Index, IndexRule, beta_of, corner_of, unchosen
-from mislid.algorithms._options import number, or_none
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.order import mark_top
 from mislid.stopping.pairs_left import PairsLeft, is_left
@@ -47,11 +46,12 @@ class LinGapE(IndexRule):
 
     can_select = True
     needs_noise = True
-    _permitted: ClassVar = {
-        "growth": or_none(number("a number above 0", lambda x: 0 < x < math.inf))
-    }
 
     growth: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.growth is not None:
+            as_number(self.growth, "growth", low=0.0, high=math.inf, low_open=True)
 
 
 @inner
@@ -83,43 +83,30 @@ def pair_index(setting: Setting, space: RidgeSpace, beta: float, i: int, j: int)
 
 
 @inner
-def most_ambiguous(setting: Setting, space: RidgeSpace, beta: float) -> tuple[int, int, float]:
+def most_ambiguous(
+    setting: Setting, space: RidgeSpace, beta: float, left: PairsLeft, selective: bool
+) -> tuple[int, int, float]:
     """Challenger, incumbent and index of the pair with the largest, of equal ones the first.
 
-    Pairs that their arms' own bounds rule out are not evaluated.
+    Pairs that their arms' own bounds rule out are not evaluated. With `selective`, of the pairs
+    that are left; no arms where none is.
     """
-    K = setting.X.shape[0]
-    top_challenger, low_incumbent = separate_extremes(beta, space)
-    challenger, incumbent = top_challenger, low_incumbent
-    largest = pair_index(setting, space, beta, challenger, incumbent)
+    K, challenger, incumbent, largest = setting.X.shape[0], -1, -1, -math.inf
+    top, low = separate_extremes(beta, space)
+    if not selective or is_left(left, top, low):
+        challenger, incumbent = top, low
+        largest = pair_index(setting, space, beta, top, low)
     for j in range(K):
-        if space.flags[j] == 0.0 or space.column[top_challenger] - space.column[j] < largest:
+        if space.flags[j] == 0.0 or space.column[top] - space.column[j] < largest:
             continue
         for i in range(K):
             if space.flags[i] > 0.0 or space.column[i] - space.column[j] < largest:
                 continue
+            if selective and not is_left(left, i, j):
+                continue
             index = pair_index(setting, space, beta, i, j)
             earlier = j < incumbent or (j == incumbent and i < challenger)
             if index > largest or (index == largest and earlier):
-                challenger, incumbent, largest = i, j, index
-    return challenger, incumbent, largest
-
-
-@inner
-def most_ambiguous_left(
-    setting: Setting, space: RidgeSpace, beta: float, left: PairsLeft
-) -> tuple[int, int, float]:
-    """`most_ambiguous` of the pairs that are left; no arms where none is."""
-    K = setting.X.shape[0]
-    challenger, incumbent, largest = -1, -1, -math.inf
-    for j in range(K):
-        if space.flags[j] == 0.0 or left.accepted[j] > 0:
-            continue
-        for i in range(K):
-            if space.flags[i] > 0.0 or not is_left(left, i, j):
-                continue
-            index = pair_index(setting, space, beta, i, j)
-            if index > largest:
                 challenger, incumbent, largest = i, j, index
     return challenger, incumbent, largest
 
@@ -139,12 +126,10 @@ def lingape_arm(setting: Setting, rule: LinGapEStruct, state: State, uniform: fl
     space, beta = rule.ridge, beta_of(rule, state)
     update_ridge(setting, state, space)
     mark_top(space.means, setting.m, space.heap, space.flags)
-    challenger = -1
-    if rule.selective:
-        challenger, incumbent, rule.index = most_ambiguous_left(setting, space, beta, state.left)
-    if challenger < 0:
-        challenger, incumbent, rule.index = most_ambiguous(setting, space, beta)
-    return most_reducing(setting, space, challenger, incumbent)
+    i, j, rule.index = most_ambiguous(setting, space, beta, state.left, rule.selective)
+    if i < 0:  # all pairs are settled
+        i, j, rule.index = most_ambiguous(setting, space, beta, state.left, False)
+    return most_reducing(setting, space, i, j)
 
 
 @kernel

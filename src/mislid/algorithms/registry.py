@@ -1,7 +1,8 @@
-"""Registry of algorithms: sampling rules as records of options, by name, and their compilation.
+"""Registry of sampling rules: records of options by name, and their compilation.
 
-An algorithm chooses the arms to measure; a stopping rule decides when to stop. Each has one file
-in this folder: a record of options, a kernel, and what makes the kernel's struct.
+A sampling rule chooses the arms to measure; a stopping rule decides when to stop. Each sampling
+rule is one file of this folder: a record of options, a kernel, and a function that makes the
+kernel's struct.
 
     @dataclass(frozen=True)
     class FewestFirst(Algorithm):
@@ -19,33 +20,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mislid._formatting import shown
-from mislid.algorithms._options import Allowed, refuse_options
+from mislid._validation import as_flag, fill
 from mislid.errors import ProblemError
+from mislid.stopping.registry import Setup
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
-
     from mislid._jit import Kernel, Struct
     from mislid.question import Question
-    from mislid.stopping.registry import Setup
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Base of the records of options; options that are not allowed are refused.
+    """Base class of sampling rules: records of options.
 
-    The flags say how an algorithm differs from others. `own_test`: it has a stopping test, which
-    takes the place of the heuristic stopping rule, as in the published runs. `can_select`: it can
-    leave out pairs that are settled, as `Selective` asks it to. `every_arm`: it measures all arms
-    once first instead of a barycentric spanner. `authors`: it follows the published runs where they
-    differ from the text. `needs_noise`: it has to be told the noise. `reads_costs`: it takes into
-    account what measurements cost. `responds`: it takes the alternative that a stopping test found.
+    Class attributes say how a rule differs from others. `own_test`: it has a stopping test, which
+    replaces the stopping rule `heuristic`, as in the published runs. `can_select`: it can ignore
+    settled pairs if `Selective` asks for it. `every_arm`: it measures all arms once first instead
+    of a barycentric spanner. `authors`: it follows the published runs where they differ from the
+    text. `needs_noise`: the noise must be declared. `reads_costs`: it considers the costs of
+    measurements. `responds`: it uses the alternative that a stopping test found.
     """
 
     own_test = False
@@ -55,24 +55,25 @@ class Algorithm:
     needs_noise = False
     reads_costs = False
     responds = False
-    # The allowed values of options, by name.
-    _permitted: ClassVar[dict[str, Allowed]] = {}
 
     def __post_init__(self) -> None:
-        refuse_options(self)
+        """Check flags; classes with other options extend this."""
+        for option in fields(self):
+            if option.type in ("bool", bool):
+                as_flag(getattr(self, option.name), option.name)
 
     def check(self, question: Question) -> None:
-        """Refuse questions that the algorithm is not made for.
+        """Refuse questions that the rule is not made for; by default none.
 
         Parameters
         ----------
         question
-            What it would have to answer.
+            The question to answer.
 
         Raises
         ------
         ProblemError
-            If the algorithm cannot answer it.
+            If the rule cannot answer it.
 
         Examples
         --------
@@ -85,12 +86,6 @@ class Algorithm:
         ...
         mislid.errors.ProblemError: m must be 1 for an algorithm with a learner per answer; got 2
         """
-        if not hasattr(question, "m"):
-            raise ProblemError(f"question must be a mislid.Question; got {shown(question)}")
-        self._check_question(question)
-
-    def _check_question(self, question: Question) -> None:
-        """Refuse questions, for algorithms that are not made for all."""
 
 
 class CompiledSampling(NamedTuple):
@@ -111,8 +106,6 @@ class CompiledSampling(NamedTuple):
     left
         Kernel (setting, struct, state) -> number of measurements left of the present phase, or None
         for rules without phases.
-    selective
-        Kernel that takes the place of `propose` where settled pairs are left out, if it differs.
     """
 
     struct: Struct
@@ -121,10 +114,9 @@ class CompiledSampling(NamedTuple):
     estimates: bool = False
     plays: bool = False
     left: Kernel | None = None
-    selective: Kernel | None = None
 
 
-Maker = Callable[[Any, "Setup"], CompiledSampling]
+Maker = Callable[[Any, Setup], CompiledSampling]
 _NAMED: dict[str, Algorithm] = {}
 _MAKERS: dict[type, Maker] = {}
 
@@ -185,9 +177,10 @@ def compile_sampling(algorithm: Any, setup: Setup) -> CompiledSampling | None:
     CompiledSampling or None
         Its struct and its kernels; None for a rule written in Python.
     """
-    makers = (_MAKERS.get(kind) for kind in type(algorithm).__mro__)
-    maker = next((one for one in makers if one is not None), None)
-    return None if maker is None else maker(algorithm, setup)
+    for kind in type(algorithm).__mro__:
+        if kind in _MAKERS:
+            return _MAKERS[kind](algorithm, setup)
+    return None
 
 
 def algorithm_names() -> tuple[str, ...]:
@@ -229,11 +222,18 @@ def as_algorithm(algorithm: Any) -> Any:
     >>> as_algorithm("lucb")
     LUCB(authors=False)
     """
+    if _is_algorithm(algorithm):
+        return algorithm
     if isinstance(algorithm, str):
-        return _named(algorithm)
-    if not _is_algorithm(algorithm):
-        raise _unknown_error(algorithm)
-    return algorithm
+        if algorithm in ALGORITHMS:
+            return ALGORITHMS[algorithm]
+        for point in _entry_points():
+            if point.name == algorithm:
+                return _loaded(point)
+    raise ProblemError(
+        f"algorithm must be one of {', '.join(algorithm_names())}, composed, or an object with "
+        f"propose(view); got {shown(algorithm)}"
+    )
 
 
 def _entry_points() -> EntryPoints:
@@ -242,36 +242,18 @@ def _entry_points() -> EntryPoints:
 
 @cache
 def _entry_points_on(path: tuple[str, ...]) -> EntryPoints:
-    """Those of the packages on the path, which take a while to find."""
-    from importlib.metadata import entry_points
-
+    """Entry points of the packages on the path; the search takes a while."""
     return entry_points(group=ENTRY_POINTS)
 
 
 def _is_algorithm(value: Any) -> bool:
-    composed = isinstance(value, Algorithm)
-    return composed or (not isinstance(value, type) and callable(getattr(value, "propose", None)))
-
-
-def _unknown_error(algorithm: object) -> ProblemError:
-    names = ", ".join(algorithm_names())
-    return ProblemError(
-        f"algorithm must be one of {names}, composed, or an object with propose(view); "
-        f"got {shown(algorithm)}"
-    )
-
-
-def _named(name: str) -> Any:
-    if name in ALGORITHMS:
-        return ALGORITHMS[name]
-    for point in _entry_points():
-        if point.name == name:
-            return _loaded(point)
-    raise _unknown_error(name)
+    if isinstance(value, Algorithm):
+        return True
+    return not isinstance(value, type) and callable(getattr(value, "propose", None))
 
 
 def _loaded(point: EntryPoint) -> Any:
-    """An algorithm of another package, or of a class that makes one without arguments."""
+    """The algorithm of an entry point, which names an object or a class without arguments."""
     package = "another package" if point.dist is None else f"the package {point.dist.name!r}"
     place = f"algorithm {point.name!r}, which {package} adds as {point.value!r},"
     try:
@@ -288,3 +270,40 @@ def _loaded(point: EntryPoint) -> Any:
             f"got {loaded!r}"
         )
     return rule
+
+
+@dataclass(frozen=True)
+class Selective(Algorithm):
+    """A sampling rule that ignores the pairs that the stopping rule has settled.
+
+    Selective elimination (Tirinzoni and Degenne 2022). It needs a stopping rule that settles pairs
+    one by one: `guaranteed`, or `LikelihoodRatio(selective=True)`. With others nothing changes.
+
+    Attributes
+    ----------
+    algorithm
+        A name, or a composition that can leave out pairs.
+    """
+
+    algorithm: Any = "mislid"
+
+    def __post_init__(self) -> None:
+        chosen = as_algorithm(self.algorithm)
+        if not getattr(chosen, "can_select", False):
+            raise ProblemError(
+                "algorithm must be one that chooses among pairs, such as 'lingape', 'lingifa', "
+                f"'lingame' or 'mislid', to be selective; got {self.algorithm!r}"
+            )
+        flags = ("every_arm", "own_test", "authors", "needs_noise", "responds")
+        fill(self, algorithm=chosen, **{flag: getattr(chosen, flag) for flag in flags})
+
+    def check(self, question: Question) -> None:  # noqa: D102 - the base class has it
+        self.algorithm.check(question)
+
+
+@register(Selective)
+def _compile_selective(rule: Selective, setup: Setup) -> CompiledSampling | None:
+    found = compile_sampling(rule.algorithm, setup)
+    if found is not None:
+        found.struct.fill(found.struct.replace(selective=True))
+    return found

@@ -2,18 +2,16 @@
 
 The incumbents are the leaders, by the estimate. The pair is the one with the least cost plus
 logarithms of its counts, which keep an arm that misleads from waiting for ever; one of its two arms
-is measured.
+is measured, each with probability 1/2.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mislid._jit import Struct, inner, kernel
 from mislid.algorithms._near_pairs import NearPairs, find_near, new_near_pairs
-from mislid.algorithms._options import number
 from mislid.algorithms._rounds import least_measured, leave_out_settled
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.geometry.search import forget_means
@@ -30,25 +28,16 @@ class TopTwo(Algorithm):
     """EB-TCI (Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022).
 
     Of the pair of an incumbent and a challenger with the least cost plus logarithms of its counts,
-    one arm is measured.
-
-    Attributes
-    ----------
-    share
-        How often that is the incumbent, in (0, 1).
+    one arm is measured, each with probability 1/2.
     """
 
     can_select = True
     every_arm = True
-    _permitted: ClassVar = {"share": number("a number above 0 and below 1", lambda x: 0 < x < 1)}
-
-    share: float = 0.5
 
 
 class TopTwoStruct(Struct):
-    """How often the leader is measured, and the pair."""
+    """The pair."""
 
-    share: float
     selective: bool  # whether pairs that are settled are left out
     near: NearPairs
 
@@ -64,7 +53,7 @@ def _set_logarithms(setting: Setting, state: State, near: NearPairs) -> None:
 
 @kernel
 def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: float) -> int:
-    """The arm to measure next: of the pair, the leader with probability `share`."""
+    """The arm to measure next: of the pair, the leader with probability 1/2."""
     near = rule.near
     _set_logarithms(setting, state, near)
     forget_means(state.test)
@@ -75,7 +64,7 @@ def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: flo
     if not found:
         return least_measured(state.counts)
     state.rounds += 1
-    if uniform < rule.share:
+    if uniform < 0.5:
         return near.incumbents[near.closest]
     return near.challengers[near.closest]
 
@@ -83,5 +72,5 @@ def top_two_arm(setting: Setting, rule: TopTwoStruct, state: State, uniform: flo
 @register({"top-two": TopTwo()})
 def _compile(rule: TopTwo, setup: Setup) -> CompiledSampling:
     near = new_near_pairs(setup.question.K, setup.question.m, 1)
-    struct = TopTwoStruct(share=rule.share, selective=False, near=near)
+    struct = TopTwoStruct(selective=False, near=near)
     return CompiledSampling(struct, top_two_arm, estimates=True)

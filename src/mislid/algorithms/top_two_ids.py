@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import PerArm, Struct, inner, kernel
-from mislid.algorithms._posterior import Drawing, Posterior, draw
-from mislid.algorithms._random import drawn, stream_of
+from mislid.algorithms._draws import Drawing, Posterior, draw, drawn, stream_of
 from mislid.algorithms._rounds import search_around
 from mislid.algorithms.registry import CompiledSampling, register
 from mislid.geometry.linalg import fill
@@ -59,37 +58,8 @@ def _mark_answer(setting: Setting, rule: TopTwoIDSStruct, state: State, flags: P
 
 
 @inner
-def _differ(rule: TopTwoIDSStruct) -> bool:
-    differ = False
-    for k in range(rule.leaders.shape[0]):
-        differ = differ or rule.leaders[k] != rule.others[k]
-    return differ
-
-
-@inner
-def _draw_leaders(setting: Setting, rule: TopTwoIDSStruct, state: State, key: np.uint64) -> None:
-    """The m best arms of a draw; of the estimate, where a draw could not be projected."""
-    if not draw(setting, state, key, 0, rule.posterior):
-        fill(rule.posterior.shift, 0.0)
-    _mark_answer(setting, rule, state, rule.leaders)
-
-
-@inner
-def _draw_others(setting: Setting, rule: TopTwoIDSStruct, state: State, key: np.uint64) -> bool:
-    """Draw until the answer is another, at most `draws` times; then try the estimate's."""
-    for at in range(1, 1 + rule.posterior.draws):
-        if draw(setting, state, key, at, rule.posterior):
-            _mark_answer(setting, rule, state, rule.others)
-            if _differ(rule):
-                return True
-    fill(rule.posterior.shift, 0.0)
-    _mark_answer(setting, rule, state, rule.others)
-    return _differ(rule)
-
-
-@inner
 def _drawn_pair(rule: TopTwoIDSStruct) -> tuple[int, int]:
-    """The best arm of the other answer only, and the worst of the leaders only."""
+    """The best arm of the other answer only, and the worst leader only; -1 for equal answers."""
     i, j, values = -1, -1, rule.posterior.values
     for k in range(values.shape[0]):
         if rule.others[k] > rule.leaders[k] and (i < 0 or values[k] > values[i]):
@@ -97,6 +67,29 @@ def _drawn_pair(rule: TopTwoIDSStruct) -> tuple[int, int]:
         if rule.others[k] < rule.leaders[k] and (j < 0 or values[k] < values[j]):
             j = k
     return i, j
+
+
+@inner
+def _draw_pair(
+    setting: Setting, rule: TopTwoIDSStruct, state: State, key: np.uint64
+) -> tuple[int, int]:
+    """Two arms of which two draws prefer different ones; -1 without such draws.
+
+    After `draws` attempts the estimate takes the place of the second draw, and it takes the place
+    of a first one that could not be projected.
+    """
+    if not draw(setting, state, key, 0, rule.posterior):
+        fill(rule.posterior.shift, 0.0)
+    _mark_answer(setting, rule, state, rule.leaders)
+    for at in range(1, 1 + rule.posterior.draws):
+        if draw(setting, state, key, at, rule.posterior):
+            _mark_answer(setting, rule, state, rule.others)
+            i, j = _drawn_pair(rule)
+            if i >= 0:
+                return i, j
+    fill(rule.posterior.shift, 0.0)
+    _mark_answer(setting, rule, state, rule.others)
+    return _drawn_pair(rule)
 
 
 @inner
@@ -122,12 +115,11 @@ def _find_pair(
 
     Of the two, the leader is the one with the better estimate: their order is to be reversed.
     """
-    _draw_leaders(setting, rule, state, key)
+    i, j = _draw_pair(setting, rule, state, key)
     forget_means(state.test)
-    if not _draw_others(setting, rule, state, key):
+    if i < 0:
         status, _, i, j = search_around(setting, state, state.weights, state.test)
         return i, j, status != STALLED and i >= 0
-    i, j = _drawn_pair(rule)
     if state.projected[i] > state.projected[j]:
         i, j = j, i
     return i, j, _move_pair(setting, state, i, j)

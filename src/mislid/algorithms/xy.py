@@ -1,9 +1,9 @@
 """XY-adaptive and XY-static (Soare, Lazaric and Munos, 2014): XY-designs that adapt or do not.
 
 XY-adaptive. Phase l lasts until the largest variance of a pair of open arms, over the phase's
-number of measurements n, is `shrink` times that of the phase before; that is, for the variance
-rho / n of a design and the paper's beginning 1 / (d^2 + d + 1),
-    n = sqrt((d^2 + d + 1) rho / shrink^l).
+number of measurements n, is a tenth of that of the phase before (the paper's alpha); that is, for
+the variance rho / n of a design and the paper's beginning 1 / (d^2 + d + 1),
+    n = sqrt((d^2 + d + 1) rho 10^l).
 XY-static. One design for all pairs, whatever the values are, so that all of them count. A phase has
 a tenth more measurements; at its end either all arms are decided, or none is.
 
@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mislid._jit import inner, kernel
+from mislid._validation import as_number
 from mislid.algorithms._designs import support_of
-from mislid.algorithms._options import number, or_none
 from mislid.algorithms._phases import (
     FINEST,
     Phased,
@@ -35,6 +34,8 @@ from mislid.stopping.state import Setting, State
 
 # Measurements at least, for every arm of a design.
 LEAST = 2.0
+# By how much a phase of XY-adaptive shrinks variance over measurements.
+SHRINK = 0.1
 # How much XY-static measures before it looks again, relative to what there is.
 GROWTH = 0.1
 
@@ -45,8 +46,6 @@ class XYAdaptive(Phased):
 
     Attributes
     ----------
-    shrink
-        By how much a phase shrinks variance over measurements (the paper's alpha), in (0, 1).
     first
         Measurements that the first phase is compared with (the paper's n_0); None for its
         d (d + 1) + 1.
@@ -54,14 +53,13 @@ class XYAdaptive(Phased):
         As for `RAGE`; with False a phase's length counts all measurements.
     """
 
-    _permitted: ClassVar = {
-        "shrink": number("above 0 and below 1", lambda x: 0 < x < 1),
-        "first": or_none(number("at least 1", lambda x: 1 <= x < math.inf)),
-    }
-
-    shrink: float = 0.1
     first: int | None = None
     fresh: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first is not None:
+            as_number(self.first, "first", low=1.0, high=math.inf)
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def set_level(setting: Setting, phase: Phases) -> None:
 @inner
 def adaptive_length(setting: Setting, phase: Phases) -> float:
     """Measurements until variance over measurements has shrunk."""
-    shrunk = phase.shrink ** float(min(phase.number, FINEST))
+    shrunk = SHRINK ** float(min(phase.number, FINEST))
     return math.sqrt(phase.first * phase.rho / noise_unit(setting) / shrunk)
 
 
@@ -113,13 +111,7 @@ def prepare_static(setting: Setting, phase: Phases, state: State) -> float:
 def _compile_adaptive(rule: XYAdaptive, setup: Setup) -> CompiledSampling:
     d = setup.setting.X.shape[1]
     first = d * (d + 1) + 1 if rule.first is None else rule.first
-    return compile_phases(
-        prepare_adaptive,
-        setup.setting,
-        fresh=rule.fresh,
-        shrink=rule.shrink,
-        first=float(first),
-    )
+    return compile_phases(prepare_adaptive, setup.setting, fresh=rule.fresh, first=float(first))
 
 
 @register({"xy-static": XYStatic()})

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mislid._formatting import shown
 from mislid._validation import Vector, as_arm, as_count, as_flag, as_number, as_seed, as_vector
-from mislid.algorithms import _published as published
 from mislid.algorithms.registry import as_algorithm
 from mislid.engine.cost import as_cost
 from mislid.engine.events import EventBatch
@@ -163,7 +162,7 @@ class Engine:
             sampling,
             stopping,
             gamma=self.gamma,
-            patience=published.patience(first, question.model.d, self.gamma) if authors else 0,
+            patience=setup.patience(first, question.model.d, self.gamma) if authors else 0,
             seed=seed,
         )
 

@@ -21,7 +21,7 @@ from mislid._jit import (
     kernel,
     linked,
 )
-from mislid.algorithms._random import uniform
+from mislid.algorithms._draws import uniform
 from mislid.errors import ProblemError
 from mislid.stopping.state import Setting, State, observe
 

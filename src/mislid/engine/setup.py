@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import mislid.engine.compiled  # noqa: F401  (registers the stopping rules)
 from mislid._validation import Vector
-from mislid.algorithms import _published as published
+from mislid.algorithms.fixed import NoOptions
 from mislid.algorithms.registry import CompiledSampling, compile_sampling
-from mislid.algorithms.uniform import NoOptions
 from mislid.engine.cost import first_arms
 from mislid.engine.loop import Rules
 from mislid.geometry.coordinates import coordinates
@@ -23,6 +22,9 @@ from mislid.stopping.registry import CompiledStopping, Setup, compile_stopping
 from mislid.stopping.rules import StoppingRule
 from mislid.stopping.state import Setting, new_state
 
+# In the published runs every arm counts as measured so often at the start, and the tube is wider by
+# so much at noise 1.
+PHANTOM, WIDENING = 1e-10, 1e-5
 # Values of every arm to begin with, where the variance is unknown.
 FIRST_VALUES = 5
 # Values of all arms together, beyond the first of each, where they share an unknown variance.
@@ -52,13 +54,18 @@ def new_setting(
         delta=question.delta,
         largest_norm=float(np.max(np.linalg.norm(model.features, axis=1))),
         mean_bound=question.mean_bound,
-        phantom=published.PHANTOM if authors and not proven else 0.0,
-        widening=published.WIDENING * float(np.max(question.noise)) if authors else 0.0,
+        phantom=PHANTOM if authors and not proven else 0.0,
+        widening=WIDENING * float(np.max(question.noise)) if authors else 0.0,
         responds=bool(getattr(algorithm, "responds", False)),
         structured=question.structured,
         price=np.ones(model.K) if price is None else price,
         priced=price is not None and bool(np.any(price != price[0])),
     )
+
+
+def patience(first: int, d: int, gamma: float) -> int:
+    """Samples before the first test of published runs, of which `first` are the design."""
+    return max(5 * d, 10) if gamma > 1.0 else first
 
 
 def compile_rules(

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from mislid.algorithms import (
+    PEPS,
     RAGE,
-    AdaHedge,
     Algorithm,
     BestResponse,
-    ExponentialWeights,
     LinGapE,
     MisLid,
-    Optimistic,
     Selective,
-    TopTwo,
     XYAdaptive,
 )
 from mislid.errors import ProblemError
@@ -24,25 +21,19 @@ from mislid.errors import ProblemError
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: MisLid(pulls=1.5), "pulls must be an integer at least 1, or None; got 1.5"),
-        (lambda: MisLid(steps=10**30), "steps must be an integer at least 0; got 1000"),
+        (lambda: MisLid(pulls=1.5), "pulls must be an integer at least 1; got 1.5"),
         (
-            lambda: MisLid(learner="adahedge"),
-            "learner must be of the kind AdaHedge, .* or FollowTheLeader",
+            lambda: PEPS(draws=10**30),
+            "draws must be an integer at least 0 and at most .*; got 1000",
         ),
         (lambda: MisLid(per_answer="no"), "per_answer must be True or False; got 'no'"),
-        (lambda: MisLid(AdaHedge(gap=-1)), "gap must be a number at least 0; got -1"),
-        (lambda: MisLid(ExponentialWeights(range=0)), "range must be a number above 0; got 0"),
-        (
-            lambda: MisLid(gain=Optimistic("text")),
-            "bonus must be 'paper', 'authors' or 'linear'; got",
-        ),
-        (lambda: BestResponse(exploration=np.nan), "exploration must be a number; got nan"),
-        (lambda: LinGapE(growth="x"), "growth must be a number above 0, or None; got 'x'"),
+        (lambda: MisLid(gap=-1), "gap must be a finite number at least 0; got -1"),
+        (lambda: MisLid(bonus="text"), "bonus must be one of 'paper', 'authors', 'linear'; got 't"),
+        (lambda: BestResponse(exploration=np.nan), "exploration must be .* at least 0; got nan"),
+        (lambda: LinGapE(growth="x"), "growth must be a finite number above 0; got 'x'"),
         (lambda: RAGE(fresh="no"), "fresh must be True or False; got 'no'"),
-        (lambda: TopTwo(share="half"), "share must be a number above 0 and below 1; got 'half'"),
-        (lambda: XYAdaptive(shrink=None), "shrink must be above 0 and below 1; got None"),
-        (lambda: Selective(MisLid(pulls=0)), "pulls must be an integer at least 1, or None; got 0"),
+        (lambda: XYAdaptive(first=0), "first must be a finite number at least 1; got 0"),
+        (lambda: Selective("uniform"), "algorithm must be one that chooses among pairs"),
     ],
 )
 def test_they_are_refused(make: Callable[[], Algorithm], sentence: str) -> None:

@@ -26,7 +26,7 @@ ALL: tuple[Phased, ...] = (
     RAGE(),
     RAGE(fresh=False),
     XYAdaptive(),
-    XYAdaptive(shrink=0.3, first=5, fresh=False),
+    XYAdaptive(first=5, fresh=False),
     XYStatic(),
 )
 

@@ -7,10 +7,7 @@ import pytest
 
 from mislid import Model
 from mislid.algorithms import (
-    AdaHedge,
     BestResponse,
-    CTracking,
-    Empirical,
     FrankWolfe,
     LazyTrackAndStop,
     LinGapE,
@@ -26,8 +23,8 @@ from oracles.elimination import PlainPairs, PlainRatioTest, selective_lingape
 from oracles.rivals import Data
 
 ELIMINATION = LikelihoodRatio(selective=True)
-GAME = MisLid(AdaHedge(gap=0.01), Empirical(), CTracking(), every_arm=True)
-PLANS = [FrankWolfe(), LazyTrackAndStop(own_test=False), TopTwo()]
+GAME = MisLid("empirical", gap=0.01, sampling="tracking", every_arm=True)
+PLANS = [FrankWolfe(), LazyTrackAndStop(), TopTwo()]
 RULES = [LinGapE(growth=2.0), LinGIFA(), GAME, BestResponse(), *PLANS]
 
 

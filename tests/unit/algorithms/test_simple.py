@@ -5,7 +5,7 @@ from numpy.random import Generator
 
 from helpers.rival_runs import Floats, Run, new_run
 from mislid.algorithms import Uniform
-from mislid.algorithms.oracle import Fixed, fixed_arm
+from mislid.algorithms.fixed import Fixed, fixed_arm
 from mislid.algorithms.registry import CompiledSampling
 from oracles.rivals import tracking
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from mislid.algorithms import AdaHedge, Aggressive, Empirical, MisLid, Optimistic
+from mislid.algorithms import MisLid
 from mislid.paper.experiments.spec import (
     GUARANTEED,
     PUBLISHED_GRID,
@@ -127,9 +127,9 @@ _C_OTHER_INSTANCE = (
 )
 
 
-def _c_method(name: str, gain: Any, published: str, **options: Any) -> Method:
-    algorithm = MisLid(learner=AdaHedge(gap=0.01), gain=gain, authors=True)
-    return Method(name, algorithm, published=published, **options)
+def _c_method(gain: Any, published: str, **options: Any) -> Method:
+    algorithm = MisLid(gain=gain, bonus="authors", gap=0.01, authors=True)
+    return Method(gain, algorithm, published=published, **options)
 
 
 C = Experiment(
@@ -145,17 +145,15 @@ C = Experiment(
             misspecification=1.0,
             recipe=_B_RECIPE,
             methods=(
-                _c_method("optimistic", Optimistic(bonus="authors"), "MisLid misspecified"),
+                _c_method("optimistic", "MisLid misspecified"),
                 _c_method(
                     "aggressive",
-                    Aggressive(bonus="authors"),
                     "MisLid aggressive",
                     comparable=False,
                     remark=_C_OTHER_INSTANCE,
                 ),
                 _c_method(
                     "empirical",
-                    Empirical(),
                     "MisLid empirical",
                     comparable=False,
                     remark=_C_OTHER_INSTANCE,

@@ -1,4 +1,4 @@
-"""The optimal allocation of the true means, tracked: a yardstick, not a method."""
+"""Rules that ignore the values: uniform sampling, and the optimal allocation of the true means."""
 
 from __future__ import annotations
 
@@ -7,11 +7,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from mislid._jit import Struct, Vector, kernel
+from mislid.algorithms._rounds import least_measured
 from mislid.algorithms.registry import Algorithm, CompiledSampling, register
 from mislid.errors import ProblemError
 from mislid.geometry.time import characteristic_time
 from mislid.stopping.registry import Setup
 from mislid.stopping.state import Setting, State
+
+
+@dataclass(frozen=True)
+class Uniform(Algorithm):
+    """Every arm in turn."""
+
+    every_arm = True
+
+
+class NoOptions(Struct):
+    """No options and no memory."""
+
+
+@kernel
+def uniform_arm(setting: Setting, rule: NoOptions, state: State, uniform: float) -> int:
+    """The arm with the fewest measurements, of several the first: every arm in turn.
+
+    Drawing arms at random instead would only add to the variance of the counts.
+    """
+    return least_measured(state.counts)
+
+
+@register({"uniform": Uniform()})
+def _compile_uniform(rule: Uniform, setup: Setup) -> CompiledSampling:
+    return CompiledSampling(NoOptions(), uniform_arm)
 
 
 @dataclass(frozen=True)
@@ -42,7 +68,7 @@ def fixed_arm(setting: Setting, rule: Fixed, state: State, uniform: float) -> in
 
 
 @register({"oracle": Oracle()})
-def _compile(rule: Oracle, setup: Setup) -> CompiledSampling:
+def _compile_oracle(rule: Oracle, setup: Setup) -> CompiledSampling:
     truth, question = setup.truth, setup.question
     if truth is None:
         raise ProblemError("algorithm must not be 'oracle' where the true means are unknown")

@@ -1,28 +1,69 @@
-"""Draws from the posterior of the means, for rules that sample by Thompson's principle.
+"""Random numbers by position, and draws from the posterior of the means.
 
-Means are drawn from normal distributions around the empirical ones and projected onto the tube.
-Without misspecification that is the normal posterior of theta, and without features that of every
-arm by itself; both are drawn directly.
+The n-th decision of a run always reads the same random number. A driver that knows the key and the
+number of decisions so far draws the same number, in every process and after every crash.
+
+Thompson sampling draws means from normal distributions around the empirical ones and projects them
+onto the tube. Without misspecification that is the normal posterior of theta, and without features
+that of each arm; both are drawn directly.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from mislid._jit import PerArm, PerFeature, Struct, inner, kernel
-from mislid.algorithms._options import Allowed, whole
-from mislid.algorithms._random import normal
-from mislid.algorithms._rounds import search_around
+from mislid._jit import PerArm, PerFeature, Struct, Vector, inner, kernel
+from mislid._validation import as_count
 from mislid.algorithms.registry import Algorithm
-from mislid.geometry.linalg import fill, times
+from mislid.geometry.linalg import times
 from mislid.geometry.newton import STALLED
-from mislid.geometry.search import aim_at_projection, project_means
+from mislid.geometry.search import project_means
 from mislid.geometry.two_arms import ACCURACY, is_wide
 from mislid.stopping.state import Setting, State
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inner
+def uniform(key: np.uint64, position: int) -> float:
+    """A number in [0, 1): SplitMix64 (Steele, Lea and Flood 2014) at `position` of stream `key`."""
+    z = key + np.uint64(position + 1) * _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * 2.0**-53
+
+
+@inner
+def normal(key: np.uint64, position: int) -> float:
+    """A standard normal number at `position` of stream `key` (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, 2 * position)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, 2 * position + 1))
+
+
+@inner
+def stream_of(number: float) -> np.uint64:
+    """A stream's key from a number in [0, 1), for decisions that need more than one."""
+    return np.uint64(number * 2.0**53)
+
+
+@inner
+def drawn(omega: Vector, uniform: float) -> int:
+    """The arm at position `uniform` in [0, 1) of the distribution omega (K,)."""
+    total = 0.0
+    last = 0
+    for k in range(omega.shape[0]):
+        if omega[k] > 0.0:
+            last = k
+            total += omega[k]
+            if uniform < total:
+                return k
+    return last
+
 
 # An arm without measurements is believed to be as uncertain as one with so many.
 AT_LEAST = 0.5
@@ -35,7 +76,9 @@ class Drawing(Algorithm):
     draws: int = 100
 
     every_arm = True
-    _permitted: ClassVar[dict[str, Allowed]] = {"draws": whole(0)}
+
+    def __post_init__(self) -> None:
+        as_count(self.draws, "draws", 0)
 
 
 class Posterior(Struct):
@@ -91,45 +134,3 @@ def draw(setting: Setting, state: State, key: np.uint64, at: int, drawn: Posteri
     for k in range(drawn.shift.shape[0]):
         drawn.shift[k] = space.linear[k] + space.projected[k] - state.projected[k]
     return True
-
-
-@inner
-def answers_otherwise(setting: Setting, state: State, shift: PerArm) -> bool:
-    """Whether some challenger leads an incumbent, by the tolerance, at the shifted estimate."""
-    lowest, highest, b = np.inf, -np.inf, 0
-    for k in range(shift.shape[0]):
-        value = state.projected[k] + shift[k]
-        if b < setting.m and state.incumbents[b] == k:
-            lowest = min(lowest, value)
-            b += 1
-        else:
-            highest = max(highest, value)
-    return highest > lowest + setting.tol
-
-
-@inner
-def _most_likely_alternative(setting: Setting, state: State, drawn: Posterior) -> bool:
-    """Fill `shift` with the way to the closest alternative; False where there is none to find."""
-    aim_at_projection(state.weights, state.test, state.play)
-    status, cost, _, _ = search_around(setting, state, state.weights, state.play)
-    if status == STALLED or cost == np.inf:
-        state.stalls += 1
-        fill(drawn.shift, 0.0)
-        return False
-    for k in range(drawn.shift.shape[0]):
-        drawn.shift[k] = -state.play.below[k]
-    return True
-
-
-@inner
-def draw_alternative(
-    setting: Setting, state: State, key: np.uint64, first: int, drawn: Posterior
-) -> bool:
-    """Fill `shift` with a draw that answers otherwise; where none comes, the most likely such.
-
-    Draws number `first` and on. False where even that is not to be had.
-    """
-    for at in range(first, first + drawn.draws):
-        if draw(setting, state, key, at, drawn) and answers_otherwise(setting, state, drawn.shift):
-            return True
-    return _most_likely_alternative(setting, state, drawn)
